@@ -1,0 +1,21 @@
+"""Where the bundled prompts and templates are, in a wheel and in a checkout."""
+
+from pathlib import Path
+
+from pytest_autoweb.errors import AssetError
+
+_PACKAGE = Path(__file__).parent
+
+
+def asset_dir(folder: str) -> Path:
+    """The `prompts` or `templates` folder: inside the package in a wheel, beside it in a checkout.
+
+    Raises:
+        AssetError: neither place has the folder.
+    """
+    if (packaged := _PACKAGE / folder).is_dir():
+        return packaged
+    checkout = _PACKAGE.parent / folder
+    if (_PACKAGE.parent / "pyproject.toml").is_file() and checkout.is_dir():
+        return checkout
+    raise AssetError(folder, looked_in=_PACKAGE)

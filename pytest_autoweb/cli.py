@@ -1,0 +1,6 @@
+"""The `autoweb` command."""
+
+
+def main() -> int:
+    """Entry point."""
+    return 0

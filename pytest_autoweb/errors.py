@@ -1,0 +1,113 @@
+"""Every exception this package raises on purpose.
+
+AutowebError
+├── SettingsError      a flag, ini key or environment variable has a value that is not allowed
+├── CaseError          a case file cannot be read or breaks the contract (file, line, field)
+├── AssetError         a bundled prompt or template folder is missing
+├── PromptError        a prompt file lacks a section or a variable
+├── ModelError         a model call ended without a usable reply (cause)
+│   └── CassetteMiss   replay was asked for and no recording fits the request
+├── BrowserError       no browser could be found or started
+├── WebServerError     a case file's web server did not start, answer or reset
+└── SandboxError       the sandbox worker could not be started or broke its protocol
+
+These are for bad input and for stopping. What a page or a model does wrong is not an
+exception but a `results.Failure` on the result.
+"""
+
+from pathlib import Path
+from typing import Literal, get_args
+
+ModelCause = Literal[
+    "timeout",
+    "rate_limit",
+    "auth",
+    "refusal",
+    "empty",
+    "parse",
+    "context_window",
+    "unavailable",
+]
+"""Why a model call gave no usable reply."""
+
+MODEL_CAUSES: tuple[str, ...] = get_args(ModelCause)
+
+
+class AutowebError(Exception):
+    """Root of all exceptions raised by pytest-autoweb."""
+
+
+class SettingsError(AutowebError):
+    """Raised when a flag, ini key or environment variable has a value that is not allowed."""
+
+
+class CaseError(AutowebError):
+    """Raised when a case file cannot be read or breaks the contract.
+
+    Attributes:
+        path: the file, or None for inline cases.
+        line: 1-based line of the offending entry, if known.
+        field: dotted path of the offending field, e.g. ``cases[0].expect[1].url``.
+        reason: the sentence without its location.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        path: Path | None = None,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        self.reason, self.path, self.line, self.field = reason, path, line, field
+        where = str(path) if path else "inline cases"
+        if line is not None:
+            where += f":{line}"
+        super().__init__(f"{where}: {field + ': ' if field else ''}{reason}")
+
+
+class AssetError(AutowebError):
+    """Raised when a bundled folder (prompts, templates) is missing from the installation."""
+
+    def __init__(self, folder: str, looked_in: Path) -> None:
+        self.folder, self.looked_in = folder, looked_in
+        super().__init__(
+            f"the folder {folder!r} is missing from the installation (looked in {looked_in})"
+        )
+
+
+class PromptError(AutowebError):
+    """Raised when a prompt file is missing, malformed or lacks a variable."""
+
+
+class ModelError(AutowebError):
+    """Raised when a model call ended without a usable reply.
+
+    Attributes:
+        cause: one of `MODEL_CAUSES`.
+        model: the model's name as given on the command line.
+        detail: the provider's message, redacted.
+    """
+
+    def __init__(self, cause: ModelCause, model: str, detail: str) -> None:
+        self.cause, self.model, self.detail = cause, model, detail
+        super().__init__(f"{model}: {cause}: {detail}")
+
+
+class CassetteMiss(ModelError):
+    """Raised when replay was asked for and no recording fits the request."""
+
+    def __init__(self, model: str, detail: str) -> None:
+        super().__init__("unavailable", model, detail)
+
+
+class BrowserError(AutowebError):
+    """Raised when no browser could be found or started, or the page died under the harness."""
+
+
+class WebServerError(AutowebError):
+    """Raised when a case file's web server did not start, answer or reset."""
+
+
+class SandboxError(AutowebError):
+    """Raised when the sandbox worker could not be started or broke its protocol."""

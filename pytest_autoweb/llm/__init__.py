@@ -1,0 +1,1 @@
+"""Models: how they are named, called, recorded and what their replies mean."""

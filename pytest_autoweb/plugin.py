@@ -1,0 +1,1 @@
+"""pytest hooks only; everything heavy is imported inside them."""

@@ -1,0 +1,1 @@
+"""What a run becomes: statistics, JSON, HTML, markdown, terminal."""

@@ -1,0 +1,1 @@
+"""Where generated code is checked and run: never in the test process."""

@@ -1,0 +1,96 @@
+"""The interface between the stages and whatever runs generated code."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_autoweb.results import Failure, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one step may use."""
+
+    step_s: float = 20.0
+    """Wall seconds of a step, waits in the browser included."""
+    cpu_s: float = 30.0
+    """CPU seconds of the worker process over its life."""
+    memory_mb: int = 512
+    output_chars: int = 200_000
+    calls: int = 2_000
+    """Calls of one step across the border."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What happened when one block of code ran."""
+
+    ok: bool
+    failure: Failure | None = None
+    """Kind `step`, `timeout` or `sandbox`; its message is the exception's last line."""
+    calls: tuple[ToolCall, ...] = ()
+    log: str = ""
+    """What the block printed or logged, redacted."""
+    names: tuple[str, ...] = ()
+    """Variables that exist in the shared namespace, for NameError messages."""
+    duration_ms: float = 0.0
+    killed: bool = False
+    """The worker was killed and a fresh one stands ready with the plain values of the last good
+    step; functions defined in earlier steps are gone."""
+
+
+@dataclass(slots=True)
+class Border:
+    """What the host side may use on behalf of generated code; made anew for each attempt."""
+
+    page: Any
+    """Playwright's Page, never handed to the worker."""
+    artifacts: Any
+    """Folder (Path) for screenshots and downloads that the code asks for."""
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Name -> value; replaced for `<secret:name>` inside fill, type, press_sequentially only."""
+    allowed: Callable[[str], bool] = lambda url: False
+    """Whether a URL may be navigated to."""
+    secret_allowed: Callable[[str], bool] = lambda url: False
+    """Whether secrets may be typed on the page at this URL."""
+    files: Mapping[str, Any] = field(default_factory=dict)
+    """Bare name -> Path, for uploads."""
+    redact: Callable[[str], str] = lambda text: text
+    """Removes secrets from text that leaves the host."""
+    on_log: Callable[[str], None] = lambda line: None
+    """Called with each line the code logs, as it happens."""
+
+
+class StepEngine(Protocol):
+    """Runs the blocks of one attempt one after the other in a shared namespace."""
+
+    def run_step(
+        self,
+        index: int,
+        code: str,
+        *,
+        root: Any,
+        limits: Limits,
+        resume: tuple[ToolCall, ...] = (),
+    ) -> StepOutcome:
+        """Run one block.
+
+        Args:
+            index: the step's number, for records and messages.
+            code: the block; it was linted by `sandbox.lint.lint_code`.
+            root: Playwright's Page or Frame that the name `page` stands for in this block.
+            limits: what the block may use.
+            resume: calls that an earlier run of this block completed. They are answered from the
+                host's record while the code asks for the same calls in the same order, so that a
+                continued step repeats no action.
+        """
+        ...
+
+    @property
+    def answer(self) -> tuple[bool, Any]:
+        """Whether `answer(...)` was called in this attempt, and with what."""
+        ...
+
+    def close(self) -> None:
+        """Stop the worker; safe to call twice."""
+        ...

@@ -1,0 +1,1 @@
+"""The steps of the codegen strategy, one file each, one signature."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb.errors import ModelCause
 
-CELL_FORMAT = "pytest-autoweb/cell"
+CELL_FORMAT: Literal["pytest-autoweb/cell"] = "pytest-autoweb/cell"
 CELL_VERSION = 1
 
 Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped"]

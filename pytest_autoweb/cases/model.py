@@ -152,14 +152,7 @@ class FileCheck(CheckSpec):
 
 
 Check = (
-    UrlCheck
-    | TextCheck
-    | ElementCheck
-    | JsCheck
-    | AnswerCheck
-    | HttpCheck
-    | SqlCheck
-    | FileCheck
+    UrlCheck | TextCheck | ElementCheck | JsCheck | AnswerCheck | HttpCheck | SqlCheck | FileCheck
 )
 
 CHECK_TYPES: dict[str, type[CheckSpec]] = {
@@ -275,7 +268,7 @@ class Case(Spec):
 
 
 class ServerHandle(Spec):
-    """A running web server, as expressions see it: `{{ webserver.url }}`, `{{ webserver.data }}`."""
+    """A running web server, as `{{ webserver.url }}` and `{{ webserver.data }}` see it."""
 
     url: str
     data: Path

@@ -1,0 +1,262 @@
+"""Every flag, ini key and environment variable, declared once and read into `Settings`.
+
+Precedence: command line, then environment (`AUTOWEB_*`), then ini (`autoweb_*`), then default.
+Option values stay plain strings until they are read, because pytest-xdist sends them to workers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+from pytest_autoweb.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pytest
+
+RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
+QuestionPolicy = Literal["record", "strict", "answer"]
+StepFailurePolicy = Literal["block", "continue"]
+Source = Literal["flag", "env", "ini", "default"]
+
+CAPTURE_MODES = ("ARIA", "ARIA_SNAPSHOT", "A11Y", "RAW_HTML")
+
+
+class Option(NamedTuple):
+    """One setting: how it is spelled, what it may be, what it means."""
+
+    name: str
+    default: str
+    help: str
+    parse: Callable[[str], Any]
+    metavar: str | None = None
+    switch: bool = False
+    """The flag needs no value; `--flag` alone means true."""
+
+    @property
+    def flag(self) -> str:
+        """Its command-line flag."""
+        return "--autoweb-" + self.name.replace("_", "-")
+
+    @property
+    def dest(self) -> str:
+        """Its attribute on pytest's options, and its ini key."""
+        return "autoweb_" + self.name
+
+    @property
+    def env(self) -> str:
+        """Its environment variable."""
+        return self.dest.upper()
+
+
+def _comma_list(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _captures(text: str) -> tuple[str, ...]:
+    modes = tuple(mode.upper() for mode in _comma_list(text))
+    for mode in modes:
+        if mode not in CAPTURE_MODES:
+            raise ValueError(f"{mode!r} is not a capture mode; allowed: {', '.join(CAPTURE_MODES)}")
+    return modes
+
+
+def _flag(text: str) -> bool:
+    truth = {"true": True, "1": True, "yes": True, "on": True}
+    falsehood = {"false": False, "0": False, "no": False, "off": False}
+    try:
+        return (truth | falsehood)[text.strip().lower()]
+    except KeyError:
+        raise ValueError(f"{text!r} is not a yes or no; allowed: true, false") from None
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.strip().isdecimal() or int(text) < least:
+            raise ValueError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 86_400:
+        raise ValueError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"{text!r} is not allowed; allowed: {', '.join(allowed)}")
+        return text
+
+    return parse
+
+
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("models", "", "Models to compare, separated by commas. Turns the plugin on.",
+           _comma_list, "A,B"),
+    Option("models_file", "", "YAML or JSON file with settings per model, over those of "
+           "[tool.autoweb.models] in pyproject.toml.", _path, "PATH"),
+    Option("files", "cases/*.yaml cases/*.yml", "Patterns (below the rootdir) of the files that "
+           "are read as cases; a YAML file named on the command line is read always.", _words,
+           "GLOBS"),
+    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", _path, "PATH"),
+    Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
+    Option("capture", "", "How the page is shown to the model: ARIA, ARIA_SNAPSHOT, A11Y or "
+           "RAW_HTML; several make an axis of the comparison. Default ARIA_SNAPSHOT.", _captures,
+           "MODES"),
+    Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
+           lambda text: _flag(text) if text else None, "BOOL"),
+    Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
+           "have vision (one more call a page).", _flag, "BOOL", switch=True),
+    Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", _count(1),
+           "N"),
+    Option("max_repairs", "1", "Attempts after a failed first one.", _count(0), "N"),
+    Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "
+           "(stop), or answer from the case's `answers`.", _one_of(*get_args(QuestionPolicy)),
+           "POLICY"),
+    Option("on_step_failure", "block", "After a failed step: block the later ones, or continue.",
+           _one_of(*get_args(StepFailurePolicy)), "POLICY"),
+    Option("step_timeout", "20", "Wall seconds for a step; a step that runs out of time is "
+           "continued once with max(60, 3 times this).", _seconds, "SECONDS"),
+    Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", _seconds,
+           "SECONDS"),
+    Option("record_mode", "off", "Cassettes: off (live, nothing recorded), none (replay only), "
+           "once, new_episodes or all (record everything anew).",
+           _one_of(*get_args(RecordMode)), "MODE"),
+    Option("live", "", "Models that are called live whatever the record mode says.", _comma_list,
+           "A,B"),
+    Option("cassettes", "cases/cassettes", "Folder of the cassettes, below the rootdir.", Path,
+           "DIR"),
+    Option("report", "autoweb-report", "Folder of the run: report, results, screenshots. An older "
+           "run found there is moved aside, never erased.", Path, "DIR"),
+    Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
+           "with a marker.", _count(10_000), "N"),
+    Option("stdout", "false", "Stream the run log to the terminal.", _flag, "BOOL", switch=True),
+    Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
+           "and put its answer into the report.", _flag, "BOOL", switch=True),
+    Option("local_model", "qwen3:8b", "The model of the local analysis; a bare name means "
+           "Ollama.", str, "NAME"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of a run, with where each came from in `sources`."""
+
+    models: tuple[str, ...]
+    models_file: Path | None
+    files: tuple[str, ...]
+    cases_file: Path | None
+    cases: str
+    capture: tuple[Any, ...]
+    simplified_html: bool | None
+    visual_supplement: bool
+    repeat: int
+    max_repairs: int
+    questions: QuestionPolicy
+    on_step_failure: StepFailurePolicy
+    step_timeout: float
+    check_timeout: float
+    record_mode: RecordMode
+    live: tuple[str, ...]
+    cassettes: Path
+    report: Path
+    report_max_chars: int
+    stdout: bool
+    local_analyze: bool
+    local_model: str
+    rootdir: Path
+    sources: Mapping[str, Source]
+
+    @property
+    def capture_modes(self) -> tuple[Any, ...]:
+        """The capture modes after the defaults."""
+        if self.capture:
+            return self.capture
+        if self.simplified_html is None:
+            return ("ARIA_SNAPSHOT",)
+        return ("ARIA",) if self.simplified_html else ("RAW_HTML",)
+
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """Each setting with its value and source, as JSON values, for the report."""
+        shown: dict[str, dict[str, Any]] = {}
+        for field in fields(self):
+            if field.name in ("rootdir", "sources"):
+                continue
+            value = getattr(self, field.name)
+            plain = list(value) if isinstance(value, tuple) else value
+            shown[field.name] = {
+                "value": plain.as_posix() if isinstance(plain, Path) else plain,
+                "source": self.sources[field.name],
+            }
+        return shown
+
+
+def add_options(parser: "pytest.Parser") -> None:
+    """Declare every flag and ini key."""
+    group = parser.getgroup("autoweb", "autoweb: which model can drive my web app?")
+    for option in OPTIONS:
+        extra: dict[str, Any] = {"nargs": "?", "const": "true"} if option.switch else {}
+        default = f" Default: {option.default}." if option.default else ""
+        group.addoption(
+            option.flag,
+            dest=option.dest,
+            default=None,
+            metavar=option.metavar,
+            help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]",
+            **extra,
+        )
+        parser.addini(option.dest, option.help, default=None)
+
+
+def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
+    """All settings, each from the first place that has it.
+
+    Raises:
+        SettingsError: a value is not allowed; names the place, the value and what is allowed.
+    """
+    values: dict[str, Any] = {}
+    sources: dict[str, Source] = {}
+    for option in OPTIONS:
+        text, source = _first_value(option, config, environ)
+        try:
+            values[option.name] = option.parse(text)
+        except ValueError as error:
+            where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
+            raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
+        sources[option.name] = source
+    return Settings(**values, rootdir=config.rootpath, sources=sources)
+
+
+def _first_value(
+    option: Option, config: "pytest.Config", environ: Mapping[str, str]
+) -> tuple[str, Source]:
+    flag = config.getoption(option.dest, default=None)
+    if flag is not None:
+        return str(flag), "flag"
+    if option.env in environ:
+        return environ[option.env], "env"
+    ini = config.getini(option.dest)
+    if ini not in (None, "", []):
+        return str(ini), "ini"
+    return option.default, "default"
+
+
+def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Whether models are named, so that case files become cells."""
+    return bool(_first_value(OPTIONS[0], config, environ)[0].strip())

@@ -1,0 +1,206 @@
+"""Reads a run back from its folder: every planned cell appears, whatever became of it."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar, cast, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_autoweb.results import (
+    CELL_VERSION,
+    CaptureMode,
+    CellResult,
+    Failure,
+    FailureKind,
+    Outcome,
+    PlannedCell,
+    RunInfo,
+)
+from pytest_autoweb.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FILE, Manifest
+
+KILLED = "the test process died while running this cell"
+NOT_RUN = "not run (interrupted or deselected later)"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as its folder tells it."""
+
+    folder: Path
+    info: RunInfo
+    cells: tuple[CellResult, ...]
+    """In the manifest's order, then cells it does not know, sorted."""
+    notes: tuple[str, ...] = ()
+    """What could not be read, in sentences."""
+
+
+class _Unreadable(Exception):
+    """Raised when a saved file is missing pieces; the text says which."""
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run folder.
+
+    A planned cell without a result is `broken` if it had begun (its process died) and `skipped` if
+    not; a result that cannot be read is `broken`. Without a manifest the results themselves are
+    all that is known.
+    """
+    notes: list[str] = []
+    planned = _read_manifest(folder, notes)
+    info = _read_info(folder, notes)
+    began = info.started if info else datetime.now(UTC)
+    places = [_inside(cell.folder) for cell in planned]
+    cells = [
+        _cell_of_plan(folder, where, cell, began)
+        for where, cell in zip(places, planned, strict=True)
+    ]
+    known = set(places)
+    strangers = [
+        _cell_without_plan(folder, where, began)
+        for where in _cell_folders(folder)
+        if where not in known
+    ]
+    strangers.sort(key=lambda c: (c.case_path, c.case_id, c.model, c.capture_mode, c.repeat))
+    every = (*cells, *strangers)
+    return Run(folder, info or _info_from(every, began), every, tuple(notes))
+
+
+def _read_manifest(folder: Path, notes: list[str]) -> tuple[PlannedCell, ...]:
+    path = folder / MANIFEST_FILE
+    if not path.is_file():
+        return ()
+    try:
+        return _load(path, Manifest).cells
+    except _Unreadable as error:
+        notes.append(f"{MANIFEST_FILE} cannot be read ({error}); cells that never ran are missing")
+        return ()
+
+
+def _read_info(folder: Path, notes: list[str]) -> RunInfo | None:
+    path = folder / RUN_FILE
+    try:
+        return _load(path, RunInfo)
+    except _Unreadable as error:
+        if path.exists() or (folder / "cells").is_dir():
+            notes.append(f"{RUN_FILE} cannot be read ({error}); settings and environment unknown")
+        return None
+
+
+def _load(path: Path, model: type[Model]) -> Model:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise _Unreadable(error.strerror or str(error)) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise _Unreadable(f"{where}: {first['msg']}" if where else first["msg"]) from error
+
+
+def _inside(folder: str) -> str:
+    """The folder as a plain relative path; one that points elsewhere names nothing."""
+    path = PurePosixPath(folder.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts:
+        return f"cells/(refused)/{'-'.join(p for p in path.parts if p.isalnum())}"
+    return str(path)
+
+
+def _cell_folders(folder: Path) -> list[str]:
+    found = {
+        path.parent.relative_to(folder).as_posix()
+        for name in (CELL_FILE, STARTED_FILE)
+        for path in folder.glob(f"cells/*/*/*/{name}")
+    }
+    return sorted(found)
+
+
+def _cell_of_plan(root: Path, where: str, plan: PlannedCell, began: datetime) -> CellResult:
+    result = _saved_cell(root, where)
+    if isinstance(result, CellResult):
+        return result
+    return CellResult(
+        **plan.model_dump(exclude={"folder"}),
+        folder=where,
+        started=_begun_at(root / where) or began,
+        **_what_is_known(root / where, result),
+    )
+
+
+def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
+    result = _saved_cell(root, where)
+    if isinstance(result, CellResult):
+        return result
+    _, case_id, model, run = PurePosixPath(where).parts
+    mode, _, repeat = run.rpartition("-")
+    return CellResult(
+        case_id=case_id,
+        case_path="",
+        entry_url="",
+        user_task="",
+        model=model,
+        capture_mode=cast(CaptureMode, mode) if mode in get_args(CaptureMode) else "ARIA_SNAPSHOT",
+        repeat=int(repeat) if repeat.isdecimal() else 1,
+        folder=where,
+        started=_begun_at(root / where) or began,
+        **_what_is_known(root / where, result),
+    )
+
+
+def _saved_cell(root: Path, where: str) -> CellResult | str:
+    """The saved result, or why there is none (empty: no file)."""
+    path = root / where / CELL_FILE
+    if not path.is_file():
+        return ""
+    try:
+        cell = _load(path, CellResult)
+    except _Unreadable as error:
+        newer = _saved_version(path)
+        if newer is not None and newer > CELL_VERSION:
+            return f"written by a newer version of pytest-autoweb (cell version {newer})"
+        return f"its saved result cannot be read: {error}"
+    return cell.model_copy(update={"folder": where})
+
+
+def _saved_version(path: Path) -> int | None:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    version = content.get("version") if isinstance(content, dict) else None
+    return version if isinstance(version, int) else None
+
+
+def _what_is_known(folder: Path, unreadable: str) -> dict[str, Any]:
+    """Outcome, reason and failure of a cell that left no readable result."""
+    if unreadable:
+        return _ended("broken", unreadable, "internal")
+    if (folder / STARTED_FILE).exists():
+        return _ended("broken", KILLED, "killed")
+    return _ended("skipped", NOT_RUN)
+
+
+def _ended(outcome: Outcome, reason: str, kind: FailureKind | None = None) -> dict[str, Any]:
+    failure = Failure(kind=kind, message=reason) if kind else None
+    return {"outcome": outcome, "reason": reason, "failure": failure}
+
+
+def _begun_at(folder: Path) -> datetime | None:
+    try:
+        return datetime.fromtimestamp((folder / STARTED_FILE).stat().st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
+    """What the cells tell of their run when `run.json` does not."""
+    started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
+    return RunInfo(
+        ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",
+        started=started,
+        models=tuple(dict.fromkeys(cell.model for cell in cells)),
+        capture_modes=tuple(dict.fromkeys(cell.capture_mode for cell in cells)),
+    )

@@ -1,0 +1,177 @@
+"""Where a run's results are saved, and how: whole files or none, names made safe."""
+
+import hashlib
+import json
+import math
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
+
+CELL_FILE = "cell.json"
+STARTED_FILE = "started"
+"""Empty file beside `cell.json`, written when a cell begins."""
+MANIFEST_FILE = "manifest.json"
+RUN_FILE = "run.json"
+
+_RUN_FOLDER_SIGNS = (MANIFEST_FILE, RUN_FILE, "cells", "report.json")
+_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_DEEPEST = 80
+
+
+class Manifest(Record):
+    """The cells as collected, saved before the first of them runs."""
+
+    format: Literal["pytest-autoweb/manifest"] = "pytest-autoweb/manifest"
+    version: int = 1
+    cells: tuple[PlannedCell, ...]
+
+
+def safe_name(text: str) -> str:
+    """A file name for any text: `[A-Za-z0-9._-]`, at most 69 characters, the same on every system.
+
+    A text that had to be changed gets eight digits of its hash, so that two texts never share a
+    name.
+    """
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", unicodedata.normalize("NFKC", text))
+    name = name.lstrip(".")[:60].rstrip(".")
+    if name == text and not _DEVICE_NAME.match(name):
+        return name
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    if _DEVICE_NAME.match(name):
+        name = f"_{name}"[:60]
+    return f"{name.strip('-') or 'x'}-{digest}"
+
+
+def cell_folder(case_id: str, model: str, capture: str, repeat: int) -> str:
+    """The cell's folder below the run folder, `/` as separator."""
+    return f"cells/{safe_name(case_id)}/{safe_name(model)}/{safe_name(capture)}-{repeat}"
+
+
+def write_text_atomic(path: Path, text: str) -> None:
+    """Write a whole file or leave what was there: a reader never sees half of it.
+
+    Raises:
+        OSError: the folder cannot be written or the disk is full; `path` is unchanged.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def json_text(value: Any) -> str:
+    """Strict JSON of anything, models included.
+
+    What JSON cannot hold is kept as text: NaN, lone surrogates (replaced), unknown objects.
+    """
+    return json.dumps(_plain(value, 0), ensure_ascii=False, indent=1)
+
+
+def save_cell(folder: Path, result: CellResult) -> Path:
+    """Write a cell's result into its folder below the run folder, at once and whole."""
+    where = result.folder or cell_folder(
+        result.case_id, result.model, result.capture_mode, result.repeat
+    )
+    path = folder / where / CELL_FILE
+    write_text_atomic(path, json_text(result))
+    return path
+
+
+def mark_started(folder: Path, cell: str) -> None:
+    """Leave the marker that tells a killed cell from one that never began."""
+    write_text_atomic(folder / cell / STARTED_FILE, "")
+
+
+def save_manifest(folder: Path, cells: Iterable[PlannedCell]) -> None:
+    """Write what was collected, so that cells that never report are still counted."""
+    write_text_atomic(folder / MANIFEST_FILE, json_text(Manifest(cells=tuple(cells))))
+
+
+def save_run_info(folder: Path, info: RunInfo) -> None:
+    """Write the facts of the run as a whole."""
+    write_text_atomic(folder / RUN_FILE, json_text(info))
+
+
+def fresh_run_folder(path: Path) -> Path:
+    """An empty folder at `path`; an earlier run there is renamed to `<name>.<ts>`, never erased.
+
+    Raises:
+        SettingsError: something other than a run folder is at `path`.
+    """
+    if path.exists() and not path.is_dir():
+        raise SettingsError(f"the report folder {path} is a file")
+    if path.is_dir() and any(path.iterdir()):
+        if not any((path / sign).exists() for sign in _RUN_FOLDER_SIGNS):
+            raise SettingsError(
+                f"the report folder {path} holds files that are not a report of pytest-autoweb; "
+                "choose an empty or a new folder"
+            )
+        path.rename(_free_name(path, _timestamp(path)))
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _timestamp(folder: Path) -> str:
+    """The earlier run's own `ts`, else the time its folder last changed."""
+    with suppress(OSError, ValueError):
+        info = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        if isinstance(info, dict) and re.fullmatch(r"[0-9_]{8,32}", str(info.get("ts"))):
+            return str(info["ts"])
+    changed = datetime.fromtimestamp(folder.stat().st_mtime)
+    return f"{changed:%Y%m%d_%H%M%S}_{changed.microsecond // 1000:03d}"
+
+
+def _free_name(path: Path, ts: str) -> Path:
+    candidate, number = path.with_name(f"{path.name}.{ts}"), 2
+    while candidate.exists():
+        candidate, number = path.with_name(f"{path.name}.{ts}-{number}"), number + 1
+    return candidate
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        return "…"
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return _whole_characters(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case datetime():
+            return value.isoformat()
+        case BaseModel():
+            return _plain(value.model_dump(), depth)
+        case dict():
+            return {_whole_characters(str(k)): _plain(v, depth + 1) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(item, depth + 1) for item in value]
+        case set() | frozenset():
+            return [_plain(item, depth + 1) for item in sorted(value, key=repr)]
+    return _whole_characters(repr(value))
+
+
+def _whole_characters(text: str) -> str:
+    """Text that UTF-8 can hold: half a surrogate pair, as pages may return, is replaced."""
+    if _LONE_SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,167 @@
+"""What a model's reply means: reasoning removed, plan read, code found. Pure text.
+
+Both English and Chinese forms are read (`Step n`, `步骤 n`, `第 n 步`), with full-width digits
+and colons, comment prefixes and bold marks.
+"""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from pytest_autoweb.results import PlanStep
+
+_REASONING = re.compile(
+    r"<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_LONE_CLOSE = re.compile(r"\A.*?</(?:think|thinking|reasoning|thought)\s*>", re.DOTALL | re.I)
+_FENCE = re.compile(
+    r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<lang>[\w+-]*)[^\n]*\n"
+    r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_PLAN_BLOCK = re.compile(r"PLAN_START(.*?)(?:PLAN_END|\Z)", re.DOTALL | re.IGNORECASE)
+_PREFIX = r"^[\s/#*>•·\-]*"
+_CHINESE_DIGITS = {c: i for i, c in enumerate("一二三四五六七八九十", start=1)}
+
+HEADING = re.compile(
+    _PREFIX
+    + r"(?:(?:step|part|步骤)\s*[:#\-]?\s*(?P<n>\d{1,3})"
+    + r"|第\s*(?P<cn>\d{1,3}|[一二三四五六七八九十])\s*步)"
+    + r"(?!\d)\s*[:.#、)*\-]*\s*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+"""A step's heading on a folded line (see `fold_line`)."""
+
+_NUMBERED = re.compile(r"^\s*(?P<n>\d{1,2})\s*[.)、]\s*(?P<rest>\S.*)$")
+_FIELDS = {
+    "description": r"description|描述|说明",
+    "target_url": r"target\s*url|目标\s*url|目标地址|目标页面",
+    "entry_action": r"entry(?:\s*point)?(?:\s*action)?|入口操作|入口动作|进入方式",
+    "status": r"status|状态",
+}
+_FIELD = {
+    name: re.compile(_PREFIX + rf"(?:{words})\s*\**\s*:\s*\**\s*(?P<value>.*)$", re.IGNORECASE)
+    for name, words in _FIELDS.items()
+}
+_QUESTION = re.compile(
+    _PREFIX + r"(?:question|提问|问题)\s*\**\s*:\s*\**\s*(?P<value>.+)$", re.IGNORECASE
+)
+_NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
+
+
+class PlanParse(NamedTuple):
+    """A plan as read from a reply."""
+
+    text: str
+    """The plan's own part of the reply."""
+    steps: tuple[PlanStep, ...]
+    confirmed: bool
+    """Steps exist, each says CONFIRMED, and nothing is asked."""
+    has_question: bool
+    question: str
+
+
+def strip_reasoning(text: str) -> str:
+    """Remove reasoning blocks; one that is never closed swallows the rest."""
+    without = _REASONING.sub("", text)
+    return _LONE_CLOSE.sub("", without).strip()
+
+
+def fold_line(line: str) -> str:
+    """A line with full-width digits, letters and colons made plain, for matching only."""
+    return unicodedata.normalize("NFKC", line).replace("：", ":").replace("**", "")
+
+
+def heading_number(line: str) -> int | None:
+    """The step number when a line is a step's heading."""
+    match = HEADING.match(fold_line(line))
+    if not match:
+        return None
+    digits = match["n"] or match["cn"]
+    return int(digits) if digits.isdecimal() else _CHINESE_DIGITS[digits]
+
+
+def parse_plan(reply: str) -> PlanParse:
+    """Read a plan with all its tolerated forms; a question is looked for in the whole reply."""
+    text = strip_reasoning(reply)
+    block = _PLAN_BLOCK.search(text)
+    plan_text = (block[1] if block else text).strip().removesuffix("*/").strip()
+    steps = _read_steps(plan_text.splitlines())
+    if not steps:
+        steps = _read_numbered(plan_text.splitlines())
+    question = _find_question(text)
+    confirmed = bool(steps) and not question and all(s.status == "CONFIRMED" for s in steps)
+    return PlanParse(plan_text, tuple(steps), confirmed, bool(question), question)
+
+
+def _find_question(text: str) -> str:
+    for line in text.splitlines():
+        match = _QUESTION.match(fold_line(line))
+        if match and not _NO_QUESTION.match(match["value"]):
+            return match["value"].strip()
+    return ""
+
+
+def _read_steps(lines: list[str]) -> list[PlanStep]:
+    found: dict[int, dict[str, str]] = {}
+    current: dict[str, str] | None = None
+    for line in lines:
+        folded = fold_line(line)
+        heading = HEADING.match(folded)
+        if heading:
+            number = heading_number(line) or 0
+            # A second block with the same number is a repetition; the first one holds.
+            current = {} if number in found else found.setdefault(number, {})
+            if rest := heading["rest"].strip():
+                current.setdefault("description", rest)
+        elif current is not None:
+            _read_field(folded, current)
+    return [_plan_step(number, found[number]) for number in sorted(found)]
+
+
+def _read_field(line: str, fields: dict[str, str]) -> None:
+    for name, pattern in _FIELD.items():
+        if match := pattern.match(line):
+            value = match["value"].strip().strip("`").strip()
+            if name == "description" and fields.get(name):
+                return
+            fields[name] = value
+            return
+
+
+def _plan_step(number: int, fields: dict[str, str]) -> PlanStep:
+    # W4: a missing or odd status is not a confirmation.
+    status = fields.get("status", "").upper()
+    confirmed = "CONFIRMED" in status and "UNCONFIRMED" not in status and "UNKNOWN" not in status
+    return PlanStep(
+        index=number,
+        description=fields.get("description", ""),
+        target_url=fields.get("target_url", "").strip("<>\"' ") or "CURRENT_PAGE",
+        entry_action=fields.get("entry_action", ""),
+        status="CONFIRMED" if confirmed or "已确认" in status else "UNKNOWN",
+    )
+
+
+def _read_numbered(lines: list[str]) -> list[PlanStep]:
+    """`1. Click …` lists, which weak models write instead of headings."""
+    matches = [m for m in map(_NUMBERED.match, map(fold_line, lines)) if m]
+    numbers = [int(m["n"]) for m in matches]
+    if not matches or numbers != list(range(1, len(numbers) + 1)):
+        return []
+    return [PlanStep(index=int(m["n"]), description=m["rest"].strip()) for m in matches]
+
+
+def extract_code(reply: str) -> str:
+    """The code of a reply: its fenced blocks, or the whole of it without plan and reasoning."""
+    text = strip_reasoning(reply)
+    fences = [m for m in _FENCE.finditer(text) if m["lang"].lower() in ("", "python", "py")]
+    blocks = [m["body"].rstrip() for m in fences if not _PLAN_BLOCK.search(m["body"])]
+    blocks = [b for b in blocks if b.strip()]
+    if blocks:
+        headed = [b for b in blocks if any(map(heading_number, b.splitlines()))]
+        # Several headed fences are one script cut up; otherwise the longest one is meant.
+        return "\n\n".join(headed) if len(headed) > 1 else (headed or [max(blocks, key=len)])[0]
+    if fences:
+        text = "\n".join(m["body"] for m in fences)
+    text = re.sub(r"/\*\s*PLAN_START.*?(?:\*/|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE)
+    return _PLAN_BLOCK.sub("", text).strip()

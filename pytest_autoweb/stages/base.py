@@ -1,0 +1,172 @@
+"""What all stages share: their signature, the tools they may use, and asking a model."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.cases.model import Case
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.client import Client, Message, Request
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.options import Settings
+from pytest_autoweb.results import (
+    Attempt,
+    CaptureMode,
+    Exchange,
+    Failure,
+    FailureKind,
+    StageName,
+    Usage,
+)
+from pytest_autoweb.sandbox.base import StepEngine
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from pytest_autoweb.browser.network import OriginPolicy
+    from pytest_autoweb.browser.scene import Watch
+
+LOG_LINES = 200
+"""Lines of the run log kept at each end (row 4.1.15 of the seed's flow)."""
+
+STOPPING: frozenset[FailureKind] = frozenset(
+    {"model", "plan", "lint", "navigation", "browser", "webserver", "internal"}
+)
+"""Failures after which the later stages of an attempt have nothing to work on."""
+
+
+@dataclass(slots=True)
+class RunLog:
+    """The log of one attempt: kept in full on disk, head and tail in the result."""
+
+    redact: Callable[[str], str]
+    stream: Callable[[str], None] = lambda line: None
+    lines: list[str] = field(default_factory=list)
+
+    def write(self, text: str) -> None:
+        """Add lines; secrets are removed here."""
+        for line in self.redact(text).splitlines():
+            self.lines.append(line)
+            self.stream(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, so that tests can stand still."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a stage may use; made anew for every attempt."""
+
+    case: Case
+    spec: ModelSpec
+    mode: CaptureMode
+    repeat: int
+    settings: Settings
+    client: Client
+    page: "Page"
+    watch: "Watch"
+    policy: "OriginPolicy"
+    engine: StepEngine
+    folder: Path
+    """The attempt's own folder, for screenshots and logs."""
+    cell_folder: Path
+    """Paths in results are relative to this one."""
+    case_folder: Path
+    """Where the case file lies."""
+    redact: Callable[[str], str]
+    log: RunLog
+    clock: Clock
+    deadline: float
+    """On `clock`; steps end then, whatever their own limit."""
+    previous: Attempt | None = None
+    """The failed attempt that this one repairs."""
+    progress: Callable[[str], None] = lambda text: None
+
+
+Stage = Callable[[Attempt, Tools], Attempt]
+"""One step of the pipeline: takes what is known and returns more. What a page or a model does
+wrong comes back as `Attempt.failure`."""
+
+
+def change(attempt: Attempt, **update: Any) -> Attempt:
+    """A copy of the attempt with some fields changed."""
+    return attempt.model_copy(update=update)
+
+
+def fail(attempt: Attempt, failure: Failure, *errors: str) -> Attempt:
+    """The attempt with its failure set, and lines added to its formatted errors."""
+    return change(
+        attempt, failure=failure, formatted_errors=(*attempt.formatted_errors, *errors)
+    )
+
+
+def error_line(where: str, chinese: str, english: str = "") -> str:
+    """A line in the seed's format, with the reason in English beside it."""
+    reason = f"{chinese} ({english})" if english else chinese
+    return f"步骤: {where}, 出错信息: {reason}"
+
+
+def ask(
+    attempt: Attempt,
+    tools: Tools,
+    stage: StageName,
+    messages: tuple[Message, ...],
+    *,
+    turn: int = 0,
+    grammar: str | None = None,
+    max_tokens: int | None = None,
+) -> tuple[Attempt, str]:
+    """Ask the model; the exchange and its usage are on the attempt, failed calls included.
+
+    Returns:
+        The attempt and the reply's text. When the call failed the text is empty and the
+        attempt's failure is of kind `model`.
+    """
+    request = Request(
+        model=tools.spec.name,
+        messages=messages,
+        stage=stage,
+        case_id=tools.case.id,
+        capture_mode=tools.mode,
+        repeat=tools.repeat,
+        attempt=attempt.attempt_index,
+        turn=turn,
+        grammar=grammar,
+        max_tokens=max_tokens,
+    )
+    prompt = tools.redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in messages))
+    started = tools.clock.now()
+    try:
+        reply = tools.client.complete(request)
+    except ModelError as error:
+        usage = Usage(calls=1, unpriced_calls=1, latency_s=tools.clock.now() - started)
+        detail = tools.redact(error.detail)
+        exchange = Exchange(
+            stage=stage, turn=turn, prompt=prompt, reply="", usage=usage, error=detail
+        )
+        failure = Failure(
+            kind="model", cause=error.cause, message=f"{stage}: {error.cause}: {detail}"
+        )
+        return fail(_charge(attempt, stage, exchange), failure), ""
+    exchange = Exchange(
+        stage=stage,
+        turn=turn,
+        prompt=prompt,
+        reply=tools.redact(reply.text),
+        usage=reply.usage,
+        model_served=reply.model_served,
+    )
+    return _charge(attempt, stage, exchange), reply.text
+
+
+def _charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
+    usage = dict(attempt.usage)
+    usage[stage] = usage.get(stage, Usage()) + exchange.usage
+    return change(attempt, usage=usage, exchanges=(*attempt.exchanges, exchange))

@@ -1,0 +1,41 @@
+"""Ask the model for the script, and bring it into normal form."""
+
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import extract_code
+from pytest_autoweb.results import Attempt, Failure
+from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.capture import snapshots_as_text
+from pytest_autoweb.stages.script import normal_form, split_blocks
+
+
+def write_script(attempt: Attempt, tools: Tools) -> Attempt:
+    """One call; the reply's code becomes `Attempt.code`."""
+    messages = render(
+        "generate",
+        task=tools.case.user_task,
+        url=tools.case.entry_url,
+        plan=fence(attempt.plan_text, "plan"),
+        pages=fence(snapshots_as_text(attempt), "page"),
+        visual=fence(attempt.visual_description, "picture") if attempt.visual_description else "",
+        secrets=sorted(tools.case.secrets),
+        files=sorted(tools.case.files),
+    )
+    attempt, reply = ask(attempt, tools, "generate", messages)
+    return attempt if attempt.failure else take_code(attempt, tools, reply)
+
+
+def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
+    """The script of a reply; its normal form is used only if that lints clean."""
+    code = extract_code(reply)
+    if not code.strip():
+        failure = Failure(kind="lint", message="the reply holds no code")
+        return fail(attempt, failure, error_line("(code)", "未找到代码", "no code in the reply"))
+    notes: list[str] = []
+    if lint_code(code):
+        tidy = normal_form(code)
+        if not lint_code(tidy):
+            code, notes = tidy, ["The script was brought into normal form."]
+    code = tools.redact(code)
+    tools.log.write(f"code: {len(code.splitlines())} lines")
+    return change(attempt, code=code, code_notes=(*notes, *split_blocks(code).notes))

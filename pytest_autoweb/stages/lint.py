@@ -1,0 +1,28 @@
+"""Refuse code that breaks the sandbox's policy before it runs."""
+
+from pytest_autoweb.results import Attempt, Failure, StepResult
+from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.stages.base import Tools, change, error_line, fail
+
+
+def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
+    """Findings gate execution: with any, every step is `not_run` and repair is offered."""
+    findings = lint_code(attempt.code)
+    if not findings:
+        return attempt
+    for finding in findings:
+        tools.log.write(f"lint: {finding}")
+    steps = tuple(
+        StepResult(step_index=step.index, ok=False, status="not_run", error="lint errors")
+        for step in attempt.plan_steps
+    )
+    attempt = change(attempt, lint_errors=findings, step_results=steps)
+    first = findings[0]
+    failure = Failure(
+        kind="lint",
+        message=f"{len(findings)} lint error(s), first: {first}",
+        rule=first.code,
+        line=first.line,
+    )
+    lines = [error_line("(lint)", "静态检查未通过", str(finding)) for finding in findings]
+    return fail(attempt, failure, *lines)

@@ -1,0 +1,21 @@
+"""Open the case's entry URL and prepare the page, before the model sees anything."""
+
+from pytest_autoweb.browser.navigation import open_page
+from pytest_autoweb.browser.setup import run_setup_js
+from pytest_autoweb.results import Attempt
+from pytest_autoweb.stages.base import Tools, change, error_line, fail
+
+ENTRY_TIMEOUT_MS = 30_000
+
+
+def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
+    """Always navigate, even if the page seems to be there already, then run `setup.js`."""
+    url = tools.case.entry_url
+    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS)
+    if failure is None and tools.case.setup.js:
+        failure = run_setup_js(tools.page, tools.case.setup.js)
+    attempt = change(attempt, entry_url_used=tools.page.url)
+    if failure:
+        return fail(attempt, failure, error_line("(openPage)", failure.message))
+    tools.log.write(f"opened {tools.page.url}")
+    return attempt

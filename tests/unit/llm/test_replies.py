@@ -1,0 +1,111 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.llm.replies import extract_code, heading_number, parse_plan, strip_reasoning
+
+PLAN = """Here is my plan.
+/*
+PLAN_START
+Step 1: Open the login page
+- Description: Open the login page
+- Target URL: http://shop/login
+- Entry Point Action: Direct URL
+- Status: CONFIRMED
+**步骤 ２：** 填写表单
+- 目标URL： CURRENT_PAGE
+- 状态：CONFIRMED
+PLAN_END
+*/
+Good luck."""
+
+
+def test_a_plan_is_read_with_its_fields_whatever_surrounds_it() -> None:
+    plan = parse_plan(PLAN)
+
+    assert [s.index for s in plan.steps] == [1, 2]
+    assert plan.steps[0].target_url == "http://shop/login"
+    assert plan.steps[0].entry_action == "Direct URL"
+    assert plan.steps[1].description == "填写表单"
+    assert plan.confirmed
+    assert not plan.has_question
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Step 3: go", "// Step 3 - go", "# 步骤 3：go", "第３步 go", "* **Step 3:** go", "PART 3 go",
+     "第三步：go"],
+)  # fmt: skip
+def test_headings_of_both_languages_give_the_number(heading: str) -> None:
+    assert heading_number(heading) == 3
+
+
+@pytest.mark.parametrize("line", ["stepping 3 back", "the step 3", "Step", "page.click('Step 1')"])
+def test_prose_is_no_heading(line: str) -> None:
+    assert heading_number(line) is None
+
+
+def test_a_question_after_the_plan_is_seen_and_unconfirms_it() -> None:
+    plan = parse_plan(PLAN + "\nQUESTION: which account?")
+
+    assert plan.has_question
+    assert plan.question == "which account?"
+    assert not plan.confirmed
+
+
+def test_question_none_is_no_question() -> None:
+    assert not parse_plan(PLAN + "\nQUESTION: none").has_question
+
+
+@pytest.mark.parametrize("status", ["", "- Status: UNKNOWN", "- Status: maybe", "- Status:"])
+def test_a_missing_or_odd_status_is_unknown(status: str) -> None:
+    plan = parse_plan(f"PLAN_START\nStep 1: x\n{status}\nPLAN_END")
+
+    assert plan.steps[0].status == "UNKNOWN"
+    assert not plan.confirmed
+
+
+def test_reasoning_is_never_read_as_plan() -> None:
+    plan = parse_plan("<think>Step 1: wrong\nQUESTION: eh?</think>Step 2: right\nStatus: CONFIRMED")
+
+    assert [s.index for s in plan.steps] == [2]
+    assert plan.confirmed
+    assert strip_reasoning("<think>never closed Step 1: x") == ""
+    assert strip_reasoning("opened elsewhere</think>rest") == "rest"
+
+
+def test_a_numbered_list_is_a_plan_of_last_resort() -> None:
+    plan = parse_plan("1. Click Login\n2. Fill the form")
+
+    assert [s.description for s in plan.steps] == ["Click Login", "Fill the form"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ("```python\npage.click('a')\n```", "page.click('a')"),
+        ("Sure!\n```py\n# Step 1\na()\n```\nthen\n```python\n# Step 2\nb()\n```",
+         "# Step 1\na()\n\n# Step 2\nb()"),
+        ("```\nx()\n```\nexplained\n```\nlonger_call()\n```", "longer_call()"),
+        ("```python\nnever_closed()", "never_closed()"),
+        ("# Step 1\nbare()", "# Step 1\nbare()"),
+        ("/* PLAN_START\nStep 1: x\nPLAN_END */\n# Step 1\ny()", "# Step 1\ny()"),
+        ("<think>```python\nno()\n```</think>```python\nyes()\n```", "yes()"),
+        ("```json\n{}\n```\n```python\nz()\n```", "z()"),
+    ],
+)  # fmt: skip
+def test_code_is_found_in_fences_and_in_bare_replies(reply: str, code: str) -> None:
+    assert extract_code(reply) == code
+
+
+@given(st.text(max_size=400))
+def test_no_reply_breaks_the_parsers(reply: str) -> None:
+    plan = parse_plan(reply)
+    assert plan.confirmed <= bool(plan.steps)
+    assert [s.index for s in plan.steps] == sorted({s.index for s in plan.steps})
+    assert isinstance(extract_code(reply), str)
+
+
+@given(st.integers(1, 999), st.sampled_from(["Step {}", "步骤{}：x", "第{}步", "// Step {}: y"]))
+def test_any_number_in_any_form_is_read(number: int, form: str) -> None:
+    assert heading_number(form.format(number)) == number

@@ -1,0 +1,188 @@
+"""Write the MiniWoB++ case files: `python benchmarks/write_miniwob.py`.
+
+A case's text must hold the goal of its episode, and MiniWoB++ draws that from the seed only once
+the page runs. So this opens every task at every seed, reads the goals and writes the case files,
+together with `episode.js` (the set-up of an episode) and `oracles.yaml` (the solutions).
+"""
+
+import functools
+import http.server
+import importlib.util
+import json
+import shutil
+import textwrap
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+from playwright.sync_api import Browser, Page, sync_playwright
+
+HERE = Path(__file__).parent
+CASES = HERE.parent / "cases"
+
+# From a single click to a calendar and a mail client.
+DEMO_TASKS = [
+    "click-button",
+    "click-link",
+    "click-checkboxes",
+    "click-dialog-2",
+    "click-tab-2",
+    "focus-text-2",
+    "enter-text",
+    "login-user",
+    "choose-list",
+    "use-autocomplete",
+    "choose-date",
+    "email-inbox",
+]
+BENCHMARK_TASKS = [
+    "click-button",
+    "click-link",
+    "click-option",
+    "click-checkboxes",
+    "click-test-2",
+    "click-button-sequence",
+    "click-dialog",
+    "click-dialog-2",
+    "click-tab",
+    "click-tab-2",
+    "click-collapsible",
+    "focus-text-2",
+    "enter-text",
+    "enter-text-dynamic",
+    "enter-password",
+    "login-user",
+    "enter-date",
+    "choose-list",
+    "search-engine",
+    "use-autocomplete",
+]
+
+HEADER = """\
+# {title}
+#
+# The pages come from the `miniwob` package and judge themselves: a case passes when the first
+# reward the page gave is full. Every case is one task at one seed.
+#
+# Written by benchmarks/write_miniwob.py, which reads the goals from the pages; edit that, the
+# set-up in benchmarks/episode.js or the solutions in benchmarks/oracles.yaml, and run it again.
+version: 1
+
+webserver:
+  static: miniwob/html
+
+cases:
+  - id: miniwob
+    matrix:
+      task: [{tasks}]
+      seed: [{seeds}]
+    entry_url: "{{{{ webserver.url }}}}miniwob/{{{{ matrix.task }}}}.html"
+    user_task: "{{{{ vars.goals[matrix.task][matrix.seed] }}}}"
+    tags: [miniwob]
+    timeout: 60
+    oracle: "{{{{ vars.oracles[matrix.task] }}}}"
+    setup:
+      js: |
+{setup}
+    expect:
+      - js: "() => window.__autoweb?.done && window.__autoweb.raw >= 0.999"
+        message: The page gave the full reward.
+
+vars:
+  goals:
+{goals}
+  oracles:
+{oracles}
+"""
+
+
+@contextmanager
+def miniwob_server() -> Iterator[str]:
+    """The package's pages on a free port."""
+    spec = importlib.util.find_spec("miniwob")
+    if spec is None or spec.origin is None:
+        raise SystemExit("the miniwob package is missing: pip install 'pytest-autoweb[demo]'")
+    handler = functools.partial(QuietHandler, directory=str(Path(spec.origin).parent / "html"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/miniwob/"
+        server.shutdown()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files without a line per request."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def episode(browser: Browser, base: str, task: str, seed: int) -> Iterator[Page]:
+    """A page with the episode started, as the case's set-up starts it."""
+    with browser.new_context() as context:
+        context.set_default_timeout(5000)
+        page = context.new_page()
+        page.goto(f"{base}{task}.html")
+        page.evaluate((HERE / "episode.js").read_text().replace("__SEED__", str(seed)))
+        yield page
+
+
+def case_file(title: str, goals: dict[str, dict[int, str]], seeds: list[int]) -> str:
+    """The text of a case file for these goals."""
+    oracles: dict[str, str] = yaml.safe_load((HERE / "oracles.yaml").read_text())
+    script = (HERE / "episode.js").read_text().replace("__SEED__", "{{ matrix.seed }}")
+    return HEADER.format(
+        title=title,
+        tasks=textwrap.fill(
+            ", ".join(goals), 96, subsequent_indent=" " * 13, break_on_hyphens=False
+        ),
+        seeds=", ".join(map(str, seeds)),
+        setup=textwrap.indent(script.rstrip(), " " * 8),
+        goals="\n".join(
+            f"    {task}:\n"
+            + "\n".join(f"      {seed}: {json.dumps(goal)}" for seed, goal in by_seed.items())
+            for task, by_seed in goals.items()
+        ),
+        oracles="\n".join(
+            f"    {task}: |\n" + textwrap.indent(oracles[task].rstrip(), " " * 6) for task in goals
+        ),
+    )
+
+
+def read_goals(
+    browser: Browser, base: str, tasks: list[str], seeds: list[int]
+) -> dict[str, dict[int, str]]:
+    """The goal of every task at every seed, as the page words it."""
+    goals: dict[str, dict[int, str]] = {}
+    for task in tasks:
+        for seed in seeds:
+            with episode(browser, base, task, seed) as page:
+                goals.setdefault(task, {})[seed] = page.evaluate("core.getUtterance()")
+    return goals
+
+
+def main() -> None:
+    """Write both files."""
+    files = (
+        (CASES / "miniwob.yaml", "A dozen MiniWoB++ tasks", DEMO_TASKS, [1]),
+        (
+            HERE / "miniwob20.yaml",
+            "Twenty MiniWoB++ tasks at three seeds",
+            BENCHMARK_TASKS,
+            [1, 2, 3],
+        ),
+    )
+    with sync_playwright() as playwright, miniwob_server() as base:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for path, title, tasks, seeds in files:
+            goals = read_goals(browser, base, tasks, seeds)
+            path.write_text(case_file(title, goals, seeds))
+            print(f"{path.name}: {len(tasks) * len(seeds)} cases")
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ exception but a `results.Failure` on the result.
 """
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 ModelCause = Literal[
     "timeout",
@@ -87,10 +87,13 @@ class ModelError(AutowebError):
         cause: one of `MODEL_CAUSES`.
         model: the model's name as given on the command line.
         detail: the provider's message, redacted.
+        usage: what the failed calls used up (a `results.Usage`), or None if unknown.
     """
 
-    def __init__(self, cause: ModelCause, model: str, detail: str) -> None:
-        self.cause, self.model, self.detail = cause, model, detail
+    def __init__(
+        self, cause: ModelCause, model: str, detail: str, *, usage: Any | None = None
+    ) -> None:
+        self.cause, self.model, self.detail, self.usage = cause, model, detail, usage
         super().__init__(f"{model}: {cause}: {detail}")
 
 

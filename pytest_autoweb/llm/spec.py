@@ -40,6 +40,8 @@ class ModelSpec(BaseModel):
     """What the server can hold replies to."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Sent along with every request."""
+    max_parallel: int | None = Field(default=None, gt=0)
+    """Most requests in flight at once, over all workers; default 8, and 2 for embedded models."""
     input_cost_per_mtok: float | None = Field(default=None, ge=0)
     """US dollars per million prompt tokens, when litellm does not know the price."""
     output_cost_per_mtok: float | None = Field(default=None, ge=0)

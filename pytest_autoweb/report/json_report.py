@@ -1,0 +1,129 @@
+"""`report.json`: the whole run in one document with a published schema."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.report.numbers import CaseKey, case_key
+from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.summary import Summary, summarise
+from pytest_autoweb.results import CaptureMode, CellResult, Record
+
+SCHEMA_VERSION = 1
+
+
+class Analysis(Record):
+    """What a local model said about the run."""
+
+    prompt: str
+    """The input it was given."""
+    model: str
+    text: str | None
+    """None: it gave no answer."""
+    error: str = ""
+    """Why there is no answer."""
+
+
+class CaseReport(Record):
+    """A case and all its cells."""
+
+    id: str
+    case_path: str
+    entry_url: str
+    user_task: str
+    tags: tuple[str, ...] = ()
+    must_pass: bool = False
+    cells: tuple[CellResult, ...] = ()
+
+
+class Report(Record):
+    """The content of `report.json`."""
+
+    format: Literal["pytest-autoweb/report"] = "pytest-autoweb/report"
+    schema_version: int = SCHEMA_VERSION
+    ts: str
+    """`yyyyMMdd_HHmmss_SSS`, local time."""
+    started: datetime
+    duration_s: float = 0.0
+    exit_status: int | None = None
+    interrupted: bool = False
+    workers: int = 0
+    """xdist workers; 0 without xdist."""
+    models: tuple[str, ...] = ()
+    capture_mode: CaptureMode | None = None
+    """The run's only capture mode; None with several."""
+    capture_modes: tuple[CaptureMode, ...] = ()
+    summary: Summary | None = None
+    """None: left out to keep the report under its size limit."""
+    cases: tuple[CaseReport, ...] = ()
+    analysis_prompt: str = ""
+    """What to ask a model that is given this file; after a local analysis, what it was asked."""
+    local_analysis_model: str | None = None
+    local_analysis: str | None = None
+    local_analysis_error: str = ""
+    environment: dict[str, str] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Each setting with its value and where it came from."""
+    comparisons: tuple[dict[str, Any], ...] = ()
+    """With earlier runs."""
+    gates: tuple[dict[str, Any], ...] = ()
+    """What decided the exit status."""
+    notes: tuple[str, ...] = ()
+    """What could not be read or had to be shortened."""
+
+
+def build_report(run: Run, analysis: Analysis | None = None) -> Report:
+    """Put a run, its numbers and a local analysis into one document."""
+    info = run.info
+    modes = info.capture_modes
+    return Report(
+        ts=info.ts,
+        started=info.started,
+        duration_s=info.duration_s,
+        exit_status=info.exit_status,
+        interrupted=info.interrupted,
+        workers=info.workers,
+        models=info.models,
+        capture_mode=modes[0] if len(modes) == 1 else None,
+        capture_modes=modes,
+        summary=summarise(run),
+        cases=_cases(run.cells),
+        analysis_prompt=analysis.prompt if analysis else _standing_prompt(),
+        local_analysis_model=analysis.model if analysis else None,
+        local_analysis=analysis.text if analysis else None,
+        local_analysis_error=analysis.error if analysis else "",
+        environment=info.environment,
+        settings=info.settings,
+        notes=run.notes,
+    )
+
+
+def report_json_schema() -> dict[str, Any]:
+    """JSON Schema of `report.json`."""
+    schema = Report.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _cases(cells: tuple[CellResult, ...]) -> tuple[CaseReport, ...]:
+    cases: dict[CaseKey, list[CellResult]] = {}
+    for cell in cells:
+        cases.setdefault(case_key(cell), []).append(cell)
+    return tuple(
+        CaseReport(
+            id=case_id,
+            case_path=path,
+            entry_url=group[0].entry_url,
+            user_task=group[0].user_task,
+            tags=group[0].tags,
+            must_pass=group[0].must_pass,
+            cells=tuple(group),
+        )
+        for (path, case_id), group in cases.items()
+    )
+
+
+def _standing_prompt() -> str:
+    path = asset_dir("templates") / "report" / "analysis_prompt.txt"
+    return path.read_text(encoding="utf-8").strip()

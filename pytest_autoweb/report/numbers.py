@@ -1,0 +1,224 @@
+"""What a set of cells amounts to: counts, rates with intervals, cost, tokens, time; pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+from typing import TypeVar
+
+from pytest_autoweb.report.statistics import Interval, percentile, wilson
+from pytest_autoweb.results import Attempt, CellResult, Outcome, Record, Usage
+
+CaseKey = tuple[str, str]
+"""Path of the case file and the case's id."""
+
+Item = TypeVar("Item")
+
+
+class Counts(Record):
+    """Cells per outcome."""
+
+    passed: int = 0
+    healed: int = 0
+    failed: int = 0
+    broken: int = 0
+    ungraded: int = 0
+    skipped: int = 0
+
+
+class Rate(Record):
+    """A pass rate over cases; repeats and capture modes of a case are averaged first."""
+
+    value: float | None
+    """None: there was nothing to rate."""
+    interval: Interval | None
+    """Wilson, 95 %, over cases."""
+    passed_trials: int
+    trials: int
+    """Cells behind the rate."""
+    cases: int
+    """Units of the interval."""
+
+
+class Rates(Record):
+    """One pass rate with both denominators."""
+
+    all_trials: Rate
+    """Every cell that was run."""
+    graded: Rate
+    """Without `broken` and `ungraded`: what the model was really asked and judged on."""
+
+
+class Cost(Record):
+    """Money, as far as prices are known."""
+
+    usd: float | None = None
+    """None: no call had a price."""
+    complete: bool = True
+    """False: some calls are unpriced or lost, so `usd` is a lower bound."""
+
+
+class StageNumbers(Record):
+    """Time and model calls of one stage, over all attempts."""
+
+    stage: str
+    seconds: float
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: Cost
+
+
+class Numbers(Record):
+    """All numbers of a set of cells."""
+
+    cells: int
+    cases: int
+    counts: Counts
+    first_attempt: Rates
+    """Passed without any repair."""
+    after_repair: Rates
+    """Passed or healed."""
+    flaky_cases: int
+    """Cases that both passed and failed over repeats in the same capture mode."""
+    slow: int
+    executed: int
+    """Cells whose last attempt ran every step of its plan without an error."""
+    checks_passed: int
+    false_success: int
+    """Executed, yet a check does not hold."""
+    repairs_tried: int
+    """Cells with more than one attempt."""
+    repairs_healed: int
+    plans: int
+    """First attempts that came to a plan."""
+    plans_confirmed: int
+    plans_with_question: int
+    scripts: int
+    """First attempts that came to code."""
+    scripts_lint_clean: int
+    calls: int
+    replayed_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: Cost
+    median_s: float | None
+    """Of the cells that ran to their end."""
+    p95_s: float | None
+    total_s: float
+    stages: tuple[StageNumbers, ...]
+
+
+def number(cells: Sequence[CellResult]) -> Numbers:
+    """Count, rate and add up a set of cells."""
+    firsts = [cell.attempts[0] for cell in cells if cell.attempts]
+    lasts = [cell.attempts[-1] for cell in cells if cell.attempts]
+    scripts = [attempt for attempt in firsts if attempt.code]
+    plans = [attempt for attempt in firsts if attempt.plan_steps]
+    usage = sum((cell.total_usage for cell in cells), Usage())
+    seconds = [cell.duration_ms / 1000 for cell in cells if cell.duration_ms > 0]
+    return Numbers(
+        cells=len(cells),
+        cases=len({case_key(cell) for cell in cells}),
+        counts=count_outcomes(cells),
+        first_attempt=_rates(cells, {"passed"}),
+        after_repair=_rates(cells, {"passed", "healed"}),
+        flaky_cases=_flaky_cases(cells),
+        slow=_count(cells, lambda cell: cell.slow),
+        executed=_count(lasts, lambda attempt: attempt.executed),
+        checks_passed=_count(lasts, lambda attempt: attempt.checks_passed is True),
+        false_success=_count(lasts, lambda attempt: attempt.false_success),
+        repairs_tried=_count(cells, lambda cell: len(cell.attempts) > 1),
+        repairs_healed=_count(cells, lambda cell: cell.outcome == "healed"),
+        plans=len(plans),
+        plans_confirmed=_count(plans, lambda attempt: attempt.plan_confirmed),
+        plans_with_question=_count(firsts, lambda attempt: attempt.plan_has_question),
+        scripts=len(scripts),
+        scripts_lint_clean=_count(scripts, lambda attempt: not attempt.lint_errors),
+        calls=usage.calls,
+        replayed_calls=usage.replayed_calls,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=_cost(usage, lost=any(_lost_its_record(cell) for cell in cells)),
+        median_s=percentile(seconds, 0.5),
+        p95_s=percentile(seconds, 0.95),
+        total_s=sum(seconds),
+        stages=_stages(cells),
+    )
+
+
+def count_outcomes(cells: Iterable[CellResult]) -> Counts:
+    """Cells per outcome."""
+    counts: dict[Outcome, int] = defaultdict(int)
+    for cell in cells:
+        counts[cell.outcome] += 1
+    return Counts(**counts)
+
+
+def case_key(cell: CellResult) -> CaseKey:
+    """What tells a case from all others of the run."""
+    return cell.case_path, cell.case_id
+
+
+def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
+    return sum(1 for item in items if holds(item))
+
+
+def _rates(cells: Sequence[CellResult], good: set[Outcome]) -> Rates:
+    ran = [cell for cell in cells if cell.outcome != "skipped"]
+    graded = [cell for cell in ran if cell.outcome not in ("broken", "ungraded")]
+    return Rates(all_trials=_rate(ran, good), graded=_rate(graded, good))
+
+
+def _rate(cells: Sequence[CellResult], good: set[Outcome]) -> Rate:
+    trials: dict[CaseKey, list[bool]] = defaultdict(list)
+    for cell in cells:
+        trials[case_key(cell)].append(cell.outcome in good)
+    means = [fmean(results) for results in trials.values()]
+    return Rate(
+        value=fmean(means) if means else None,
+        interval=wilson(min(sum(means), len(means)), len(means)),
+        passed_trials=sum(map(sum, trials.values())),
+        trials=len(cells),
+        cases=len(means),
+    )
+
+
+def _flaky_cases(cells: Sequence[CellResult]) -> int:
+    seen: dict[tuple[CaseKey, str, str], set[Outcome]] = defaultdict(set)
+    for cell in cells:
+        seen[case_key(cell), cell.model, cell.capture_mode].add(cell.outcome)
+    return len({key[0] for key, outcomes in seen.items() if {"passed", "failed"} <= outcomes})
+
+
+def _cost(usage: Usage, *, lost: bool = False) -> Cost:
+    if usage.calls == 0 and not lost:
+        return Cost(usd=0.0)
+    return Cost(usd=usage.cost_usd, complete=usage.unpriced_calls == 0 and not lost)
+
+
+def _lost_its_record(cell: CellResult) -> bool:
+    """Whether the cell may have spent money nobody wrote down."""
+    return not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
+
+
+def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
+    attempts: list[Attempt] = [attempt for cell in cells for attempt in cell.attempts]
+    milliseconds: dict[str, float] = {}
+    for attempt in attempts:
+        for stage, duration in attempt.stage_ms.items():
+            milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
+    usages: dict[str, Usage] = {}
+    for cell in cells:
+        for stage, usage in cell.usage.items():
+            usages[stage] = usages.get(stage, Usage()) + usage
+    return tuple(
+        StageNumbers(
+            stage=stage,
+            seconds=milliseconds.get(stage, 0.0) / 1000,
+            calls=(usage := usages.get(stage, Usage())).calls,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=_cost(usage),
+        )
+        for stage in dict.fromkeys((*milliseconds, *usages))
+    )

@@ -1,0 +1,229 @@
+"""The run at a glance: a row per model, the controls apart, the matrix; pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pytest_autoweb.report.numbers import (
+    CaseKey,
+    Counts,
+    Numbers,
+    Rate,
+    case_key,
+    count_outcomes,
+    number,
+)
+from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
+
+ORACLE = "builtin/oracle"
+NOOP = "builtin/noop"
+
+ControlState = Literal["holds", "broken", "unproven"]
+"""`unproven`: the control did not come to a verdict."""
+
+
+class CaptureSummary(Record):
+    """A model in one of several capture modes."""
+
+    capture_mode: CaptureMode
+    numbers: Numbers
+
+
+class ModelSummary(Record):
+    """One row of the leaderboard."""
+
+    model: str
+    numbers: Numbers
+    by_capture: tuple[CaptureSummary, ...] = ()
+    """Filled when the run used several capture modes."""
+
+
+class ControlRow(Record):
+    """What the two controls say of one case's checks."""
+
+    case_id: str
+    case_path: str
+    oracle: ControlState | None = None
+    """Holds: the case's own solution passes the checks. None: this control was not run."""
+    noop: ControlState | None = None
+    """Holds: doing nothing fails a check."""
+    reason: str = ""
+    """Why a control does not hold."""
+
+
+class MatrixCell(Record):
+    """One cell of the matrix."""
+
+    model: str
+    capture_mode: CaptureMode
+    repeat: int
+    outcome: Outcome
+    slow: bool
+    folder: str
+
+
+class MatrixRow(Record):
+    """One case and its cells, controls left out."""
+
+    case_id: str
+    case_path: str
+    tags: tuple[str, ...]
+    must_pass: bool
+    cells: tuple[MatrixCell, ...]
+
+
+class Summary(Record):
+    """Everything the report's first page says."""
+
+    counts: Counts
+    """Of the models' cells, controls left out."""
+    models: tuple[ModelSummary, ...]
+    """Best first-attempt rate first."""
+    verdict: str
+    """Whether the leader's rate stands apart from the next one's, in a sentence."""
+    decisive: bool | None
+    """None: fewer than two models."""
+    controls: tuple[ControlRow, ...]
+    """Broken ones first."""
+    matrix: tuple[MatrixRow, ...]
+
+
+def is_control(model: str) -> bool:
+    """Whether the model is one of the two controls rather than a contestant."""
+    return model in (ORACLE, NOOP)
+
+
+def summarise(run: Run) -> Summary:
+    """Turn a run into the numbers of its report."""
+    contestants = [cell for cell in run.cells if not is_control(cell.model)]
+    models = tuple(sorted(_models(run, contestants), key=_rank))
+    decisive, verdict = _verdict(models)
+    return Summary(
+        counts=count_outcomes(contestants),
+        models=models,
+        verdict=verdict,
+        decisive=decisive,
+        controls=_controls(run.cells),
+        matrix=tuple(_matrix(contestants)),
+    )
+
+
+def _models(run: Run, cells: Sequence[CellResult]) -> Iterable[ModelSummary]:
+    named = [model for model in run.info.models if not is_control(model)]
+    several = len({cell.capture_mode for cell in cells}) > 1
+    for model in dict.fromkeys((*named, *(cell.model for cell in cells))):
+        own = [cell for cell in cells if cell.model == model]
+        modes = dict.fromkeys(cell.capture_mode for cell in own)
+        yield ModelSummary(
+            model=model,
+            numbers=number(own),
+            by_capture=tuple(
+                CaptureSummary(
+                    capture_mode=mode, numbers=number([c for c in own if c.capture_mode == mode])
+                )
+                for mode in modes
+                if several
+            ),
+        )
+
+
+def _rank(row: ModelSummary) -> tuple[float, float, str]:
+    first, after = row.numbers.first_attempt.all_trials, row.numbers.after_repair.all_trials
+    return -_or_lowest(first), -_or_lowest(after), row.model
+
+
+def _or_lowest(rate: Rate) -> float:
+    return -1.0 if rate.value is None else rate.value
+
+
+def _verdict(models: Sequence[ModelSummary]) -> tuple[bool | None, str]:
+    rated = [row for row in models if row.numbers.first_attempt.all_trials.interval is not None]
+    if len(rated) < 2:
+        return None, ""
+    first, second = rated[:2]
+    upper = first.numbers.first_attempt.all_trials.interval
+    lower = second.numbers.first_attempt.all_trials.interval
+    if upper and lower and upper.low > lower.high:
+        return True, (
+            f"{first.model} leads: the 95 % interval of its first-attempt rate lies wholly above "
+            f"that of {second.model}."
+        )
+    return False, (
+        f"Not decisive: the 95 % intervals of {first.model} and {second.model} overlap. "
+        "More cases are needed to tell them apart."
+    )
+
+
+def _controls(cells: Sequence[CellResult]) -> tuple[ControlRow, ...]:
+    controls: dict[CaseKey, list[CellResult]] = {}
+    for cell in cells:
+        if is_control(cell.model):
+            controls.setdefault(case_key(cell), []).append(cell)
+    rows = [_control_row(key, group) for key, group in controls.items()]
+    return tuple(sorted(rows, key=lambda row: min(map(_urgency, (row.oracle, row.noop)))))
+
+
+def _urgency(state: ControlState | None) -> int:
+    return {"broken": 0, "unproven": 1}.get(state or "", 2)
+
+
+def _control_row(key: CaseKey, cells: Sequence[CellResult]) -> ControlRow:
+    oracle = [(_oracle_state(c), c) for c in cells if c.model == ORACLE]
+    noop = [(_noop_state(c), c) for c in cells if c.model == NOOP]
+    reasons = [_control_reason(state, cell) for state, cell in (*oracle, *noop)]
+    return ControlRow(
+        case_path=key[0],
+        case_id=key[1],
+        oracle=_worst(state for state, _ in oracle),
+        noop=_worst(state for state, _ in noop),
+        reason=next((reason for reason in reasons if reason), ""),
+    )
+
+
+def _worst(states: Iterable[ControlState]) -> ControlState | None:
+    return min(states, key=_urgency, default=None)
+
+
+def _oracle_state(cell: CellResult) -> ControlState:
+    if cell.outcome == "passed":
+        return "holds"
+    return "broken" if cell.outcome in ("failed", "healed") else "unproven"
+
+
+def _noop_state(cell: CellResult) -> ControlState:
+    if cell.outcome in ("passed", "healed"):
+        return "broken"
+    judged = bool(cell.attempts) and cell.attempts[-1].checks_passed is False
+    return "holds" if cell.outcome == "failed" and judged else "unproven"
+
+
+def _control_reason(state: ControlState, cell: CellResult) -> str:
+    if state == "holds":
+        return ""
+    if cell.model == NOOP and state == "broken":
+        return "doing nothing passes every check, so a pass of this case proves nothing"
+    return f"{cell.model}: {cell.reason or cell.outcome}"
+
+
+def _matrix(cells: Sequence[CellResult]) -> Iterable[MatrixRow]:
+    cases: dict[CaseKey, list[CellResult]] = {}
+    for cell in cells:
+        cases.setdefault(case_key(cell), []).append(cell)
+    for (path, case_id), group in cases.items():
+        yield MatrixRow(
+            case_id=case_id,
+            case_path=path,
+            tags=group[0].tags,
+            must_pass=group[0].must_pass,
+            cells=tuple(
+                MatrixCell(
+                    model=cell.model,
+                    capture_mode=cell.capture_mode,
+                    repeat=cell.repeat,
+                    outcome=cell.outcome,
+                    slow=cell.slow,
+                    folder=cell.folder,
+                )
+                for cell in group
+            ),
+        )

@@ -27,7 +27,8 @@ StageName = Literal[
 FailureKind = Literal[
     "model",  # the model's service gave no usable reply
     "plan",  # the reply holds no plan, or the plan asks a question nobody answers
-    "lint",  # the code is refused by the sandbox's policy
+    "lint",  # the code is missing, or refused by the sandbox's policy
+    "repair",  # the repair says the same again
     "step",  # the code raised while it ran
     "timeout",  # a step ran out of time
     "sandbox",  # a call was refused, or the worker was killed by a limit

@@ -32,7 +32,7 @@ LOG_LINES = 200
 """Lines of the run log kept at each end (row 4.1.15 of the seed's flow)."""
 
 STOPPING: frozenset[FailureKind] = frozenset(
-    {"model", "plan", "lint", "navigation", "browser", "webserver", "internal"}
+    {"model", "plan", "lint", "repair", "navigation", "browser", "webserver", "internal"}
 )
 """Failures after which the later stages of an attempt have nothing to work on."""
 
@@ -102,9 +102,7 @@ def change(attempt: Attempt, **update: Any) -> Attempt:
 
 def fail(attempt: Attempt, failure: Failure, *errors: str) -> Attempt:
     """The attempt with its failure set, and lines added to its formatted errors."""
-    return change(
-        attempt, failure=failure, formatted_errors=(*attempt.formatted_errors, *errors)
-    )
+    return change(attempt, failure=failure, formatted_errors=(*attempt.formatted_errors, *errors))
 
 
 def error_line(where: str, chinese: str, english: str = "") -> str:

@@ -1,0 +1,54 @@
+"""Decide success from outside: the case's checks on the live page after the last step."""
+
+from pytest_autoweb.browser.scene import shot, take_scene
+from pytest_autoweb.judge.checks import Evidence, judge_checks
+from pytest_autoweb.judge.score import score
+from pytest_autoweb.results import Attempt, Failure
+from pytest_autoweb.stages.base import Tools, change
+from pytest_autoweb.stages.execute import relative, relative_scene
+
+
+def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
+    """Evaluate every check; an error of a step does not matter here, only the outcome does."""
+    evidence = Evidence(
+        page=tools.page, answered=attempt.answered, answer=attempt.answer, redact=tools.redact
+    )
+    results = judge_checks(tools.case.expect, evidence, timeout_s=tools.settings.check_timeout)
+    passed, points = score(results)
+    attempt = change(
+        attempt,
+        checks=results,
+        checks_passed=passed,
+        score=points,
+        false_success=attempt.executed and passed is False,
+        final_url=tools.redact(tools.page.url),
+    )
+    for result in results:
+        verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
+        tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
+    return _keep_end(attempt, tools)
+
+
+def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
+    """The last picture, and the scene when steps ran well but a check does not hold."""
+    picture = tools.folder / "final.jpg"
+    if shot(tools.page, picture):
+        attempt = change(attempt, final_screenshot=relative(picture, tools))
+    if attempt.checks_passed is not False or attempt.failure:
+        return attempt
+    broken = next(check for check in attempt.checks if check.passed is False)
+    last = attempt.step_results[-1].step_index if attempt.step_results else 0
+    scene = take_scene(
+        tools.page,
+        tools.watch,
+        step_index=last,
+        mode=tools.mode,
+        folder=tools.folder,
+        redact=tools.redact,
+    )
+    failure = Failure(
+        kind="check",
+        message=f"check {broken.index} ({broken.type}) does not hold: expected "
+        f"{broken.expected}, saw {broken.actual}",
+    )
+    return change(attempt, scene=relative_scene(scene, tools), failure=failure)

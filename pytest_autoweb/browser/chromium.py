@@ -1,0 +1,105 @@
+"""Which Chromium to start, and with which flags."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_autoweb.errors import BrowserError
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
+_MAC = (
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+)
+_WINDOWS = (
+    r"Chromium\Application\chrome.exe",
+    r"Google\Chrome\Application\chrome.exe",
+    r"Microsoft\Edge\Application\msedge.exe",
+)
+_QUIET = (
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-gpu",
+)
+
+
+def system_chromium() -> Path | None:
+    """The Chromium, Chrome or Edge of this machine; `AUTOWEB_CHROMIUM` names one outright.
+
+    Raises:
+        BrowserError: `AUTOWEB_CHROMIUM` names a file that does not exist.
+    """
+    if given := os.environ.get("AUTOWEB_CHROMIUM"):
+        if (found := shutil.which(given)) is None:
+            raise BrowserError(f"AUTOWEB_CHROMIUM names {given!r}, which is no executable file")
+        return Path(found)
+    return next((path for path in _candidates() if path.is_file()), None)
+
+
+def _candidates() -> Iterator[Path]:
+    for name in _NAMES:
+        if found := shutil.which(name):
+            yield Path(found)
+    if sys.platform == "darwin":
+        yield from map(Path, _MAC)
+    if sys.platform == "win32":
+        for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
+            if folder := os.environ.get(variable):
+                yield from (Path(folder) / tail for tail in _WINDOWS)
+
+
+def launch_args(
+    base: dict[str, Any], *, playwright_executable: str, browser_name: str = "chromium"
+) -> dict[str, Any]:
+    """Launch arguments that find a browser where Playwright's own was not downloaded.
+
+    Args:
+        base: the arguments as they are, e.g. of pytest-playwright's fixture.
+        playwright_executable: `browser_type.executable_path`.
+        browser_name: other browsers than `chromium` are left alone.
+
+    Raises:
+        BrowserError: there is no browser at all.
+    """
+    if browser_name != "chromium":
+        return dict(base)
+    chosen = base.get("executable_path") or base.get("channel")
+    if chosen or _is_installed(playwright_executable, headless=base.get("headless") is not False):
+        return _with_flags(base, _root_flags())
+    if (found := system_chromium()) is None:
+        raise BrowserError(
+            "no Chromium was found; run `playwright install chromium` or "
+            "`apt-get install chromium`, or set AUTOWEB_CHROMIUM to its path"
+        )
+    return {**_with_flags(base, (*_root_flags(), *_QUIET)), "executable_path": str(found)}
+
+
+def _is_installed(executable: str, *, headless: bool) -> bool:
+    path = Path(executable)
+    if path.is_file():
+        return True
+    # Headless runs use another download, whose folder has the same revision in its name.
+    for folder in path.parents:
+        if headless and folder.name.startswith("chromium-"):
+            shell = folder.name.replace("chromium-", "chromium_headless_shell-")
+            return (folder.parent / shell).is_dir()
+    return False
+
+
+def _root_flags() -> tuple[str, ...]:
+    # Chromium refuses to start its sandbox as root, and then does not start at all.
+    is_root = sys.platform == "linux" and os.geteuid() == 0
+    return ("--no-sandbox",) if is_root else ()
+
+
+def _with_flags(base: dict[str, Any], flags: tuple[str, ...]) -> dict[str, Any]:
+    given = list(base.get("args") or [])
+    missing = [flag for flag in flags if flag not in given]
+    return {**base, "args": [*given, *missing]} if missing else dict(base)

@@ -1,0 +1,176 @@
+"""Chooses the page or frame that a step is about."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pytest_autoweb.browser.base import ContextWrapper
+from pytest_autoweb.browser.injected import run_script
+from pytest_autoweb.browser.network import parse_origin
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Page
+
+_POLL_MS = 250.0
+_WAIT_S = 8.0
+_MIN_SIDE = 100
+_MIN_AREA = 10_000
+_LOOK_MS = 3_000.0
+_NAMED = 9.0
+"""A phrase the step quotes is in a control (and thus in the text)."""
+_MARKS = "\"“”„«»「」『』"
+_QUOTES = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{1,80}})[{_MARKS}]|(?<!\w)'([^']{{1,80}})'")
+_WORD = re.compile(r"[a-z0-9]+|[^\W\d_]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_STOP = set(
+    re.findall(
+        r"\w+",
+        "a an and at by click enter fill find for from go in into is it its of on open or page"
+        " press select step that the then this to type use using wait with you your",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFacts:
+    """What is known of one candidate before it is scored."""
+
+    controls: tuple[str, ...]
+    """Role and name of each visible control."""
+    text: str
+    area_share: float
+    """Of the viewport."""
+    is_main: bool
+    same_origin: bool
+    ready: bool = True
+
+
+def best_context(page: "Page", hint: str) -> ContextWrapper:
+    """The page, or the frame that fits the step's text better.
+
+    Pages without frames are answered at once. With frames, the choice waits (8 s at most) until
+    the candidates have loaded. Size alone never wins, a frame of another origin even less so.
+    """
+    main = ContextWrapper(page, "page")
+    deadline = time.monotonic() + _WAIT_S
+    while True:
+        if len(page.frames) < 2 and not _has_iframes(page):
+            return main
+        looked = list(_look(page))
+        if _settled([facts for _, facts in looked], hint) or time.monotonic() >= deadline:
+            break
+        page.wait_for_timeout(_POLL_MS)
+    if not looked:
+        return main
+    frame, facts = max(looked, key=lambda pair: score_frame(pair[1], hint))
+    return main if facts.is_main else ContextWrapper(frame, frame.name or frame.url)
+
+
+def _settled(looked: list[FrameFacts], hint: str) -> bool:
+    """Whether waiting longer cannot change the choice for the better.
+
+    Frames of other origins (adverts that load for ever) are not waited for, and no one is when
+    a candidate already has a control that the step names.
+    """
+    named = any(f.ready and score_frame(f, hint) >= _NAMED for f in looked)
+    return named or all(f.ready for f in looked if f.same_origin)
+
+
+def score_frame(facts: FrameFacts, hint: str) -> float:
+    """How well a candidate fits the step's text."""
+    controls = "\n".join(facts.controls).casefold()
+    text = facts.text.casefold()
+    phrases = [p.casefold() for p in _phrases(hint)]
+    words = _words(hint)
+    control_words = _words(controls)
+    total = 6.0 * sum(phrase in controls for phrase in phrases)
+    total += 3.0 * sum(phrase in text for phrase in phrases)
+    if words:
+        total += 4.0 * len(words & control_words) / len(words)
+        total += 1.0 * len(words & _words(text)) / len(words)
+    total += 0.5 * min(len(facts.controls), 20) / 20
+    if facts.is_main:
+        return total + 0.2
+    return total + 0.3 * facts.area_share if facts.same_origin else total / 2
+
+
+def _phrases(hint: str) -> list[str]:
+    return [(a or b).strip() for a, b in _QUOTES.findall(hint) if (a or b).strip()]
+
+
+def _words(text: str) -> set[str]:
+    found: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if _CJK.search(word):
+            # Written without spaces: pairs of characters do for words.
+            found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+        elif word not in _STOP:
+            found.add(word)
+    return found
+
+
+def _has_iframes(page: "Page") -> bool:
+    from playwright.sync_api import Error
+
+    try:
+        return bool(run_script(page, "frame_facts", timeout_ms=_LOOK_MS)["iframes"])
+    except Error:
+        return False
+
+
+def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
+    from playwright.sync_api import Error
+
+    size = page.viewport_size or {"width": 1280, "height": 720}
+    viewport = float(size["width"] * size["height"])
+    for frame in page.frames:
+        is_main = frame == page.main_frame
+        try:
+            area = viewport if is_main else _visible_area(frame)
+            if area is None:
+                continue
+            seen = run_script(frame, "frame_facts", timeout_ms=_LOOK_MS)
+        except Error:
+            # Gone, or too busy to answer: no candidate now, perhaps at the next look.
+            continue
+        yield (
+            frame,
+            FrameFacts(
+                controls=tuple(seen["controls"]),
+                text=seen["text"],
+                area_share=min(1.0, area / viewport),
+                is_main=is_main,
+                same_origin=is_main or _same_origin(frame.url, page.url),
+                ready=bool(seen["ready"]) and (is_main or not _is_pending(frame)),
+            ),
+        )
+
+
+def _visible_area(frame: "Frame") -> float | None:
+    element = frame.frame_element()
+    box = element.bounding_box()
+    if box is None or not element.is_visible():
+        return None
+    width, height = box["width"], box["height"]
+    if min(width, height) < _MIN_SIDE or width * height < _MIN_AREA:
+        return None
+    return width * height
+
+
+def _is_pending(frame: "Frame") -> bool:
+    """Whether the frame still shows the blank document it starts with."""
+    if frame.url not in {"", "about:blank"}:
+        return False
+    element = frame.frame_element()
+    source = element.get_attribute("src") or "about:blank"
+    waits = element.get_attribute("srcdoc") is not None or not source.startswith("about:")
+    return waits and element.get_attribute("loading") != "lazy"
+
+
+def _same_origin(url: str, page_url: str) -> bool:
+    if url.startswith("about:") or urlsplit(url).scheme == "blob":
+        return True
+    return parse_origin(url) is not None and parse_origin(url) == parse_origin(page_url)

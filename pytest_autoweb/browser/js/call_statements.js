@@ -1,0 +1,17 @@
+// USER_CODE is replaced by a case author's statements.
+async () => {
+  try {
+    const given = async () => { USER_CODE
+    };
+    const result = typeof given === 'function' ? await given() : await given;
+    let shown;
+    try {
+      shown = JSON.stringify(result);
+    } catch {
+      shown = String(result);
+    }
+    return JSON.stringify({ truthy: Boolean(result), shown: String(shown).slice(0, 500) });
+  } catch (error) {
+    return JSON.stringify({ error: String((error && error.message) || error).slice(0, 500) || 'error' });
+  }
+}

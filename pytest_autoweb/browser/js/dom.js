@@ -1,0 +1,114 @@
+// Accessors that still work when the page overrides methods or a form field is called "attributes".
+() => {
+  const getter = (proto, name) => {
+    const read = Object.getOwnPropertyDescriptor(proto, name).get;
+    return (node) => read.call(node);
+  };
+  const childNodes = getter(Node.prototype, 'childNodes');
+  const nodeType = getter(Node.prototype, 'nodeType');
+  const parentNode = getter(Node.prototype, 'parentNode');
+  const nodeValue = getter(Node.prototype, 'nodeValue');
+  const shadow = getter(Element.prototype, 'shadowRoot');
+  const localName = getter(Element.prototype, 'localName');
+  const attributes = getter(Element.prototype, 'attributes');
+  const assignedSlot = getter(Element.prototype, 'assignedSlot');
+  const call = (name) => {
+    const method = Element.prototype[name];
+    return (element, ...args) => method.apply(element, args);
+  };
+  const attr = call('getAttribute');
+  const has = call('hasAttribute');
+  const matches = call('matches');
+  const closest = call('closest');
+  const rect = call('getBoundingClientRect');
+  const query = (root, selector) => {
+    const proto = nodeType(root) === 1 ? Element.prototype : nodeType(root) === 9
+      ? Document.prototype : DocumentFragment.prototype;
+    return Array.from(proto.querySelectorAll.call(root, selector));
+  };
+  const isElement = (node) => nodeType(node) === 1;
+  const tag = (element) => localName(element).toLowerCase();
+  const view = (element) => element.ownerDocument.defaultView || window;
+  const style = (element, pseudo) => view(element).getComputedStyle(element, pseudo);
+  const assigned = (slot) => HTMLSlotElement.prototype.assignedNodes.call(slot, { flatten: true });
+
+  // Children as rendered: a shadow root hides the light children, a slot shows what it was given.
+  const children = (element) => {
+    const root = shadow(element);
+    if (root) return Array.from(childNodes(root));
+    if (tag(element) === 'slot') {
+      const given = assigned(element);
+      if (given.length) return given;
+    }
+    return Array.from(childNodes(element));
+  };
+  const parent = (node) => {
+    const slot = isElement(node) ? assignedSlot(node) : null;
+    const above = slot || parentNode(node);
+    if (!above) return null;
+    if (nodeType(above) === 11) return above.host || null;
+    return isElement(above) ? above : null;
+  };
+  const rendered = (element) => {
+    const css = style(element);
+    if (!css || css.display === 'none') return false;
+    if (css.display === 'contents') return true;
+    return Element.prototype.checkVisibility ? call('checkVisibility')(element) : true;
+  };
+  // As Playwright sees it: a box that is not empty and not `visibility: hidden`.
+  const visible = (element) => {
+    if (!rendered(element)) return false;
+    const css = style(element);
+    if (css.visibility !== 'visible') return false;
+    const box = rect(element);
+    return box.width > 0 && box.height > 0;
+  };
+  // Parked outside the document, where no scrolling leads.
+  const reachable = (element) => {
+    const box = rect(element);
+    const at = view(element);
+    return box.right + at.scrollX > 0 && box.bottom + at.scrollY > 0;
+  };
+
+  const SECRET_FIELDS = new Set(['current-password', 'new-password', 'one-time-code',
+    'cc-number', 'cc-csc']);
+  const isSecret = (element) => {
+    if (tag(element) !== 'input') return false;
+    const type = (attr(element, 'type') || '').toLowerCase();
+    if (type === 'password' || type === 'hidden') return true;
+    const complete = (attr(element, 'autocomplete') || '').toLowerCase().split(/\s+/);
+    return complete.some((word) => SECRET_FIELDS.has(word));
+  };
+  const VALUE = {};
+  for (const kind of ['Input', 'TextArea', 'Select']) {
+    VALUE[kind.toLowerCase()] = getter(window[`HTML${kind}Element`].prototype, 'value');
+  }
+  const value = (element) => (VALUE[tag(element)] ? VALUE[tag(element)](element) : '');
+  const flag = (element, name) => {
+    const own = { input: HTMLInputElement, option: HTMLOptionElement }[tag(element)];
+    return own ? Boolean(getter(own.prototype, name)(element)) : false;
+  };
+  const clean = (text) => text.replace(/[\u200b\ufeff\u00ad]/g, '').replace(/\s+/g, ' ').trim();
+
+  // Old libraries give arrays a toJSON that turns them into strings.
+  const stringify = (result) => {
+    const taken = [];
+    for (const proto of [Object.prototype, Array.prototype, String.prototype, Number.prototype]) {
+      const own = Object.getOwnPropertyDescriptor(proto, 'toJSON');
+      if (own && own.configurable) {
+        taken.push([proto, own]);
+        delete proto.toJSON;
+      }
+    }
+    try {
+      return JSON.stringify(result === undefined ? null : result);
+    } finally {
+      for (const [proto, own] of taken) Object.defineProperty(proto, 'toJSON', own);
+    }
+  };
+  return {
+    nodeType, nodeValue, shadow, attributes, attr, has, matches, closest, rect, query, isElement,
+    tag, style, children, childNodes, parent, parentNode, rendered, visible, reachable, isSecret,
+    value, flag, clean, stringify,
+  };
+}

@@ -14,6 +14,7 @@ BOOST_FLOOR_S = 60.0
 BOOST_FACTOR = 3.0
 RETRY_PAUSE_S = 1.0
 LOG_TAIL_LINES = 20
+MISSING_BLOCK = "未找到步骤代码 (no code for this step)"
 NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
 
@@ -55,10 +56,10 @@ def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) 
     )
     if result.ok:
         return attempt
-    where = str(index) if code.strip() else f"{index}, 未找到步骤代码"
+    line = error_line(str(index), result.error or "")
     attempt = change(
         attempt,
-        formatted_errors=(*attempt.formatted_errors, error_line(where, result.error or "")),
+        formatted_errors=(*attempt.formatted_errors, line),
         failure=attempt.failure or result.failure,
     )
     if attempt.scene is None and code.strip():
@@ -105,7 +106,7 @@ def _all_ok(attempt: Attempt) -> bool:
 
 def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
     if not code.strip():
-        failure = Failure(kind="step", message="no code for this step", step_index=index)
+        failure = Failure(kind="step", message=MISSING_BLOCK, step_index=index)
         return _Ran(
             StepResult(
                 step_index=index, ok=False, status="failed", error=failure.message, failure=failure
@@ -132,10 +133,9 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
 def _run_once(
     index: int, code: str, hint: str, tools: Tools, *, limit: float, resume: tuple[ToolCall, ...]
 ) -> tuple[ContextWrapper, StepOutcome]:
-    # Code that names frames itself is written from the page's point of view.
-    context = (
-        ContextWrapper(tools.page, "page") if "frame" in code else best_context(tools.page, hint)
-    )
+    # Code that names frames itself, and every line of the refs dialect, starts at the page.
+    from_page = "frame" in code or tools.spec.dialect == "refs"
+    context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
     left = tools.deadline - tools.clock.now()
     if left <= 0:
         failure = Failure(

@@ -1,0 +1,167 @@
+"""The `refs` dialect: observe, ask for a few lines, run them, look again."""
+
+import ast
+from typing import NamedTuple
+
+from pytest_autoweb.browser.base import RefView
+from pytest_autoweb.browser.refs import observe
+from pytest_autoweb.cases.model import AnswerCheck
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.refs import Action, Actions, grammar, read_actions
+from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot
+from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.execute import finish_execution, run_block
+from pytest_autoweb.stages.repair import repair_hint
+from pytest_autoweb.stages.script import unified_diff
+
+MAX_TURNS = 8
+REPLY_TOKENS = 200
+
+
+class _Turn(NamedTuple):
+    number: int
+    view: RefView
+    done: tuple[str, ...]
+    """The lines performed so far, in the model's own words."""
+    banned: frozenset[tuple[str, str]]
+
+
+def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Each turn is a step of the script; it ends when nothing new has appeared on the page.
+
+    The model sees no history but the lines already done, because small models copy their own
+    earlier replies (measured in docs/benchmarks.md).
+    """
+    seen: set[tuple[str, str]] = set()
+    done: tuple[str, ...] = ()
+    banned = _banned(tools)
+    for number in range(1, MAX_TURNS + 1):
+        view = observe(tools.page)
+        names = {(element.role, element.name) for element in view.elements}
+        if number > 1 and not names - seen:
+            break
+        seen |= names
+        turn = _Turn(number, view, done, banned if number == 1 else frozenset())
+        attempt, actions = _ask_turn(attempt, tools, turn)
+        if attempt.failure or not actions.actions:
+            break
+        attempt = _run_turn(attempt, tools, number, actions.actions)
+        done = (*done, *(action.line for action in actions.actions))
+        if attempt.failure or actions.done:
+            break
+    return _finish(attempt, tools)
+
+
+def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Actions]:
+    nothing = Actions((), (), False)
+    rule = None
+    may_answer = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
+    if tools.spec.constrained == "gbnf":
+        rule = grammar(
+            turn.view.elements,
+            banned=turn.banned,
+            may_end=turn.number > 1,
+            may_answer=may_answer,
+        )
+        if rule is None:
+            failure = Failure(kind="plan", message="the page shows nothing to act on")
+            return fail(attempt, failure, error_line("(plan)", "页面没有可操作元素")), nothing
+    text = tools.redact(turn.view.text)
+    messages = render(
+        "refs",
+        task=tools.case.user_task,
+        page=fence(text, "page"),
+        done=turn.done,
+        may_answer=may_answer,
+        hint=repair_hint(tools.previous) if tools.previous and turn.number == 1 else "",
+        secrets=sorted(tools.case.secrets),
+    )
+    attempt = _keep_view(attempt, tools, turn, text)
+    stage = "repair" if tools.previous and turn.number == 1 else "generate"
+    attempt, reply = ask(
+        attempt,
+        tools,
+        stage,
+        messages,
+        turn=turn.number,
+        grammar=rule,
+        max_tokens=REPLY_TOKENS,
+    )
+    if attempt.failure:
+        return attempt, nothing
+    actions = read_actions(reply, turn.view.elements)
+    attempt = change(attempt, code_notes=(*attempt.code_notes, *actions.problems))
+    if not actions.actions and not actions.done and turn.number == 1:
+        failure = Failure(kind="plan", message="; ".join(actions.problems) or "an empty reply")
+        line = error_line("(plan)", "未解析到任何步骤", failure.message)
+        return fail(attempt, failure, line), nothing
+    return attempt, actions
+
+
+def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:
+    snapshot = Snapshot(
+        step_indexes=(turn.number,),
+        url=tools.redact(tools.page.url),
+        entry_action="",
+        mode=tools.mode,
+        cache_key="",
+        text=text,
+        tokens=len(text) // 4,
+        truncated=turn.view.truncated,
+        notes=("numbered list of the refs dialect",),
+    )
+    return change(attempt, snapshots=(*attempt.snapshots, snapshot))
+
+
+def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action, ...]) -> Attempt:
+    first_line = len(attempt.code.splitlines()) + 1
+    block = "\n".join([f"# Step {number}", *(action.code for action in actions)]) + "\n"
+    step = PlanStep(
+        index=number,
+        description="; ".join(action.line for action in actions),
+        entry_action="Direct URL",
+        status="CONFIRMED",
+    )
+    known = attempt.plan_steps if number > 1 else ()
+    attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    if findings := lint_code(block):
+        failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
+        attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
+        return fail(attempt, failure, error_line("(lint)", "静态检查未通过", str(findings[0])))
+    # The block keeps the line numbers it has in the whole script.
+    return run_block(attempt, tools, number, "\n" * (first_line - 1) + block, "")
+
+
+def _finish(attempt: Attempt, tools: Tools) -> Attempt:
+    failed = tools.previous
+    if failed is None:
+        return finish_execution(attempt, tools)
+    diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
+    return finish_execution(change(attempt, code_diff=diff), tools)
+
+
+def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
+    """What a repair may not begin with: the call that failed, or a lone call that did not help."""
+    failed = tools.previous
+    if failed is None:
+        return frozenset()
+    lines = failed.code.splitlines()
+    number = failed.failure.line if failed.failure else None
+    if number is not None and 0 < number <= len(lines):
+        pair = _pair(lines[number - 1])
+        return frozenset({pair} if pair else ())
+    pairs = [pair for pair in map(_pair, lines) if pair]
+    return frozenset(pairs if len(pairs) == 1 else ())
+
+
+def _pair(line: str) -> tuple[str, str] | None:
+    """Locator and method of a translated line."""
+    try:
+        tree = ast.parse(line.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)):
+        return None
+    locator = ast.get_source_segment(line.strip(), tree.func.value) or ""
+    return locator, tree.func.attr

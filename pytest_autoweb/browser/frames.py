@@ -21,7 +21,7 @@ _MIN_AREA = 10_000
 _LOOK_MS = 3_000.0
 _NAMED = 9.0
 """A phrase the step quotes is in a control (and thus in the text)."""
-_MARKS = "\"“”„«»「」『』"
+_MARKS = '"“”„«»「」『』'
 _QUOTES = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{1,80}})[{_MARKS}]|(?<!\w)'([^']{{1,80}})'")
 _WORD = re.compile(r"[a-z0-9]+|[^\W\d_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")

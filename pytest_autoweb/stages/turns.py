@@ -7,7 +7,7 @@ from pytest_autoweb.browser.base import RefView
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.cases.model import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.refs import Action, Actions, grammar, read_actions
+from pytest_autoweb.stages.refs import Action, Actions, grammar, read_actions
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail

@@ -1,0 +1,105 @@
+"""What an error of litellm, or of the libraries below it, means.
+
+Works on names and attributes, so that nothing has to import litellm.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_autoweb.errors import ModelCause
+
+_CAUSES: tuple[tuple[str, ModelCause], ...] = (
+    # Names of litellm's exceptions, looked up along the class hierarchy; first match wins.
+    ("ContextWindowExceededError", "context_window"),
+    ("ContentPolicyViolationError", "refusal"),
+    ("Timeout", "timeout"),
+    ("APITimeoutError", "timeout"),
+    ("RateLimitError", "rate_limit"),
+    ("AuthenticationError", "auth"),
+    ("PermissionDeniedError", "auth"),
+    ("APIResponseValidationError", "parse"),
+)
+_PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
+    (
+        re.compile(
+            r"context[ _](?:length|window|size)|maximum context|prompt is too long"
+            r"|too many tokens|exceed_context",
+            re.IGNORECASE,
+        ),
+        "context_window",
+    ),
+    (
+        re.compile(r"content[_ ](?:policy|filter)|safety system|responsible_?ai", re.IGNORECASE),
+        "refusal",
+    ),
+)
+_GARBLED = re.compile(
+    r"Received response - <APIResponse \[2|Empty or invalid response|is not a list"
+    r"|Expecting (?:value|property|',')|Unterminated string|JSONDecodeError|Extra data:"
+)
+_GARBLED_TYPES = (LookupError, TypeError, AttributeError, ValueError)
+_STATUS_CAUSES: Mapping[int, ModelCause] = {
+    401: "auth",
+    403: "auth",
+    408: "timeout",
+    413: "context_window",
+    429: "rate_limit",
+    504: "timeout",
+}
+
+
+def cause_of(error: Exception) -> ModelCause:
+    """Why the call failed, in the words of the report."""
+    names = {base.__name__ for base in type(error).__mro__}
+    for name, cause in _CAUSES:
+        if name in names:
+            return cause
+    text = str(error)
+    status = _status(error)
+    if (status is None and isinstance(error, _GARBLED_TYPES)) or _GARBLED.search(text):
+        return "parse"
+    if status is not None and status in _STATUS_CAUSES:
+        return _STATUS_CAUSES[status]
+    if status is not None and 400 <= status < 500:
+        body = f"{text} {error.__cause__!r}"
+        for pattern, cause in _PATTERNS:
+            if pattern.search(body):
+                return cause
+    return "unavailable"
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether the same call may well succeed a moment later."""
+    cause = cause_of(error)
+    if cause in ("rate_limit", "timeout"):
+        return True
+    return cause == "unavailable" and (_status(error) or 0) >= 500
+
+
+def _status(error: Exception) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def retry_after(error: Exception) -> float | None:
+    """Seconds the service asked to wait, if it did."""
+    for holder in (error, getattr(error, "response", None), error.__cause__):
+        for name in ("litellm_response_headers", "headers"):
+            headers: Any = getattr(holder, name, None)
+            value: Any = headers.get("retry-after") if hasattr(headers, "get") else None
+            try:
+                return max(0.0, float(value))
+            except (TypeError, ValueError):
+                continue
+    return None
+
+
+def describe(error: Exception, cause: ModelCause, tries: int) -> str:
+    """The provider's own message, without the wrapping of the libraries."""
+    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout): )+", "", str(error).strip())
+    text = re.sub(r"^\w+Exception - ", "", text).split("\nTraceback")[0]
+    text = " ".join(text.split())[:600] or type(error).__name__
+    if cause == "timeout":
+        text = f"no reply in time ({text})"
+    return f"{text} (after {tries} tries)" if tries > 1 else text

@@ -1,0 +1,216 @@
+"""Record and replay of model replies. Lives in the gateway, so all workers share one store."""
+
+import hashlib
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Literal, get_args
+
+from filelock import FileLock
+
+from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
+from pytest_autoweb.llm.cassette_file import (
+    Cassette,
+    Entry,
+    RecordedCause,
+    RecordedError,
+    cassette_path,
+    read_cassette,
+    write_cassette,
+)
+from pytest_autoweb.llm.cassette_key import (
+    Placeholders,
+    RecordedRequest,
+    recorded_request,
+    request_key,
+)
+from pytest_autoweb.llm.cassette_miss import explain_miss
+from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.results import Usage
+
+RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
+"""`off` neither reads nor writes; `none` replays only; `once` replays a cassette that existed
+when the session began and records one that did not; `new_episodes` adds what is missing; `all`
+records everything anew."""
+
+_RECORDED_CAUSES = get_args(RecordedCause)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who gave the recorded replies, for the header of a cassette."""
+
+    model_file: str = ""
+    quantisation: str = ""
+    server: str = ""
+
+
+class CassetteStore:
+    """All cassettes of a session. Safe to use from many threads, and from several sessions."""
+
+    def __init__(
+        self,
+        folder: Path,
+        mode: RecordMode,
+        *,
+        mask: Callable[[str], str],
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._folder, self._mode, self._mask, self._today = folder, mode, mask, today
+        self._lock = threading.Lock()
+        self._existed: dict[Path, bool] = {}
+        self._renewed: set[tuple[Path, str, int]] = set()
+        self._read: dict[Path, tuple[tuple[int, int], Cassette]] = {}
+
+    def replay(self, request: Request, spec: ModelSpec) -> Reply | None:
+        """The recorded reply, or None when the model shall be called (and recorded).
+
+        Raises:
+            CassetteMiss: replay only, and nothing fits.
+            ModelError: the recorded call had failed, or the cassette is damaged.
+        """
+        if self._mode == "off":
+            return None
+        path = cassette_path(self._folder, request.model, request.case_id)
+        with self._lock:
+            existed = self._existed.setdefault(path, path.is_file())
+            if self._mode == "all":
+                return None
+            cassette = self._load(path, request.model)
+        recorded, places = recorded_request(request, spec, self._mask)
+        entry = _matching(cassette, request, request_key(request, recorded))
+        if entry is not None:
+            return _replayed(entry, request, places)
+        if self._mode == "none" or (self._mode == "once" and existed):
+            raise CassetteMiss(
+                request.model, explain_miss(request, recorded, cassette, path, self._folder)
+            )
+        return None
+
+    def record(
+        self, request: Request, spec: ModelSpec, source: Source, outcome: Reply | ModelError
+    ) -> None:
+        """Keep what a live call gave; failures that are not the model's own are not kept.
+
+        Raises:
+            ModelError: the cassette cannot be written.
+        """
+        if self._mode in ("off", "none"):
+            return
+        if isinstance(outcome, ModelError) and outcome.cause not in _RECORDED_CAUSES:
+            return
+        recorded, places = recorded_request(request, spec, self._mask)
+        entry = self._entry(request, recorded, places, outcome)
+        path = cassette_path(self._folder, request.model, request.case_id)
+        try:
+            with self._lock, _file_lock(path):
+                self._merge(path, request, source, entry)
+        except (OSError, SettingsError) as error:
+            raise ModelError("unavailable", request.model, f"cannot record: {error}") from None
+
+    def has_recordings(self, model: str, case_ids: Iterable[str]) -> bool:
+        """Whether each case has a cassette of this model; without cases, whether any is there."""
+        cases = list(case_ids)
+        if not cases:
+            return any(cassette_path(self._folder, model, "").parent.glob("*.json"))
+        return all(cassette_path(self._folder, model, case).is_file() for case in cases)
+
+    def folder_of(self, model: str) -> Path:
+        """Where the cassettes of a model lie."""
+        return cassette_path(self._folder, model, "").parent
+
+    def _load(self, path: Path, model: str) -> Cassette | None:
+        """Read a cassette, again only when the file has changed."""
+        try:
+            stat = path.stat()
+            stamp = (stat.st_mtime_ns, stat.st_size)
+            known = self._read.get(path)
+            if known is None or known[0] != stamp:
+                cassette = read_cassette(path)
+                if cassette is None:
+                    return None
+                self._read[path] = known = (stamp, cassette)
+        except FileNotFoundError:
+            return None
+        except SettingsError as error:
+            raise ModelError("unavailable", model, str(error)) from None
+        return known[1]
+
+    def _merge(self, path: Path, request: Request, source: Source, entry: Entry) -> None:
+        """Read, add and write: what another process recorded meanwhile stays."""
+        cassette = read_cassette(path) or Cassette(model=request.model, case=request.case_id)
+        cell = (path, request.capture_mode, request.repeat)
+        entries = list(cassette.entries)
+        if self._mode == "all" and cell not in self._renewed:
+            entries = [e for e in entries if (path, e.capture_mode, e.repeat) != cell]
+        self._renewed.add(cell)
+        entries = [e for e in entries if (e.place, e.key) != (entry.place, entry.key)]
+        header = {
+            "model_file": source.model_file,
+            "quantisation": source.quantisation,
+            "server": source.server,
+            "recorded": self._today().isoformat(),
+        }
+        merged = cassette.model_copy(update={**header, "entries": (*entries, entry)})
+        write_cassette(path, merged)
+
+    def _entry(
+        self,
+        request: Request,
+        recorded: RecordedRequest,
+        places: Placeholders,
+        outcome: Reply | ModelError,
+    ) -> Entry:
+        def clean(text: str) -> str:
+            return self._mask(places.conceal(text))
+
+        common = {
+            "stage": request.stage,
+            "capture_mode": request.capture_mode,
+            "repeat": request.repeat,
+            "attempt": request.attempt,
+            "turn": request.turn,
+            "key": request_key(request, recorded),
+            "request": recorded,
+        }
+        if isinstance(outcome, Reply):
+            return Entry(
+                **common,
+                reply=clean(outcome.text),
+                finish_reason=outcome.finish_reason,
+                model_served=outcome.model_served,
+                usage=outcome.usage,
+            )
+        error = RecordedError.model_validate(
+            {"cause": outcome.cause, "detail": clean(outcome.detail)}
+        )
+        return Entry(**common, error=error, usage=outcome.usage or Usage(calls=1))
+
+
+def _matching(cassette: Cassette | None, request: Request, key: str) -> Entry | None:
+    """The entry of the same request, preferably of the same place in a run."""
+    same = [entry for entry in cassette.entries if entry.key == key] if cassette else []
+    return next((entry for entry in same if entry.is_at(request)), same[0] if same else None)
+
+
+def _replayed(entry: Entry, request: Request, places: Placeholders) -> Reply:
+    usage = entry.usage.model_copy(update={"replayed_calls": max(entry.usage.calls, 1)})
+    if entry.error is not None:
+        detail = places.restore(entry.error.detail)
+        raise ModelError(entry.error.cause, request.model, detail, usage=usage)
+    return Reply(
+        text=places.restore(entry.reply or ""),
+        usage=usage,
+        model_served=entry.model_served,
+        finish_reason=entry.finish_reason,
+    )
+
+
+def _file_lock(path: Path) -> FileLock:
+    """Keeps two sessions from writing one cassette; the lock lies outside the user's folder."""
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]
+    return FileLock(Path(tempfile.gettempdir()) / f"pytest-autoweb-{digest}.lock", timeout=30)

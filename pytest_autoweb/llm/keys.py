@@ -1,0 +1,40 @@
+"""Keeps provider keys out of everything that is written or shown."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+MASK = "<key>"
+
+_SECRET_NAMES = re.compile(r"(?:_|^)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_LEAST_SECRET = 8
+"""Shorter values of such variables are words like `true`; masking them would garble everything."""
+
+_SHAPES = re.compile(
+    r"""
+      (?i:\bbearer[ ]+)[A-Za-z0-9._~+/=-]{8,}
+    | \bsk-[A-Za-z0-9_-]{12,}                   # OpenAI, Anthropic, OpenRouter, DeepSeek
+    | \bAIza[A-Za-z0-9_-]{30,}                  # Google
+    | \b(?:gsk|xai|hf|pplx|r8|nvapi|fw|csk)[_-][A-Za-z0-9_-]{16,}
+    | \bgh[opsur]_[A-Za-z0-9]{20,}
+    | \bgithub_pat_[A-Za-z0-9_]{20,}
+    | \bA(?:KIA|SIA)[A-Z0-9]{16}\b
+    """,
+    re.VERBOSE,
+)
+
+
+class KeyMask:
+    """Replaces everything that is, or looks like, a provider's key."""
+
+    def __init__(self, environ: Mapping[str, str], extra: Iterable[str] = ()) -> None:
+        named = (value for name, value in environ.items() if _SECRET_NAMES.search(name))
+        values = {value for value in (*named, *extra) if len(value) >= _LEAST_SECRET}
+        # Longest first: a secret that contains another one must go as a whole.
+        ordered = sorted(values, key=lambda value: (-len(value), value))
+        self._values = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def __call__(self, text: str) -> str:
+        """The text without keys."""
+        if self._values is not None:
+            text = self._values.sub(MASK, text)
+        return _SHAPES.sub(MASK, text)

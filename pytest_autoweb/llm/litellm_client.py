@@ -1,0 +1,233 @@
+"""The only file that imports litellm; it runs inside the gateway process.
+
+The import takes seconds of CPU and 185 MB, so it happens at the first live call.
+"""
+
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm import call_errors
+from pytest_autoweb.llm.client import Message, Reply, Request
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.target import OLLAMA_PROVIDERS, Target
+from pytest_autoweb.results import Usage
+
+_LONGEST_WAIT_S = 60.0
+"""A service that asks for more patience is given up."""
+
+
+class LiteLLMClient:
+    """Makes one live call, with retries where the service, not the request, is to blame."""
+
+    def __init__(
+        self,
+        *,
+        tries: int = 3,
+        backoff_s: float = 1.0,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tries, self._backoff_s = tries, backoff_s
+        self._sleep, self._clock = sleep, clock
+        self._lock = threading.Lock()
+        self._module: ModuleType | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether litellm has been imported."""
+        return self._module is not None
+
+    def complete(self, spec: ModelSpec, request: Request, target: Target) -> Reply:
+        """Call the model.
+
+        Raises:
+            ModelError: with its cause and the usage of all tries.
+        """
+        litellm = self._litellm()
+        arguments = _arguments(spec, request, target)
+        used = Usage()
+        for number in range(1, self._tries + 1):
+            began = self._clock()
+            try:
+                response = _call(litellm, arguments, spec)
+            except Exception as error:  # litellm raises errors of many libraries
+                used += Usage(calls=1, latency_s=self._clock() - began)
+                wait = self._wait(error, number)
+                if wait is None:
+                    cause = call_errors.cause_of(error)
+                    detail = call_errors.describe(error, cause, number)
+                    raise ModelError(cause, spec.name, detail, usage=used) from None
+                self._sleep(wait)
+            else:
+                used += _usage(litellm, response, spec, self._clock() - began)
+                return _reply(response, spec, used)
+        raise AssertionError("the last try returns or raises")
+
+    def provider_problem(self, spec: ModelSpec, target: Target) -> str | None:
+        """Why litellm cannot call this model: unknown provider or missing keys."""
+        litellm = self._litellm()
+        try:
+            _, provider, _, _ = litellm.get_llm_provider(spec.litellm_model, api_base=None)
+        except Exception:  # a model that litellm cannot place raises BadRequestError and others
+            return (
+                f"litellm knows no provider for {spec.litellm_model!r}; write it as "
+                "provider/model, e.g. openai/gpt-5-mini, ollama_chat/qwen3:8b or, for a server of "
+                "your own, openai/NAME with api_base in the model's settings"
+            )
+        if target.api_key or target.api_base or provider in OLLAMA_PROVIDERS:
+            return None
+        missing = litellm.validate_environment(spec.litellm_model)["missing_keys"]
+        if not missing:
+            return None
+        return (
+            f"no key for provider {provider}: set {' or '.join(missing)} in the environment, "
+            "or name another variable with api_key_env in the model's settings"
+        )
+
+    def _litellm(self) -> ModuleType:
+        with self._lock:
+            if self._module is None:
+                self._module = _import_litellm()
+            return self._module
+
+    def _wait(self, error: Exception, number: int) -> float | None:
+        """Seconds before the next try, or None if there is none."""
+        if number >= self._tries or not call_errors.is_transient(error):
+            return None
+        asked = call_errors.retry_after(error)
+        if asked is not None:
+            return asked if asked <= _LONGEST_WAIT_S else None
+        return float(self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25))
+
+
+def _import_litellm() -> ModuleType:
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_LOG"] = "ERROR"
+    os.environ.pop("LITELLM_DEBUG", None)
+    import litellm
+
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.callbacks = []
+    litellm.success_callback = []
+    litellm.failure_callback = []
+    litellm.drop_params = False
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):
+        # Their messages hold whole prompts, and sometimes keys.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return litellm
+
+
+def _call(litellm: ModuleType, arguments: dict[str, Any], spec: ModelSpec) -> Any:
+    try:
+        return litellm.completion(**arguments)
+    except litellm.UnsupportedParamsError:
+        if "temperature" in spec.model_fields_set:
+            raise
+        # Temperature 0 is this package's default, not the user's wish: some models refuse it.
+        return litellm.completion(
+            **{name: value for name, value in arguments.items() if name != "temperature"}
+        )
+
+
+def _arguments(spec: ModelSpec, request: Request, target: Target) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "model": target.model,
+        "messages": [_message(message, spec) for message in request.messages],
+        "max_tokens": min(spec.max_tokens, request.max_tokens or spec.max_tokens),
+        "timeout": spec.timeout,
+        "num_retries": 0,
+        "max_retries": 0,
+    }
+    optional: dict[str, Any] = {
+        "api_base": target.api_base,
+        "api_key": target.api_key,
+        "temperature": spec.temperature,
+        "seed": spec.seed,
+        "stop": list(request.stop) or None,
+        "response_format": _response_format(spec, request),
+        "extra_body": _extra_body(spec, request) or None,
+    }
+    if target.model.partition("/")[0] in OLLAMA_PROVIDERS:
+        # Ollama cuts longer prompts without a word.
+        optional["num_ctx"] = spec.context_tokens
+    return arguments | {name: value for name, value in optional.items() if value is not None}
+
+
+def _message(message: Message, spec: ModelSpec) -> dict[str, Any]:
+    if not message.images or not spec.vision:
+        return {"role": message.role, "content": message.content}
+    pictures = [{"type": "image_url", "image_url": {"url": uri}} for uri in message.images]
+    return {
+        "role": message.role,
+        "content": [{"type": "text", "text": message.content}, *pictures],
+    }
+
+
+def _response_format(spec: ModelSpec, request: Request) -> dict[str, Any] | None:
+    grammar_wins = spec.constrained == "gbnf" and request.grammar is not None
+    if request.json_schema is None or spec.constrained == "none" or grammar_wins:
+        return None
+    schema = {"name": "reply", "schema": request.json_schema, "strict": True}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _extra_body(spec: ModelSpec, request: Request) -> dict[str, Any]:
+    if spec.constrained == "gbnf" and request.grammar is not None:
+        return {**spec.extra_body, "grammar": request.grammar}
+    return dict(spec.extra_body)
+
+
+def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
+    choice = response.choices[0] if response.choices else None
+    message = getattr(choice, "message", None)
+    text = getattr(message, "content", None) or ""
+    reason = str(getattr(choice, "finish_reason", "") or "")
+    fields = getattr(message, "provider_specific_fields", None) or {}
+    refusal = str(fields.get("refusal") or "")
+    if reason == "content_filter" or (refusal and not text):
+        detail = refusal[:300] or "the service withheld the reply (content filter)"
+        raise ModelError("refusal", spec.name, detail, usage=used)
+    if not text.strip():
+        spent = f"{used.output_tokens} tokens, finish reason {reason or 'unknown'}"
+        detail = f"the reply holds no text ({spent})"
+        if reason == "length":
+            detail += "; the model spent max_tokens before it answered, raise max_tokens"
+        raise ModelError("empty", spec.name, detail, usage=used)
+    served = str(getattr(response, "model", "") or "")
+    return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
+
+
+def _usage(litellm: ModuleType, response: Any, spec: ModelSpec, seconds: float) -> Usage:
+    usage = getattr(response, "usage", None)
+    given = int(getattr(usage, "prompt_tokens", 0) or 0)
+    made = int(getattr(usage, "completion_tokens", 0) or 0)
+    cost = _cost(litellm, response, spec, given, made)
+    return Usage(
+        calls=1,
+        input_tokens=given,
+        output_tokens=made,
+        cost_usd=cost,
+        unpriced_calls=int(cost is None),
+        latency_s=seconds,
+    )
+
+
+def _cost(
+    litellm: ModuleType, response: Any, spec: ModelSpec, given: int, made: int
+) -> float | None:
+    if spec.input_cost_per_mtok is not None or spec.output_cost_per_mtok is not None:
+        spent = given * (spec.input_cost_per_mtok or 0) + made * (spec.output_cost_per_mtok or 0)
+        return spent / 1_000_000
+    try:
+        cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
+    except Exception:  # a model without a price raises one of several kinds
+        return None
+    return float(cost) if cost else None

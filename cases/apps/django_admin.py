@@ -8,6 +8,7 @@ with known people, and `POST /__reset__` puts it back to that state within milli
 import argparse
 import datetime
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -174,6 +175,11 @@ class Server(ThreadingMixIn, WSGIServer):
     """One thread per connection: a browser opens several."""
 
     daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing about a browser that closed its page before the reply was through."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class QuietHandler(WSGIRequestHandler):

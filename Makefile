@@ -1,0 +1,26 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check build wheel-test
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Set up, run the bundled cases on five models, say where the report is
+	@scripts/setup --demo
+	@scripts/demo
+
+test: ## Set up, then lint, types, architecture and the whole suite
+	@scripts/setup
+	@scripts/check
+	@scripts/test
+
+setup: ## Only set up: .venv, packages, a browser
+	@scripts/setup
+
+check: ## Only lint, types and architecture
+	@scripts/check
+
+build: ## Build the wheel and the sdist into dist/
+	@scripts/build
+
+wheel-test: ## Run the suite on the built wheel, away from the sources
+	@scripts/wheel-test

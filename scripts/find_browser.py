@@ -1,0 +1,21 @@
+"""Print the Chromium that cases will run in; exit 1 with a sentence when there is none."""
+
+from playwright.sync_api import sync_playwright
+
+from pytest_autoweb.browser.chromium import launch_args
+from pytest_autoweb.errors import BrowserError
+
+
+def main() -> str | None:
+    """The sentence, when there is no browser."""
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+    try:
+        print(launch_args({}, playwright_executable=own).get("executable_path", own))
+    except BrowserError as error:
+        return str(error)
+    return None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,17 @@
+# Sourced by the other scripts: where we are, and how they speak.
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+  bold=$'\e[1m' red=$'\e[31m' plain=$'\e[0m'
+else
+  bold='' red='' plain=''
+fi
+
+say() { printf '%s==> %s%s\n' "$bold" "$*" "$plain"; }
+
+give_up() {
+  printf '%s%s%s\n' "$red" "$*" "$plain" >&2
+  exit 2
+}
+
+need_venv() { [ -x .venv/bin/pytest ] || give_up "Not set up yet: run 'make setup' first."; }

@@ -1,0 +1,123 @@
+"""Trees written as indented lines: what accessibility snapshots are made of."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from pytest_autoweb.browser.tokens import MARKER_TOKENS, estimate_tokens, truncation_marker
+
+ALIKE_LIMIT = 20
+"""Siblings of one kind that are kept when a tree has to be thinned."""
+
+DEPTH_LIMIT = 120
+"""Levels kept; what lies deeper moves up. Real pages stay far below, hostile ones need not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node of an outline."""
+
+    text: str
+    kind: str = ""
+    """What makes siblings alike, e.g. the role."""
+    children: tuple["Line", ...] = field(default=())
+
+    def count(self) -> int:
+        """Nodes in this tree."""
+        return sum(1 for _ in self.walk())
+
+    def walk(self) -> Iterator["Line"]:
+        """This node and all below it, in reading order."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.children))
+
+
+class Cut(NamedTuple):
+    """A text that fits its budget."""
+
+    text: str
+    truncated: bool
+
+
+def parse_outline(text: str, read: Callable[[str], Line]) -> tuple[Line, ...]:
+    """The trees of an indented text (two spaces a level); `read` makes a node of each line."""
+    roots: list[_Draft] = []
+    open_drafts: list[_Draft] = []
+    for raw in text.splitlines():
+        if not raw.strip():
+            continue
+        depth = min((len(raw) - len(raw.lstrip(" "))) // 2, DEPTH_LIMIT)
+        draft = _Draft(read(raw.strip()))
+        del open_drafts[depth:]
+        (open_drafts[-1].below if open_drafts else roots).append(draft)
+        open_drafts.append(draft)
+    return tuple(draft.freeze() for draft in roots)
+
+
+@dataclass(slots=True)
+class _Draft:
+    line: Line
+    below: list["_Draft"] = field(default_factory=list)
+
+    def freeze(self) -> Line:
+        return replace(self.line, children=tuple(draft.freeze() for draft in self.below))
+
+
+def render_outline(roots: Iterable[Line]) -> str:
+    """The trees as indented lines."""
+    return "\n".join(_lines(roots))
+
+
+def _lines(roots: Iterable[Line]) -> Iterator[str]:
+    pending = [(root, 0) for root in reversed(tuple(roots))]
+    while pending:
+        node, depth = pending.pop()
+        yield "  " * depth + node.text
+        pending.extend((child, depth + 1) for child in reversed(node.children))
+
+
+def fit_outline(roots: tuple[Line, ...], budget_tokens: int) -> Cut:
+    """The outline within the budget: long runs of alike siblings are thinned first, then cut."""
+    whole = render_outline(roots)
+    if estimate_tokens(whole) <= budget_tokens:
+        return Cut(whole, truncated=False)
+    total = sum(root.count() for root in roots)
+    thinned = tuple(_thin(root) for root in roots)
+    kept: list[str] = []
+    left = budget_tokens - MARKER_TOKENS
+    shown = 0
+    for line, is_node in _marked_lines(thinned):
+        left -= estimate_tokens(line + "\n")
+        if left < 0:
+            break
+        kept.append(line)
+        shown += is_node
+    return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
+
+
+_MORE = "more"
+
+
+def _marked_lines(roots: tuple[Line, ...]) -> Iterator[tuple[str, bool]]:
+    nodes = (node for root in roots for node in root.walk())
+    for line, node in zip(_lines(roots), nodes, strict=True):
+        yield line, node.kind != _MORE
+
+
+def _thin(node: Line) -> Line:
+    kept: list[Line] = []
+    run = 0
+    children = node.children
+    for index, child in enumerate(children):
+        alike = index > 0 and child.kind and child.kind == children[index - 1].kind
+        if run > ALIKE_LIMIT and not alike:
+            kept.append(Line(f"- text: ({run - ALIKE_LIMIT} more alike)", _MORE))
+        run = run + 1 if alike else 1
+        if run <= ALIKE_LIMIT:
+            kept.append(_thin(child))
+    if run > ALIKE_LIMIT:
+        kept.append(Line(f"- text: ({run - ALIKE_LIMIT} more alike)", _MORE))
+    return replace(node, children=tuple(kept))

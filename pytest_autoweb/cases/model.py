@@ -1,9 +1,42 @@
 """The case, as the rest of the package sees it: resolved, typed, frozen."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+ID_PATTERN = r"^[A-Za-z0-9._-]+$"
+TAG_PATTERN = r"^[^\W_][\w.:-]*$"
+NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from error
+    return pattern
+
+
+def _is_http(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"must start with http:// or https://, got {url!r}")
+    return url
+
+
+Regex = Annotated[str, AfterValidator(_compiles)]
+HttpUrl = Annotated[str, AfterValidator(_is_http)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Tag = Annotated[str, Field(pattern=TAG_PATTERN)]
+SecretName = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 
 class Spec(BaseModel):
@@ -17,7 +50,7 @@ class Spec(BaseModel):
 class CheckSpec(Spec):
     """What all checks have in common."""
 
-    weight: float = Field(default=1.0, gt=0)
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Share of this check in the case's score."""
     message: str = ""
     """Shown beside the result."""
@@ -26,7 +59,8 @@ class CheckSpec(Spec):
 class Pattern(Spec):
     """A regular expression instead of a glob or a plain text."""
 
-    matches: str
+    matches: Regex
+    """Python's syntax; it is searched, not matched whole."""
 
 
 class UrlCheck(CheckSpec):
@@ -85,7 +119,7 @@ class AnswerSpec(Spec):
     equals: Any = None
     contains: Any = None
     """A text inside the answer, or an item of a returned list."""
-    matches: str | None = None
+    matches: Regex | None = None
     """A regular expression searched in the answer's text."""
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
 
@@ -105,7 +139,7 @@ class AnswerCheck(CheckSpec):
 class HttpQuery(Spec):
     """A request the judge sends, and what must come back."""
 
-    url: str
+    url: HttpUrl
     method: str = "GET"
     headers: dict[str, str] = Field(default_factory=dict)
     body: str | None = None
@@ -128,6 +162,13 @@ class SqlQuery(Spec):
     """`sqlite:///path`; the file is opened read-only."""
     query: str
     rows: list[list[Any]]
+
+    @field_validator("url")
+    @classmethod
+    def _is_sqlite(cls, url: str) -> str:
+        if not url.startswith("sqlite:///"):
+            raise ValueError(f"must start with sqlite:///, got {url!r}")
+        return url
 
 
 class SqlCheck(CheckSpec):
@@ -221,7 +262,7 @@ class Webserver(Spec):
     """A folder relative to this file, or `PACKAGE/path` inside an installed package."""
     url: str = "http://127.0.0.1:{port}/"
     """Polled until it answers."""
-    timeout: float = Field(default=30.0, gt=0)
+    timeout: Seconds = 30.0
     """Seconds until the server must answer."""
     reset: Literal["restart"] | Reset | None = None
     """`restart`: a fresh `{data}` and a new process for every attempt."""
@@ -239,32 +280,34 @@ class Webserver(Spec):
 class Case(Spec):
     """One task with its entry URL and the checks that decide success."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
-    entry_url: str
-    user_task: str
+    id: Annotated[str, Field(pattern=ID_PATTERN)]
+    """Letters, digits, `.`, `_` and `-`; unique in the file."""
+    entry_url: HttpUrl
+    """The page the task starts on."""
+    user_task: str = Field(min_length=1)
+    """The task in plain words, as the model gets it."""
     strategy: Literal["codegen"] = "codegen"
-    tags: tuple[str, ...] = ()
+    """How the model drives the browser: `codegen` writes a plan and a script."""
+    tags: tuple[Tag, ...] = ()
+    """pytest marks, selected with `-m`."""
     must_pass: bool = False
-    secrets: dict[str, SecretSource] = Field(default_factory=dict)
+    """A failed cell of this case fails the run, whatever the rates are."""
+    secrets: dict[SecretName, SecretSource] = Field(default_factory=dict)
+    """Values that no model, log or report sees; written `{{ secrets.NAME }}`."""
     allowed_origins: tuple[str, ...] = ()
     """Origins the page may reach besides the entry URL's own."""
     files: tuple[str, ...] = ()
     """Files that uploads may name, relative to the case file."""
     setup: Setup = Setup()
+    """What happens before the model sees the page."""
     answers: dict[str, str] = Field(default_factory=dict)
     """Answers for plans that ask: question (or a part of it) -> answer."""
     expect: tuple[Check, ...] = ()
+    """What must hold at the end; all of it. Without it a case cannot pass."""
     oracle: str | None = None
     """A script in the step language that solves the case."""
-    timeout: float = Field(default=120.0, gt=0)
+    timeout: Seconds = 120.0
     """Wall seconds for one attempt's steps."""
-
-    @field_validator("entry_url")
-    @classmethod
-    def _is_http(cls, url: str) -> str:
-        if not url.startswith(("http://", "https://")):
-            raise ValueError(f"must start with http:// or https://, got {url!r}")
-        return url
 
 
 class ServerHandle(Spec):

@@ -1,0 +1,150 @@
+"""pydantic's findings as sentences about the user's own field."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pytest_autoweb.cases.document import FieldError
+from pytest_autoweb.cases.model import ID_PATTERN, NAME_PATTERN, TAG_PATTERN
+from pytest_autoweb.cases.near_miss import near_miss
+from pytest_autoweb.cases.reading import FieldPath
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_PATTERNS = {
+    ID_PATTERN: "may hold only letters, digits, '.', '_' and '-'",
+    TAG_PATTERN: "must be a word of letters, digits, '_', '.', ':' and '-'",
+    NAME_PATTERN: "must be a name of letters, digits and '_'",
+}
+
+_KINDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+"""The first part of pydantic's error type -> what the field must be."""
+
+_SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "greater_than": lambda ctx: f"must be greater than {ctx['gt']:g}",
+    "greater_than_equal": lambda ctx: f"must be at least {ctx['ge']:g}",
+    "string_too_short": lambda ctx: "must not be empty",
+    "literal_error": lambda ctx: f"must be {ctx['expected']}",
+    "string_pattern_mismatch": lambda ctx: _PATTERNS[ctx["pattern"]],
+    "value_error": lambda ctx: str(ctx["error"]),
+}
+
+
+def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
+    """The model made of the data.
+
+    Raises:
+        FieldError: the first thing that is wrong, at the user's field below `at`.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        where, details = _worst(error.errors(include_url=False), data)
+        raise FieldError((*at, *where), _sentence(model, where, details)) from error
+
+
+def _worst(errors: list[ErrorDetails], data: Any) -> tuple[FieldPath, ErrorDetails]:
+    """The error to tell.
+
+    An unknown key explains the missing one; a union's member that does not fit the value's shape
+    explains nothing.
+    """
+    located = [(_located(error, data), error) for error in errors]
+    inside = [pair for pair in located if not _is_wrong_member(pair, located)]
+    return min(inside or located, key=lambda pair: pair[1]["type"] != "extra_forbidden")
+
+
+def _is_wrong_member(
+    pair: tuple[FieldPath, ErrorDetails], located: list[tuple[FieldPath, ErrorDetails]]
+) -> bool:
+    where, error = pair
+    return isinstance(error["input"], Mapping) and any(
+        len(other) > len(where) and other[: len(where)] == where for other, _ in located
+    )
+
+
+def _located(error: ErrorDetails, data: Any) -> FieldPath:
+    """The path in the user's data; pydantic also names union members and `[key]`."""
+    where: list[str | int] = []
+    for part in error["loc"]:
+        is_key = isinstance(data, Mapping) and part in data
+        is_position = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if is_key or is_position:
+            where.append(part)
+            data = data[part]
+    if error["type"] == "missing":
+        where.append(error["loc"][-1])
+    return tuple(where)
+
+
+def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> str:
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return unknown_key(str(where[-1]), _keys_at(model, where[:-1]))
+    if kind == "missing":
+        return "is missing"
+    if kind in _SENTENCES:
+        return f"{_SENTENCES[kind](context)}{_got(value, kind)}"
+    expected = _KINDS.get(kind.split("_")[0])
+    if expected is None:
+        return error["msg"].lower()
+    quotes = "; put quotes around it" if expected == "text" and not isinstance(value, str) else ""
+    return f"must be {expected}{_got(value, kind)}{quotes if _is_scalar(value) else ''}"
+
+
+def unknown_key(key: str, allowed: list[str]) -> str:
+    """The sentence about a key that does not exist."""
+    return f"unknown key {key!r}{near_miss(key, allowed)}"
+
+
+def _got(value: Any, kind: str) -> str:
+    if kind in ("value_error", "string_too_short"):
+        return ""
+    shown = "a mapping" if isinstance(value, Mapping) else "a list"
+    if _is_scalar(value):
+        shown = "nothing (null)" if value is None else repr(value)[:80]
+    return f", got {shown}"
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _keys_at(model: type[BaseModel], where: FieldPath) -> list[str]:
+    """The keys allowed at a place inside the model."""
+    models = [model]
+    for part in where:
+        # A key of a free mapping, such as a secret's name, or a list position leads no deeper.
+        nested = [inner for owner in models for inner in _models_behind(owner, part)]
+        models = nested or models
+    return [key for owner in models for key in keys(owner)]
+
+
+def keys(model: type[BaseModel]) -> list[str]:
+    """The keys a mapping for this model may have, as users write them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_behind(owner: type[BaseModel], key: str | int) -> Iterator[type[BaseModel]]:
+    for name, field in owner.model_fields.items():
+        if key in (name, field.alias):
+            yield from _models_in(field.annotation)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

@@ -1,0 +1,257 @@
+"""The `{{ … }}` of case files: what may be named, and how a tree of values is rendered.
+
+A case file is data, so its expressions are too: no loops, no macros, no global functions, nothing
+random, and a name nobody defined is an error.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any
+
+from jinja2 import (
+    StrictUndefined,
+    TemplateError,
+    TemplateRuntimeError,
+    TemplateSyntaxError,
+    Undefined,
+    UndefinedError,
+    nodes,
+)
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
+
+from pytest_autoweb.cases.document import FieldError
+from pytest_autoweb.cases.near_miss import near_miss
+from pytest_autoweb.cases.reading import FieldPath
+
+_MARKS = ("{{", "{%", "{#")
+_MAX_REPEATED = 100_000
+_INNER = re.compile(r"\{\{[-+]?(.*?)-?\}\}", re.DOTALL)
+
+
+class Scope:
+    """The values behind one word, such as `vars`; each is rendered when it is asked for.
+
+    It is no mapping on purpose: `vars.items` is the variable of that name, not a method.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        values: Mapping[str, Any],
+        render: Callable[[str], Any] = lambda text: text,
+    ) -> None:
+        self._label, self._values, self._render = label, values, render
+
+    def __getitem__(self, key: object) -> Any:
+        name = key if isinstance(key, str) else json.dumps(key)
+        return self._wrapped(f"{self._label}.{name}", self._values[name])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __str__(self) -> str:
+        raise TypeError(f"'{self._label}' holds several values; name one of them")
+
+    def _wrapped(self, label: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._render(value)
+        if isinstance(value, list):
+            return [self._wrapped(f"{label}[{i}]", item) for i, item in enumerate(value)]
+        return Scope(label, value, self._render) if isinstance(value, Mapping) else value
+
+    def unknown(self, name: object) -> str:
+        """The sentence about a name that is not here."""
+        return f"unknown name '{self._label}.{name}'{near_miss(str(name), self._values)}"
+
+
+class _Undefined(StrictUndefined):
+    """Says which names exist."""
+
+    def __init__(
+        self,
+        hint: str | None = None,
+        obj: Any = missing,
+        name: Any = None,
+        exc: type[TemplateRuntimeError] = UndefinedError,
+    ) -> None:
+        if isinstance(obj, Scope):
+            hint = obj.unknown(name)
+        elif obj is missing and name is not None:
+            hint = f"unknown name {name!r}"
+        super().__init__(hint, obj, name, exc)
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Operators that can make a short expression run for hours are bounded."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**":
+            raise SecurityError("'**' is not available")
+        sizes = [len(side) for side in (left, right) if isinstance(side, str | list | tuple)]
+        counts = [abs(side) for side in (left, right) if isinstance(side, int)]
+        if sizes and counts and sizes[0] * counts[0] > _MAX_REPEATED:
+            raise SecurityError("the repeated text is too long")
+        return super().call_binop(context, operator, left, right)
+
+
+def plain(value: Any) -> Any:
+    """The JSON-like form of an expression's value.
+
+    Raises:
+        TypeError: the value is a method, a generator or another thing that is no data.
+    """
+    if isinstance(value, Undefined):
+        return str(value)  # raises with the name's own message
+    if isinstance(value, Scope):
+        return {key: plain(value[key]) for key in value}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"the expression gives a {type(value).__name__}, which is not a value")
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, Undefined | Scope):
+        return value
+    if value is None:
+        raise TypeError("the expression gives nothing (null)")
+    return plain(value)
+
+
+@cache
+def _environment() -> _Environment:
+    environment = _Environment(
+        undefined=_Undefined, finalize=_printable, keep_trailing_newline=True, autoescape=False
+    )
+    environment.globals.clear()
+    # Every xdist worker must render the same text.
+    del environment.filters["random"]
+    environment.filters["tojson"] = lambda value: json.dumps(plain(value), ensure_ascii=False)
+    return environment
+
+
+@lru_cache(maxsize=8192)
+def _compiled(text: str) -> tuple[Callable[..., str], Callable[..., Any] | None]:
+    """The renderer of a text, and its evaluator when the text is exactly one expression."""
+    environment = _environment()
+    tree = environment.parse(text)
+    _refuse_statements(tree)
+    render = environment.from_string(text).render
+    parts = [part for output in tree.body for part in getattr(output, "nodes", [])]
+    inner = _INNER.fullmatch(text.strip())
+    if len(parts) != 1 or isinstance(parts[0], nodes.TemplateData) or inner is None:
+        return render, None
+    return render, environment.compile_expression(inner[1], undefined_to_none=False)
+
+
+def _refuse_statements(tree: nodes.Template) -> None:
+    for statement in tree.find_all(nodes.Stmt):
+        if not isinstance(statement, nodes.Output | nodes.If):
+            name = type(statement).__name__.lower()
+            raise TemplateSyntaxError(
+                f"a '{name}' block is not available; only expressions, if and raw are",
+                statement.lineno,
+            )
+
+
+class Expressions:
+    """Renders the strings of one case with the names that are known at that moment."""
+
+    def __init__(
+        self,
+        *,
+        variables: Mapping[str, Any],
+        matrix: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, Any] | None = None,
+        webserver: Mapping[str, str] | None = None,
+    ) -> None:
+        self._rendering: list[str] = []
+        self._names: dict[str, Any] = {"vars": Scope("vars", variables, self._variable)}
+        if matrix is not None:
+            self._names["matrix"] = Scope("matrix", matrix)
+        if secrets is not None:
+            # The value itself never enters a rendered case.
+            placeholders = {name: f"<secret:{name}>" for name in secrets}
+            self._names["secrets"] = Scope("secrets", placeholders)
+        if webserver is not None:
+            self._names["webserver"] = Scope("webserver", webserver)
+
+    def tree(self, value: Any, at: FieldPath, keeps_type: Callable[[FieldPath], bool]) -> Any:
+        """A copy of a value with every string in it rendered.
+
+        Args:
+            value: what the case file holds.
+            at: where it stands, for errors.
+            keeps_type: whether a string at this place that is exactly one expression becomes the
+                expression's value; elsewhere it becomes text, unless the value is a list or
+                mapping.
+        """
+        if isinstance(value, list):
+            return [self.tree(item, (*at, i), keeps_type) for i, item in enumerate(value)]
+        if isinstance(value, Mapping):
+            return {key: self.tree(item, (*at, key), keeps_type) for key, item in value.items()}
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._value(value, keeps_type(at))
+        except TemplateSyntaxError as error:
+            raise FieldError(at, f"is not a valid expression: {error.message}") from error
+        except TemplateError as error:
+            raise FieldError(at, self._unknown(str(error))) from error
+        # An expression of the user's can raise anything, from ZeroDivisionError to a filter's own.
+        except Exception as error:
+            raise FieldError(at, f"cannot be rendered: {error}") from error
+
+    def _unknown(self, message: str) -> str:
+        """Jinja knows a lone name is undefined; here it is known which ones exist."""
+        if (lone := re.fullmatch(r"unknown name '(\w+)'", message)) is None:
+            return message
+        return message + near_miss(lone[1], self._names)
+
+    def _variable(self, text: str) -> Any:
+        if text in self._rendering:
+            raise RecursionError("the variable refers to itself")
+        self._rendering.append(text)
+        try:
+            return self._value(text, keeps_type=True)
+        finally:
+            self._rendering.pop()
+
+    def _value(self, text: str, keeps_type: bool) -> Any:
+        if not any(mark in text for mark in _MARKS):
+            return text
+        render, evaluate = _compiled(text)
+        if evaluate is not None:
+            value = plain(evaluate(self._names))
+            if keeps_type or isinstance(value, list | dict):
+                return value
+        return render(self._names)
+
+
+def syntax_error(text: str) -> str | None:
+    """What is wrong with a string's expressions, whatever their names stand for."""
+    if not any(mark in text for mark in _MARKS):
+        return None
+    try:
+        _compiled(text)
+    except TemplateSyntaxError as error:
+        return f"is not a valid expression: {error.message}"
+    # Deep nesting overflows Jinja's parser or Python's compiler.
+    except (RecursionError, SyntaxError, MemoryError, ValueError) as error:
+        return f"is not a valid expression: {error}"
+    return None

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 ROWS = (
     {"errors"},
     {"assets", "cases", "redaction", "results"},
-    {"saving"},
+    {"progress", "saving"},
     {"options", "llm", "browser", "sandbox"},
     {"judge", "report"},
     {"stages"},

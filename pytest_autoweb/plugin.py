@@ -1,1 +1,160 @@
-"""pytest hooks only; everything heavy is imported inside them."""
+"""pytest hooks only; whatever they need is imported inside them.
+
+People install this plugin beside thousands of other tests, so a session that names no models
+pays for the options and nothing else.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_autoweb.fixtures import FIXTURE, BrowserFixtures, autoweb
+
+if TYPE_CHECKING:
+    from pytest_autoweb.items import CaseFile
+    from pytest_autoweb.options import Settings
+
+__all__ = ["autoweb"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare flags and ini keys."""
+    from pytest_autoweb.options import add_options
+
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Offer the hooks of `hookspecs.py`."""
+    from pytest_autoweb import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Turn the plugin on when models are named."""
+    from pytest_autoweb.options import is_on
+
+    config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
+    config.pluginmanager.register(BrowserFixtures(), "autoweb-browser")
+    if is_on(config, os.environ):
+        settings = _settings(config)
+        _add_case_arguments(config, settings)
+        _start(config, settings)
+
+
+def _settings(config: pytest.Config) -> "Settings":
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.options import read_settings
+
+    try:
+        return read_settings(config, os.environ)
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _start(config: pytest.Config, settings: "Settings") -> None:
+    """Open this process's part of the session: controller or xdist worker."""
+    from pytest_autoweb.controller import WORKER_KEY, RunController, open_session
+    from pytest_autoweb.items import SESSION
+    from pytest_autoweb.session import SharedRun
+
+    workerinput = getattr(config, "workerinput", None)
+    if workerinput is None:
+        config.pluginmanager.register(RunController(config, settings), "autoweb-controller")
+    elif WORKER_KEY in workerinput:
+        shared = SharedRun.parse(workerinput[WORKER_KEY])
+        worker = workerinput["workerid"]
+        config.stash[SESSION] = open_session(config, settings, shared, worker=worker)
+
+
+def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
+    """`--autoweb-cases-file` is one more argument; inline cases and it replace the default ones."""
+    if not (settings.cases_file or settings.cases):
+        return
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []
+    if settings.cases_file:
+        path = config.invocation_params.dir / settings.cases_file
+        if not path.is_file():
+            raise pytest.UsageError(f"--autoweb-cases-file: there is no file {path}")
+        if str(path) not in config.args:
+            config.args = [*config.args, str(path)]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
+    """Case files become cells; every other file is left alone."""
+    if file_path.suffix not in (".yaml", ".yml", ".json") or not _is_case_file(file_path, parent):
+        return None
+    from pytest_autoweb.items import CaseFile
+
+    file: CaseFile = CaseFile.from_parent(parent, path=file_path)
+    return file
+
+
+def _is_case_file(path: Path, parent: pytest.Collector) -> bool:
+    from pytest_autoweb.options import is_on, read_settings
+
+    config = parent.config
+    if not is_on(config, os.environ):
+        return False
+    if parent.session.isinitpath(path):
+        return True
+    root = config.rootpath
+    if path.suffix == ".json" or not path.is_relative_to(root):
+        return False
+    return any(
+        path.relative_to(root).match(glob) for glob in read_settings(config, os.environ).files
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the inline cases."""
+    from pytest_autoweb.options import is_on
+
+    if not is_on(session.config, os.environ):
+        return
+    from pytest_autoweb.items import SESSION, InlineCases
+
+    run = session.config.stash.get(SESSION, None)
+    if run and run.settings.cases:
+        path = session.config.rootpath / "autoweb-cases"
+        items.extend(InlineCases.from_parent(session, path=path).collect())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Save the manifest once the cells are known."""
+    if any(hasattr(item, "cell") for item in session.items):
+        from pytest_autoweb.controller import write_manifest
+
+        write_manifest(session)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that uses the `autoweb` fixture opens a session when the command line did not."""
+    if FIXTURE in getattr(item, "fixturenames", ()):
+        from pytest_autoweb.items import SESSION
+
+        if SESSION not in item.config.stash:
+            _start_late(item.config)
+
+
+def _start_late(config: pytest.Config) -> None:
+    from pytest_autoweb.controller import RunController
+
+    controller = RunController(config, _settings(config))
+    config.pluginmanager.register(controller, "autoweb-controller")
+    controller.pytest_sessionstart()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop what an xdist worker started."""
+    if hasattr(session.config, "workerinput"):
+        from pytest_autoweb.items import SESSION
+
+        if (run := session.config.stash.get(SESSION, None)) is not None:
+            run.close()

@@ -60,6 +60,13 @@ class Clock:
     sleep: Callable[[float], None] = time.sleep
 
 
+@dataclass(slots=True)
+class StepBudget:
+    """Seconds that the steps of an attempt may still take; waiting for a model is not counted."""
+
+    left: float
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What a stage may use; made anew for every attempt."""
@@ -83,8 +90,8 @@ class Tools:
     redact: Callable[[str], str]
     log: RunLog
     clock: Clock
-    deadline: float
-    """On `clock`; steps end then, whatever their own limit."""
+    budget: StepBudget
+    """Time left for the attempt's steps, whatever the limit of each."""
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
     progress: Callable[[str], None] = lambda text: None

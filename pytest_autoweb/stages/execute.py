@@ -118,7 +118,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
     calls, retried = outcome.calls, False
     if outcome.failure and outcome.failure.kind == "timeout" and not outcome.killed:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
-        if tools.deadline - tools.clock.now() > RETRY_PAUSE_S + 1:
+        if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
             tools.clock.sleep(RETRY_PAUSE_S)
             done = tuple(call for call in outcome.calls if call.ok)
@@ -136,15 +136,17 @@ def _run_once(
     # Code that names frames itself, and every line of the refs dialect, starts at the page.
     from_page = "frame" in code or tools.spec.dialect == "refs"
     context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
-    left = tools.deadline - tools.clock.now()
+    left = tools.budget.left
     if left <= 0:
         failure = Failure(
             kind="timeout", message=f"the attempt's {tools.case.timeout:g} s are over"
         )
         return context, StepOutcome(ok=False, failure=failure, killed=True)
+    began = tools.clock.now()
     outcome = tools.engine.run_step(
         index, code, root=context.context, limits=Limits(step_s=min(limit, left)), resume=resume
     )
+    tools.budget.left -= tools.clock.now() - began
     tools.log.write(f"step {index} [{context.name}]: {'ok' if outcome.ok else 'failed'}")
     if outcome.log:
         tools.log.write(outcome.log)

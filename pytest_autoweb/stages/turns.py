@@ -7,11 +7,11 @@ from pytest_autoweb.browser.base import RefView
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.cases.model import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.stages.refs import Action, Actions, grammar, read_actions
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.execute import finish_execution, run_block
+from pytest_autoweb.stages.refs import Action, Actions, grammar, read_actions
 from pytest_autoweb.stages.repair import repair_hint
 from pytest_autoweb.stages.script import unified_diff
 

@@ -1,0 +1,212 @@
+"""The session's controlling process: it opens the run, follows it, and writes the report."""
+
+import dataclasses
+import os
+import platform
+import subprocess
+import time
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_autoweb.errors import AutowebError, SettingsError
+from pytest_autoweb.items import BAD_CASES, SESSION, planned
+from pytest_autoweb.options import Settings
+from pytest_autoweb.progress import Display
+from pytest_autoweb.results import RunInfo
+from pytest_autoweb.saving import save_manifest, save_run_info
+from pytest_autoweb.session import (
+    RunSession,
+    SharedRun,
+    check_models,
+    end_shared,
+    launch_gateway,
+    share_run,
+)
+
+if TYPE_CHECKING:
+    from pytest_autoweb.report.json_report import Report
+
+WORKER_KEY = "autoweb"
+
+
+class RunController:
+    """Registered on the controller (or the only process) of a session."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config, self._settings = config, settings
+        self._started, self._clock = datetime.now(UTC), time.monotonic()
+        self._bad_cases = False
+        self._notices: list[str] = []
+        self._report: Report | None = None
+        self.shared = share_run(settings)
+        self._display = Display(
+            Path(self.shared.session_folder) / "progress.jsonl",
+            verbose=config.getoption("verbose") > 0,
+            stream_log=settings.stdout,
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Check the models and start the gateway, before any worker is started."""
+        try:
+            self._config.stash[SESSION] = self._open()
+        except SettingsError as error:
+            end_shared(self.shared)
+            raise pytest.UsageError(str(error)) from None
+        if self._display.wanted and self._settings.models:
+            self._display.start()
+
+    def _open(self) -> RunSession:
+        session = open_session(self._config, self._settings, self.shared, worker="main")
+        specs = {name: session.spec(name) for name in self._settings.models}
+        called = {
+            name: spec
+            for name, spec in specs.items()
+            if spec.provider != "builtin"
+            and self._config.hook.pytest_autoweb_client(spec=spec) is None
+        }
+        if self._config.option.collectonly:
+            return session
+        if self._settings.models:
+            session.open_folder()
+        if not called:
+            return session
+        address = launch_gateway(self._settings, called, owner_pid=os.getpid())
+        self.shared = dataclasses.replace(self.shared, gateway=address.dump())
+        check_models(address, self._settings, called.values())
+        return open_session(self._config, self._settings, self.shared, worker="main")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker what this session shares."""
+        node.workerinput[WORKER_KEY] = self.shared.dump()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember that a case file was bad: the exit code is then 4, not 2."""
+        self._bad_cases |= report.failed and BAD_CASES in str(report.longrepr)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the report of whatever is on disk, however the session ended."""
+        if self._display.is_alive():
+            self._display.stop()
+        if self._bad_cases:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        run = self._config.stash.get(SESSION, None)
+        try:
+            if run and run.folder_opened and not self._config.option.collectonly:
+                self._finish(run, exitstatus)
+        except (AutowebError, OSError) as error:
+            self._notices.append(f"the report could not be written: {error}")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
+        finally:
+            if run:
+                run.close()
+            end_shared(self.shared)
+
+    def _finish(self, run: RunSession, exitstatus: int) -> None:
+        from pytest_autoweb.report.write import write_report
+
+        save_run_info(run.run_folder, self._run_info(run, exitstatus))
+        chars = self._settings.report_max_chars
+        self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
+        if self._settings.local_analyze:
+            self._analyse(run)
+
+    def _analyse(self, run: RunSession) -> None:
+        from pytest_autoweb.analysis import analyse
+        from pytest_autoweb.report.write import write_report
+
+        assert self._report is not None
+        analysis, problem = analyse(self._report, self._settings)
+        if problem:
+            self._notices.append(f"no local analysis: {problem}")
+        chars = self._settings.report_max_chars
+        self._report = write_report(run.run_folder, max_chars=chars, analysis=analysis)
+
+    def _run_info(self, run: RunSession, exitstatus: int) -> RunInfo:
+        workers = self._config.getoption("numprocesses", None)
+        return RunInfo(
+            ts=self.shared.ts,
+            started=self._started,
+            duration_s=time.monotonic() - self._clock,
+            exit_status=int(exitstatus),
+            models=self._settings.models,
+            capture_modes=self._settings.capture_modes,
+            settings=self._settings.describe(),
+            environment=_environment(run),
+            workers=int(workers or 0),
+            interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
+        )
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The comparison in pytest's style, and where the report is."""
+        for notice in self._notices:
+            terminalreporter.write_line(f"autoweb: {notice}", yellow=True)
+        if self._report is None:
+            return
+        from pytest_autoweb.report.terminal import terminal_lines
+
+        run = self._config.stash[SESSION]
+        terminalreporter.section("autoweb")
+        for line, markup in terminal_lines(self._report, run.run_folder):
+            terminalreporter.write_line(line, **markup)
+
+
+def open_session(
+    config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
+) -> RunSession:
+    """The session of this process."""
+    return RunSession(
+        settings,
+        shared,
+        environ=os.environ,
+        worker=worker,
+        custom_client=lambda spec: config.hook.pytest_autoweb_client(spec=spec),
+    )
+
+
+def write_manifest(session: pytest.Session) -> None:
+    """Save what was collected, so that cells that never report are still counted."""
+    cells = planned(session.items)
+    run = session.config.stash.get(SESSION, None)
+    if cells and run and not session.config.option.collectonly:
+        save_manifest(run.open_folder(), cells)
+
+
+def _environment(run: RunSession) -> dict[str, str]:
+    facts = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": str(os.cpu_count() or 0),
+    }
+    for package in ("pytest-autoweb", "pytest", "playwright", "pytest-playwright", "litellm"):
+        try:
+            facts[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    browser = Path(run.shared.session_folder) / "browser"
+    if browser.is_file():
+        facts["browser"] = browser.read_text(encoding="utf-8")
+    if commit := _git_commit(run.settings.rootdir):
+        facts["git"] = commit
+    return facts
+
+
+def _git_commit(folder: Path) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,96 @@
+"""Fixtures: the browser that cells run in, and `autoweb` for people who write Python."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_autoweb.results import CellResult
+
+FIXTURE = "autoweb"
+
+
+class BrowserFixtures:
+    """Registered after all entry-point plugins, so that it extends pytest-playwright's fixture."""
+
+    @pytest.fixture(scope="session")
+    def browser_type_launch_args(
+        self,
+        browser_type_launch_args: dict[str, Any],
+        request: pytest.FixtureRequest,
+    ) -> dict[str, Any]:
+        """Playwright's own Chromium, else the system's with the flags it needs.
+
+        Sessions without cells keep what pytest-playwright gives.
+        """
+        if not any(_needs_browser(item) for item in request.session.items):
+            return browser_type_launch_args
+        from pytest_autoweb.browser.chromium import launch_args
+
+        browser_type = request.getfixturevalue("browser_type")
+        return launch_args(
+            browser_type_launch_args,
+            playwright_executable=browser_type.executable_path,
+            browser_name=browser_type.name,
+        )
+
+
+def _needs_browser(item: pytest.Item) -> bool:
+    return hasattr(item, "cell") or FIXTURE in getattr(item, "fixturenames", ())
+
+
+class Autoweb:
+    """What the `autoweb` fixture gives."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._calls = 0
+
+    def run(self, target: str, *, model: str, capture: str | None = None) -> "CellResult":
+        """Run one case on one model, judged and reported like a collected cell.
+
+        Args:
+            target: `path/to/cases.yaml::case-id`, below the rootdir.
+            model: any model name that `--autoweb-models` takes.
+            capture: a capture mode; default is the session's first.
+
+        Raises:
+            pytest.UsageError: the target names no case, or the model is unknown.
+        """
+        from pytest_autoweb.cases.loader import load_case_file
+        from pytest_autoweb.errors import CaseError, SettingsError
+        from pytest_autoweb.items import SESSION, run_with_fixtures
+        from pytest_autoweb.pipeline import Cell
+        from pytest_autoweb.saving import cell_folder
+
+        session = self._request.config.stash[SESSION]
+        path_text, _, case_id = target.partition("::")
+        path = session.settings.rootdir / path_text
+        self._calls += 1
+        try:
+            cases = {case.id: case for case in load_case_file(Path(path))}
+            if case_id not in cases:
+                known = ", ".join(sorted(cases))
+                raise CaseError(f"there is no case {case_id!r}; the file has: {known}", path=path)
+            spec = session.spec(model)
+        except (CaseError, SettingsError) as error:
+            raise pytest.UsageError(str(error)) from None
+        mode: Any = capture or session.settings.capture_modes[0]
+        test = self._request.node.nodeid
+        cell = Cell(
+            case=cases[case_id],
+            spec=spec,
+            mode=mode,
+            repeat=1,
+            nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
+            case_path=path_text,
+            folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
+        )
+        return run_with_fixtures(cell, session, self._request)
+
+
+@pytest.fixture
+def autoweb(request: pytest.FixtureRequest) -> Autoweb:
+    """Run cases from Python: `assert autoweb.run("cases/shop.yaml::login", model="…").passed`."""
+    return Autoweb(request)

@@ -1,0 +1,217 @@
+"""Case files as pytest collectors, cells as pytest items with real fixtures."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_autoweb.cases.inline import load_inline
+from pytest_autoweb.cases.loader import LoadedCase, load_case_file
+from pytest_autoweb.errors import CaseError
+from pytest_autoweb.llm.builtin import NOOP
+from pytest_autoweb.options import Settings
+from pytest_autoweb.pipeline import Cell, broken_cell, run_cell
+from pytest_autoweb.report.junit import junit_properties
+from pytest_autoweb.results import CellResult, Failure, PlannedCell
+from pytest_autoweb.saving import cell_folder
+from pytest_autoweb.session import RunSession
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+BAD_CASES = "bad case file"
+"""Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
+
+
+class CellFailed(Exception):
+    """Raised when a cell did not pass; carries its result for the test report."""
+
+    def __init__(self, result: CellResult) -> None:
+        self.result = result
+        super().__init__(f"{result.outcome}: {result.reason}")
+
+
+class CaseFile(pytest.File):
+    """A case file: one item per case, model, capture mode and repeat."""
+
+    def collect(self) -> Iterator["CellItem"]:
+        """The cells, in the file's order."""
+        try:
+            cases = self.load()
+        except CaseError as error:
+            raise self.CollectError(f"{BAD_CASES}\n{error}") from None
+        yield from _cells(self, cases)
+
+    def load(self) -> tuple[LoadedCase, ...]:
+        """The cases of the file."""
+        return load_case_file(self.path)
+
+
+class InlineCases(CaseFile):
+    """The cases of `--autoweb-cases`."""
+
+    def load(self) -> tuple[LoadedCase, ...]:
+        """The cases given on the command line."""
+        return load_inline(self.config.stash[SESSION].settings.cases)
+
+
+class CellItem(pytest.Function):
+    """One cell. Its fixtures, markers, flags and reports are those of a test function."""
+
+    cell: Cell
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A cell that failed shows what became of it, not a traceback through this package."""
+        if isinstance(excinfo.value, CellFailed):
+            return "\n".join(describe(excinfo.value.result))
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The case's own line in its file."""
+        return self.path, max(0, self.cell.case.line - 1), self.name
+
+
+def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem]:
+    session = parent.config.stash[SESSION]
+    models = session.settings.models
+    for position, case in enumerate(cases):
+        # Rotated, so that no model always meets a case's server first (W5).
+        turn = position % len(models)
+        for model in (*models[turn:], *models[:turn]):
+            for mode in session.settings.capture_modes:
+                for repeat in range(1, session.settings.repeat + 1):
+                    yield _item(parent, session, case, model, mode, repeat)
+
+
+def _item(
+    parent: CaseFile, session: RunSession, case: LoadedCase, model: str, mode: Any, repeat: int
+) -> CellItem:
+    item: CellItem = CellItem.from_parent(
+        parent, name=cell_name(case.id, model, mode, repeat, session.settings), callobj=run_item
+    )
+    item.cell = Cell(
+        case=case,
+        spec=session.spec(model),
+        mode=mode,
+        repeat=repeat,
+        nodeid=item.nodeid,
+        case_path=_relative(case.path, session.settings.rootdir),
+        folder=cell_folder(case.id, model, mode, repeat),
+    )
+    item.add_marker(pytest.mark.autoweb)
+    for tag in case.tags:
+        parent.config.addinivalue_line("markers", f"{tag}: tag of autoweb cases")
+        item.add_marker(getattr(pytest.mark, tag.replace("-", "_").replace(".", "_")))
+    return item
+
+
+def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settings) -> str:
+    """`login[openai/gpt-5-mini]`; capture mode and repeat only when there are several."""
+    parts = [model]
+    if len(settings.capture_modes) > 1:
+        parts.append(mode)
+    if settings.repeat > 1:
+        parts.append(str(repeat))
+    return f"{case_id}[{'-'.join(parts)}]"
+
+
+def _relative(path: Path | None, rootdir: Path) -> str:
+    if path is None:
+        return "inline"
+    return path.relative_to(rootdir).as_posix() if path.is_relative_to(rootdir) else path.name
+
+
+def run_item(request: pytest.FixtureRequest) -> None:
+    """The test function behind every cell."""
+    item = request.node
+    session = request.config.stash[SESSION]
+    result = run_with_fixtures(item.cell, session, request)
+    item.user_properties.extend(junit_properties(result))
+    _conclude(result)
+
+
+def run_with_fixtures(
+    cell: Cell, session: RunSession, request: pytest.FixtureRequest
+) -> CellResult:
+    """Run a cell on contexts made by pytest-playwright's `new_context`.
+
+    The fixture is asked for while the cell runs, so that a browser that cannot be started is a
+    `broken` cell like any other infrastructure failure.
+    """
+
+    def open_page(context_args: dict[str, Any]) -> "Page":
+        page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+        return page
+
+    name = cell.nodeid.partition("::")[2] or cell.nodeid
+    bench = session.bench(name, open_page)
+    result = _run_or_break(cell, bench)
+    session.progress.emit(name, "end", result.outcome)
+    request.config.hook.pytest_autoweb_cell_finished(result=result)
+    return result
+
+
+def _run_or_break(cell: Cell, bench: Any) -> CellResult:
+    try:
+        return run_cell(cell, bench)
+    except Exception as error:
+        # The browser's fixture failed, or a bug of ours: the run must go on with the other cells.
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
+        failure = Failure(
+            kind="browser" if from_browser else "internal",
+            message=f"{type(error).__name__}: {first}",
+        )
+        return broken_cell(cell, bench, failure)
+
+
+def _conclude(result: CellResult) -> None:
+    """Turn the outcome into pytest's terms."""
+    if result.model == NOOP and result.outcome == "failed":
+        pytest.xfail("the control holds: doing nothing does not pass the checks")
+    if result.model == NOOP and result.outcome in ("passed", "healed"):
+        raise CellFailed(
+            result.model_copy(update={"reason": "the checks pass although nothing was done"})
+        )
+    if result.outcome == "ungraded":
+        pytest.skip(f"ungraded: {result.reason}")
+    if result.outcome not in ("passed", "healed"):
+        raise CellFailed(result)
+
+
+def describe(result: CellResult) -> list[str]:
+    """A failed cell in a few lines, for the terminal."""
+    lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
+    for attempt in result.attempts:
+        steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
+        lines.append(f"  attempt {attempt.attempt_index}: steps {steps or 'none'}")
+        lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
+        lines += [
+            f"    check {c.index} {c.type}: expected {c.expected}, saw {c.actual}"
+            for c in attempt.checks
+            if not c.passed
+        ]
+    return [*lines, f"  details: {result.folder}"]
+
+
+def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
+    """The manifest's rows for the collected cells."""
+    return [
+        PlannedCell(
+            case_id=cell.case.id,
+            case_path=cell.case_path,
+            entry_url=cell.case.entry_url_template,
+            user_task=cell.case.user_task_template,
+            tags=cell.case.tags,
+            must_pass=cell.case.must_pass,
+            model=cell.spec.name,
+            capture_mode=cell.mode,
+            repeat=cell.repeat,
+            strategy=cell.case.strategy,
+            nodeid=cell.nodeid,
+            folder=cell.folder,
+        )
+        for cell in (item.cell for item in items if isinstance(item, CellItem))
+    ]

@@ -1,0 +1,354 @@
+"""Run one cell: fold an attempt through the stages, repair while it may, settle the outcome."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from pytest_autoweb.browser.network import OriginPolicy, install
+from pytest_autoweb.browser.scene import Watch
+from pytest_autoweb.browser.setup import add_cookies, context_args
+from pytest_autoweb.cases.loader import LoadedCase, resolve_secrets
+from pytest_autoweb.cases.model import Case, ServerHandle
+from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
+from pytest_autoweb.llm.client import Client
+from pytest_autoweb.llm.prompts import prompt_checksum
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.options import Settings
+from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.results import (
+    Attempt,
+    CaptureMode,
+    CellResult,
+    Failure,
+    FailureKind,
+    Outcome,
+    total_usage,
+)
+from pytest_autoweb.sandbox.base import Border
+from pytest_autoweb.sandbox.host import WorkerEngine
+from pytest_autoweb.saving import json_text, mark_started, save_cell, write_text_atomic
+from pytest_autoweb.stages.base import (
+    LOG_LINES,
+    STOPPING,
+    Clock,
+    RunLog,
+    Stage,
+    StepBudget,
+    Tools,
+    change,
+)
+from pytest_autoweb.stages.capture import capture_pages
+from pytest_autoweb.stages.execute import run_steps
+from pytest_autoweb.stages.generate import write_script
+from pytest_autoweb.stages.judge import judge_outcome
+from pytest_autoweb.stages.lint import lint_script
+from pytest_autoweb.stages.open_entry import open_entry
+from pytest_autoweb.stages.plan import plan_as_task, plan_case
+from pytest_autoweb.stages.repair import repair_script
+from pytest_autoweb.stages.turns import take_turns
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+BROKEN: frozenset[FailureKind] = frozenset(
+    {"model", "navigation", "browser", "webserver", "internal", "killed"}
+)
+"""Failures of the infrastructure: they say nothing about how well the model drives the page."""
+
+
+class NamedStage(NamedTuple):
+    """A stage and the name that progress and timings use for it."""
+
+    name: str
+    run: Stage
+
+
+OPEN = NamedStage("open", open_entry)
+JUDGE = NamedStage("judge", judge_outcome)
+LINT = NamedStage("lint", lint_script)
+EXECUTE = NamedStage("execute", run_steps)
+
+CODEGEN = (
+    OPEN,
+    NamedStage("plan", plan_case),
+    NamedStage("capture", capture_pages),
+    NamedStage("generate", write_script),
+    LINT,
+    EXECUTE,
+    JUDGE,
+)
+REPAIR = (OPEN, NamedStage("repair", repair_script), LINT, EXECUTE, JUDGE)
+REFS = (OPEN, NamedStage("plan", plan_as_task), NamedStage("turns", take_turns), JUDGE)
+
+PROMPTS = {"playwright": ("plan", "generate", "repair", "visual"), "refs": ("refs",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Case x model x capture mode x repeat, before it runs."""
+
+    case: LoadedCase
+    spec: ModelSpec
+    mode: CaptureMode
+    repeat: int
+    nodeid: str
+    case_path: str
+    folder: str
+    """Below the run folder."""
+
+
+class Servers(Protocol):
+    """Lends the web server of a case file for one attempt, its state put back."""
+
+    def lend(self, case: LoadedCase) -> AbstractContextManager[ServerHandle | None]:
+        """The running server, or None when the case file names none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a test process lends to the cells it runs."""
+
+    settings: Settings
+    run_folder: Path
+    client: Callable[[ModelSpec, Case], Client]
+    servers: Servers
+    open_page: Callable[[dict[str, Any]], "Page"]
+    """A page in a fresh context, made with these arguments."""
+    environ: Mapping[str, str]
+    worker: str = "main"
+    progress: Callable[[str], None] = lambda text: None
+    stream: Callable[[str], None] = lambda line: None
+    clock: Clock = field(default_factory=Clock)
+
+
+def stages_for(spec: ModelSpec, failed: Attempt | None) -> tuple[NamedStage, ...]:
+    """The stages of a first attempt, or of the repair of a failed one."""
+    if spec.dialect == "refs":
+        return REFS
+    without_plan = failed is None or (failed.failure is not None and failed.failure.kind == "plan")
+    return CODEGEN if without_plan else REPAIR
+
+
+def run_cell(cell: Cell, bench: Bench) -> CellResult:
+    """Run all attempts of a cell; its result is on disk when this returns."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    mark_started(bench.run_folder, cell.folder)
+    attempts: list[Attempt] = []
+    allowed = 0 if cell.spec.provider == "builtin" else bench.settings.max_repairs
+    while True:
+        failed = attempts[-1] if attempts else None
+        attempts.append(_run_attempt(cell, bench, len(attempts) + 1, failed))
+        if len(attempts) > allowed or not _repairable(attempts[-1]):
+            break
+    outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
+    result = CellResult(
+        **_identity(cell),
+        outcome=outcome,
+        slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
+        reason=reason,
+        failure=failure,
+        attempts=tuple(attempts),
+        usage=total_usage(tuple(attempts)),
+        started=started,
+        duration_ms=(time.perf_counter() - clock) * 1000,
+        worker=bench.worker,
+        checksums=_checksums(cell),
+    )
+    save_cell(bench.run_folder, result)
+    return result
+
+
+def broken_cell(cell: Cell, bench: Bench, failure: Failure) -> CellResult:
+    """The result of a cell that could not even begin; saved like any other."""
+    result = CellResult(
+        **_identity(cell),
+        outcome="broken",
+        reason=failure.message,
+        failure=failure,
+        started=datetime.now(UTC),
+        worker=bench.worker,
+        checksums=_checksums(cell),
+    )
+    save_cell(bench.run_folder, result)
+    return result
+
+
+def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:
+    """Outcome, one-line reason and failure of a cell, from its attempts.
+
+    Checks alone make a cell pass. A repair that broke down does not undo the verdict on the first
+    attempt, and a case without checks is never more than `ungraded`.
+    """
+    last, failure = attempts[-1], attempts[-1].failure
+    if last.checks_passed:
+        return ("passed", "", None) if len(attempts) == 1 else ("healed", "", None)
+    reason = failure.message if failure else ""
+    if failure and failure.kind in BROKEN:
+        if len(attempts) == 1:
+            return "broken", reason, failure
+        first = attempts[-2].failure
+        return "failed", f"{first.message if first else ''} (the repair broke: {reason})", first
+    if not has_checks:
+        if last.executed:
+            return "ungraded", "the case has no checks", None
+        return "failed", reason, failure
+    if last.checks and last.checks_passed is None:
+        unknown = next(check for check in last.checks if check.passed is None)
+        return "ungraded", f"check {unknown.index} ({unknown.type}): {unknown.message}", failure
+    return "failed", reason, failure
+
+
+def _repairable(attempt: Attempt) -> bool:
+    if attempt.checks_passed:
+        return False
+    if attempt.failure is None:
+        return attempt.checks_passed is False
+    return attempt.failure.kind in ("plan", "lint", "step", "timeout", "sandbox", "check")
+
+
+def _identity(cell: Cell) -> dict[str, Any]:
+    return {
+        "case_id": cell.case.id,
+        "case_path": cell.case_path,
+        "entry_url": cell.case.entry_url_template,
+        "user_task": cell.case.user_task_template,
+        "tags": cell.case.tags,
+        "must_pass": cell.case.must_pass,
+        "model": cell.spec.name,
+        "capture_mode": cell.mode,
+        "repeat": cell.repeat,
+        "strategy": cell.case.strategy,
+        "dialect": cell.spec.dialect,
+        "nodeid": cell.nodeid,
+        "folder": cell.folder,
+    }
+
+
+def _checksums(cell: Cell) -> dict[str, str]:
+    return {
+        "case": cell.case.checksum,
+        "prompts": prompt_checksum(*PROMPTS[cell.spec.dialect]),
+        "capture": f"{cell.mode}/{cell.spec.context_tokens}",
+    }
+
+
+def _run_attempt(cell: Cell, bench: Bench, index: int, failed: Attempt | None) -> Attempt:
+    """One attempt with everything fresh: server state, context, sandbox, log."""
+    attempt = Attempt(attempt_index=index, repair_attempt=index > 1)
+    began = time.perf_counter()
+    folder = bench.run_folder / cell.folder / f"attempt-{index}"
+    folder.mkdir(parents=True, exist_ok=True)
+    log = RunLog(redact=lambda text: text, stream=bench.stream)
+    try:
+        with bench.servers.lend(cell.case) as server:
+            case = cell.case.resolve(server)
+            with _tools(cell, case, bench, folder, log, failed) as tools:
+                attempt = _fold(attempt, tools, stages_for(cell.spec, failed))
+    except WebServerError as error:
+        attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
+    except BrowserError as error:
+        attempt = change(attempt, failure=Failure(kind="browser", message=str(error)))
+    except CaseError as error:
+        attempt = change(attempt, failure=Failure(kind="internal", message=str(error)))
+    attempt = change(
+        attempt,
+        run_log_head="\n".join(log.lines[:LOG_LINES]),
+        run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
+        duration_ms=(time.perf_counter() - began) * 1000,
+    )
+    _save_attempt(attempt, folder, log)
+    return attempt
+
+
+@contextmanager
+def _tools(
+    cell: Cell, case: Case, bench: Bench, folder: Path, log: RunLog, failed: Attempt | None
+) -> Iterator[Tools]:
+    secrets = resolve_secrets(case, bench.environ)
+    redact = Redactor(secrets)
+    log.redact = redact
+    case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
+    policy = OriginPolicy(case.entry_url, case.allowed_origins)
+    page = bench.open_page(context_args(case.setup, case_folder))
+    install(page.context, policy, lambda url: log.write(f"blocked: {url} (allowed_origins)"))
+    add_cookies(page.context, case.setup, case.entry_url)
+    border = Border(
+        page=page,
+        artifacts=folder / "files",
+        secrets=secrets,
+        allowed=policy.allows,
+        secret_allowed=policy.allows,
+        files={Path(name).name: case_folder / name for name in case.files},
+        redact=redact,
+        on_log=lambda line: None,
+    )
+    engine = WorkerEngine(border)
+    try:
+        yield Tools(
+            case=case,
+            spec=cell.spec,
+            mode=cell.mode,
+            repeat=cell.repeat,
+            settings=bench.settings,
+            client=bench.client(cell.spec, case),
+            page=page,
+            watch=Watch(page, redact=redact),
+            policy=policy,
+            engine=engine,
+            folder=folder,
+            cell_folder=bench.run_folder / cell.folder,
+            case_folder=case_folder,
+            redact=redact,
+            log=log,
+            clock=bench.clock,
+            budget=StepBudget(case.timeout),
+            previous=failed,
+            progress=bench.progress,
+        )
+    finally:
+        engine.close()
+
+
+def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
+    for stage in stages:
+        tools.progress(stage.name)
+        began = time.perf_counter()
+        attempt = _guarded(stage, attempt, tools)
+        spent = (time.perf_counter() - began) * 1000
+        attempt = change(attempt, stage_ms={**attempt.stage_ms, stage.name: spent})
+        if attempt.failure and attempt.failure.kind in STOPPING:
+            break
+    return attempt
+
+
+def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
+    """The one place where an unexpected exception becomes a result: a run must outlive it."""
+    try:
+        return stage.run(attempt, tools)
+    except Exception as error:
+        from_browser = type(error).__module__.startswith("playwright")
+        known = isinstance(error, AutowebError)
+        kind: FailureKind = "browser" if from_browser else "internal"
+        message = tools.redact(f"{stage.name}: {type(error).__name__}: {error}".splitlines()[0])
+        tools.log.write(str(error) if known else traceback.format_exc())
+        return change(attempt, failure=Failure(kind=kind, message=message))
+
+
+def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
+    """The attempt's texts as files of their own, for people who look into the folder."""
+    texts = {
+        "plan.txt": attempt.plan_text,
+        "script.py": attempt.code,
+        "repair.diff": attempt.code_diff,
+        "run.log": "\n".join(log.lines),
+        "exchanges.json": json_text(list(attempt.exchanges)) if attempt.exchanges else "",
+    }
+    for name, text in texts.items():
+        if text:
+            write_text_atomic(folder / name, text)

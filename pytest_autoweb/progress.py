@@ -1,0 +1,129 @@
+"""What the terminal shows while cells run: one line a stage (-v), else a live status line."""
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+POLL_S = 0.25
+
+
+class Event(NamedTuple):
+    """One line of the progress file."""
+
+    cell: str
+    kind: str
+    """`stage`, `log` or `end`."""
+    text: str
+
+
+class Progress:
+    """Appends events to a file that all workers share; one short write each, so none interleave."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def emit(self, cell: str, kind: str, text: str) -> None:
+        """Append one event; a full disk must not stop a cell."""
+        line = json.dumps([cell, kind, text], ensure_ascii=True) + "\n"
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, line.encode())
+            finally:
+                os.close(descriptor)
+        except OSError:
+            return
+
+
+class Display(threading.Thread):
+    """Follows the progress file and shows it on the controller's terminal."""
+
+    def __init__(self, path: Path, *, verbose: bool, stream_log: bool) -> None:
+        super().__init__(name="autoweb-progress", daemon=True)
+        self._path = path
+        # While a test runs, pytest's capture owns descriptor 1; made in pytest_configure, this
+        # copy is the terminal itself.
+        self._terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+        self._verbose = verbose
+        self._stream_log = stream_log
+        self._halt = threading.Event()
+        self._offset = 0
+        self._running: dict[str, str] = {}
+        self._ended = 0
+        self._shown = ""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything to show: `-v`, a streamed log, or a terminal."""
+        return self._verbose or self._stream_log or self._terminal.isatty()
+
+    def run(self) -> None:
+        """Show events until stopped."""
+        while not self._halt.wait(POLL_S):
+            self._show_new()
+
+    def stop(self) -> None:
+        """Show what is left and end."""
+        self._halt.set()
+        if self.is_alive():
+            self.join(timeout=2)
+        if self.wanted:
+            self._show_new()
+        self._terminal.close()
+
+    def _show_new(self) -> None:
+        for event in self._read():
+            if event.kind == "stage":
+                self._running[event.cell] = event.text
+            elif event.kind == "end":
+                self._running.pop(event.cell, None)
+                self._ended += 1
+            if self._is_line(event):
+                mark = "│" if event.kind == "log" else "·"
+                self._write(f"\n  {event.cell} {mark} {plain(event.text)}")
+        if not self._verbose and not self._stream_log:
+            self._write_status()
+
+    def _is_line(self, event: Event) -> bool:
+        return self._stream_log if event.kind == "log" else self._verbose
+
+    def _read(self) -> list[Event]:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return []
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        return [Event(*json.loads(line)) for line in whole.splitlines()]
+
+    def _write_status(self) -> None:
+        now = "  ".join(f"{cell} · {stage}" for cell, stage in list(self._running.items())[:2])
+        status = f" [{self._ended} done] {now}"[:100] if now else ""
+        if status != self._shown:
+            # Saved and restored cursor: pytest's own line of dots stays where it is.
+            self._write(f"\x1b7\x1b[K{plain(status)}\x1b8")
+            self._shown = status
+
+    def _write(self, text: str) -> None:
+        try:
+            self._terminal.write(text)
+            self._terminal.flush()
+        except OSError:
+            return
+
+
+def plain(text: str) -> str:
+    """Text without control and bidirectional override characters, for a terminal."""
+    return "".join(character for character in text if character.isprintable())
+
+
+def clock_ts(now: float | None = None) -> str:
+    """`yyyyMMdd_HHmmss_SSS` in local time, the id of a run (row 4.1.4)."""
+    moment = time.time() if now is None else now
+    seconds = time.strftime("%Y%m%d_%H%M%S", time.localtime(moment))
+    return f"{seconds}_{int(moment * 1000) % 1000:03d}"

@@ -23,6 +23,7 @@ ROWS = (
     {"judge", "report"},
     {"stages"},
     {"pipeline", "analysis"},
+    {"session"},
     {"items", "testing"},
     {"plugin", "cli", "hookspecs"},
 )
@@ -30,6 +31,9 @@ ROW_OF = {area: number for number, row in enumerate(ROWS) for area in row}
 
 # Packages that take long to import: any module may leave them to the function that needs them.
 HEAVY = {"jinja2", "litellm", "playwright", "pydantic", "xllamacpp", "yaml"}
+
+# Modules of the standard library that only one kind of system has.
+SYSTEM_ONLY = {"fcntl", "msvcrt", "resource", "winreg"}
 
 # Every other import inside a function hides a dependency. Only these modules may, because pytest
 # imports them in every run and they lead to all the rest.
@@ -112,7 +116,7 @@ def test_imports_stand_at_the_top_of_the_module(path: Path) -> None:
     late = [
         f"line {found.line}: {found.module}"
         for found in imports_of(path)
-        if found.late and found.module.split(".")[0] not in HEAVY
+        if found.late and found.module.split(".")[0] not in HEAVY | SYSTEM_ONLY
     ]
 
     assert late == [] or shown(path) in MAY_IMPORT_LATE

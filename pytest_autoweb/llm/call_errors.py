@@ -34,6 +34,11 @@ _PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
         "refusal",
     ),
 )
+_NO_KEY = re.compile(
+    r"missing credentials|api[_ ]key client option|no api[_ ]key"
+    r"|api[_ ]key is (?:missing|required)",
+    re.IGNORECASE,
+)
 _GARBLED = re.compile(
     r"Received response - <APIResponse \[2|Empty or invalid response|is not a list"
     r"|Expecting (?:value|property|',')|Unterminated string|JSONDecodeError|Extra data:"
@@ -57,6 +62,8 @@ def cause_of(error: Exception) -> ModelCause:
             return cause
     text = str(error)
     status = _status(error)
+    if _NO_KEY.search(text):
+        return "auth"
     if (status is None and isinstance(error, _GARBLED_TYPES)) or _GARBLED.search(text):
         return "parse"
     if status is not None and status in _STATUS_CAUSES:

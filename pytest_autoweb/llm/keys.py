@@ -1,7 +1,7 @@
 """Keeps provider keys out of everything that is written or shown."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 
 MASK = "<key>"
 
@@ -38,3 +38,15 @@ class KeyMask:
         if self._values is not None:
             text = self._values.sub(MASK, text)
         return _SHAPES.sub(MASK, text)
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a process that needs no keys."""
+    return {name: value for name, value in environ.items() if not _SECRET_NAMES.search(name)}
+
+
+def drop_empty_secrets(environ: MutableMapping[str, str]) -> None:
+    """Unset key variables that are empty, as CI sets those of forks: empty is not a key."""
+    for name in [name for name, value in environ.items() if not value.strip()]:
+        if _SECRET_NAMES.search(name):
+            del environ[name]

@@ -152,6 +152,6 @@ def model_path(model: LocalModel) -> Path:
 
 
 def is_present(model: LocalModel) -> bool:
-    """Whether the complete file is there; its hash was checked when it was put there."""
+    """Whether a file of the right size is there; the engine checks its hash once."""
     path = model_path(model)
     return path.is_file() and path.stat().st_size == model.size

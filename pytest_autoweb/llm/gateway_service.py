@@ -1,0 +1,188 @@
+"""What the gateway does with a request: replay it, or call the model and record the reply."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+from pytest_autoweb.errors import ModelError, SettingsError
+from pytest_autoweb.llm.cassettes import CassetteStore, Source
+from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.llm.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
+from pytest_autoweb.llm.keys import KeyMask
+from pytest_autoweb.llm.litellm_client import LiteLLMClient
+from pytest_autoweb.llm.local_models import local_model
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.target import Target, base_url, resolve_target
+from pytest_autoweb.llm.wire import ModelCheck, ModelStats, StartConfig, Stats
+from pytest_autoweb.results import Usage
+
+_MOST_PARALLEL = 8
+_CONNECT_TIMEOUT_S = 5.0
+
+
+class GatewayService:
+    """Answers for all test processes of a session."""
+
+    def __init__(self, config: StartConfig) -> None:
+        self._config, self._specs = config, config.models()
+        self._mask = KeyMask(os.environ)
+        self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._mask)
+        self._live = LiteLLMClient(backoff_s=config.backoff_s)
+        self._engines = EnginePool(config.run_dir, os.environ)
+        self._slots = _slots(self._specs)
+        self._lock = threading.Lock()
+        self._stats: dict[str, ModelStats] = {}
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request.
+
+        Raises:
+            ModelError: with its cause; the detail holds no keys.
+        """
+        try:
+            reply = self._answer(request)
+        except ModelError as error:
+            error.detail = self._mask(error.detail)
+            self._count(request.model, error.usage or Usage(), error.cause)
+            raise
+        self._count(request.model, reply.usage)
+        return reply
+
+    def check(self, names: Iterable[str], case_ids: Iterable[str]) -> list[ModelCheck]:
+        """Whether each model can be used, without asking it anything."""
+        cases = tuple(case_ids)
+        return [self._check(name, cases) for name in names]
+
+    def stats(self) -> Stats:
+        """What was done so far."""
+        with self._lock:
+            return Stats(
+                models=dict(self._stats),
+                litellm_loaded=self._live.loaded,
+                engines=self._engines.loaded,
+            )
+
+    def stop(self) -> None:
+        """End the embedded engines."""
+        self._engines.stop()
+
+    def _answer(self, request: Request) -> Reply:
+        spec = self._spec(request.model)
+        if not self._uses_cassettes(request.model):
+            return self._call(request, spec)
+        replayed = self._store.replay(request, spec)
+        if replayed is not None:
+            return replayed
+        try:
+            reply = self._call(request, spec)
+        except ModelError as error:
+            self._store.record(request, spec, _source(spec), error)
+            raise
+        self._store.record(request, spec, _source(spec), reply)
+        return reply
+
+    def _call(self, request: Request, spec: ModelSpec) -> Reply:
+        if spec.provider == "builtin":
+            raise ModelError("unavailable", spec.name, "built-ins are not answered by the gateway")
+        target = self._target(spec)
+        with self._slots[spec.name]:
+            return self._live.complete(spec, request, target)
+
+    def _target(self, spec: ModelSpec) -> Target:
+        if spec.provider == "local":
+            return self._engines.target(spec)
+        return resolve_target(spec, os.environ)
+
+    def _spec(self, name: str) -> ModelSpec:
+        try:
+            return self._specs[name]
+        except KeyError:
+            detail = "it is not among the models of this session"
+            raise ModelError("unavailable", name, detail) from None
+
+    def _uses_cassettes(self, name: str) -> bool:
+        return self._config.record_mode != "off" and name not in self._config.live
+
+    def _check(self, name: str, case_ids: tuple[str, ...]) -> ModelCheck:
+        try:
+            spec = self._spec(name)
+            if spec.provider == "builtin":
+                return ModelCheck(model=name, ok=True, detail="built in", live=False)
+            if self._uses_cassettes(name) and self._config.record_mode != "all":
+                recorded = self._store.has_recordings(name, case_ids)
+                if recorded or self._config.record_mode == "none":
+                    return self._check_recordings(name, recorded)
+            problem = self._live_problem(spec)
+        except (ModelError, SettingsError) as error:
+            problem = error.detail if isinstance(error, ModelError) else str(error)
+        detail = self._mask(problem) if problem else "can be called"
+        return ModelCheck(model=name, ok=problem is None, detail=detail)
+
+    def _check_recordings(self, name: str, recorded: bool) -> ModelCheck:
+        folder = self._store.folder_of(name).as_posix()
+        detail = f"recordings in {folder}"
+        if not recorded:
+            detail = (
+                f"not every case has a recording in {folder}; record with "
+                "--autoweb-record-mode=new_episodes, or run live with --autoweb-record-mode=off"
+            )
+        return ModelCheck(model=name, ok=recorded, detail=detail, live=False)
+
+    def _live_problem(self, spec: ModelSpec) -> str | None:
+        if spec.provider == "local":
+            return engine_problem(local_model(spec.litellm_model))
+        target = resolve_target(spec, os.environ)
+        if problem := self._live.provider_problem(spec, target):
+            return problem
+        url = base_url(spec, os.environ)
+        return _connection_problem(url) if url else None
+
+    def _count(self, name: str, usage: Usage, cause: str | None = None) -> None:
+        with self._lock:
+            before = self._stats.get(name, ModelStats())
+            failures = dict(before.failures)
+            if cause is not None:
+                failures[cause] = failures.get(cause, 0) + 1
+            self._stats[name] = ModelStats(usage=before.usage + usage, failures=failures)
+
+
+def _slots(specs: Mapping[str, ModelSpec]) -> dict[str, threading.Semaphore]:
+    """Per model the limit of requests in flight; names of one embedded model share its slots."""
+    engines = {
+        spec.litellm_model: threading.Semaphore(SLOTS)
+        for spec in specs.values()
+        if spec.provider == "local"
+    }
+    return {
+        name: engines.get(spec.litellm_model)
+        or threading.Semaphore(spec.max_parallel or _MOST_PARALLEL)
+        for name, spec in specs.items()
+    }
+
+
+def _source(spec: ModelSpec) -> Source:
+    if spec.provider == "local":
+        model = local_model(spec.litellm_model)
+        return Source(model.file_name, model.quantisation, engine_version())
+    return Source(server=f"litellm provider of {spec.litellm_model}")
+
+
+def _connection_problem(url: str) -> str | None:
+    """Why nothing listens behind a URL."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return f"api_base {url!r} is not a URL"
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return f"api_base {url!r} is not a URL; write it as http://host:port/v1"
+    try:
+        with socket.create_connection((parts.hostname, port), timeout=_CONNECT_TIMEOUT_S):
+            return None
+    except OSError as error:
+        return (
+            f"nothing answers at {parts.scheme}://{parts.hostname}:{port} "
+            f"({error.strerror or error}); start the server or correct api_base"
+        )

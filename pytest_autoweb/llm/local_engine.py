@@ -1,0 +1,75 @@
+"""The embedded engine: llama.cpp's own HTTP server, from the wheel `xllamacpp`.
+
+Run as `python -m pytest_autoweb.llm.local_engine MODEL.gguf` with one JSON line on standard input
+(`EngineConfig`); answers `{"url": …}` when the model is loaded and ends with its owner. The only
+file that imports xllamacpp, and only in this process.
+"""
+
+import os
+import sys
+import time
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_autoweb.llm.owned_process import answer_owner, die_with_owner, read_config
+
+
+class EngineConfig(BaseModel):
+    """What the engine is told by the gateway."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    """What the engine calls the model."""
+    api_key: str
+    """Without it nothing is answered, so that a page under test cannot use the model."""
+    owner_pid: int
+    slots: int = 2
+    """Requests at a time; each slot remembers the beginning of its last prompt."""
+    context_tokens: int = 8192
+    """Of one slot."""
+    prompt_cache_mib: int = 256
+    """Memory for prompt beginnings that have left their slot."""
+
+
+def main() -> None:
+    """Load the model and serve until the owner is gone."""
+    config = EngineConfig.model_validate(read_config())
+    server = _serve(sys.argv[1], config)
+    die_with_owner(config.owner_pid, lambda: None)
+    answer_owner({"url": str(server.listening_address)})
+    while True:
+        time.sleep(3600)
+
+
+def _serve(path: str, config: EngineConfig) -> Any:
+    import xllamacpp
+
+    threads = os.cpu_count() or 1
+    params = xllamacpp.CommonParams()
+    params.model.path = path
+    params.model_alias = {config.name}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [config.api_key]
+    params.cors_origins = ""
+    params.offline = True
+    params.ui = False
+    params.endpoint_metrics = False
+    params.endpoint_slots = False
+    params.n_parallel = config.slots
+    params.n_ctx = config.context_tokens * config.slots
+    params.cache_prompt = True
+    params.cache_ram_mib = config.prompt_cache_mib
+    params.n_threads_http = config.slots + 2
+    for pool in (params.cpuparams, params.cpuparams_batch):
+        pool.n_threads = threads
+        # Threads that spin while they wait starve the browser beside them.
+        pool.poll = 0
+    params.verbosity = 1
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    main()

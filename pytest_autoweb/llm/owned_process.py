@@ -1,0 +1,130 @@
+"""Python child processes that are given a JSON line, answer one, and die with their owner."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+_TAIL = 1500
+_POLL_S = 2.0
+
+
+class StartFailed(Exception):
+    """The child ended, or said nothing, before it was ready."""
+
+
+def start_owned(
+    module: str,
+    config: Mapping[str, Any],
+    *,
+    arguments: tuple[str, ...] = (),
+    environ: Mapping[str, str],
+    log: Path,
+    timeout: float,
+) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    """Start `python -m module`, hand it its configuration and wait for its answer.
+
+    The configuration goes through standard input, where no process list shows it. The child's
+    standard error goes to `log`.
+
+    Raises:
+        StartFailed: with the end of the log.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=dict(environ),
+            # Ctrl-C is for the owner, who then ends the child in order.
+            start_new_session=True,
+        )
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
+    waiting = threading.Timer(timeout, process.kill)
+    waiting.start()
+    try:
+        stdin.write(json.dumps(dict(config)).encode() + b"\n")
+        stdin.flush()
+        answer = json.loads(stdout.readline() or b"null")
+    except (OSError, ValueError):
+        answer = None
+    finally:
+        waiting.cancel()
+        stdout.close()
+    if isinstance(answer, dict):
+        return process, answer
+    stop_owned(process, patience=0.5)
+    tail = log.read_text(encoding="utf-8", errors="replace")[-_TAIL:].strip()
+    raise StartFailed(tail or f"exit status {process.returncode}, no message")
+
+
+def stop_owned(process: subprocess.Popen[bytes], *, patience: float = 5.0) -> None:
+    """End a child: ask by closing its standard input, then insist."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(timeout=patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def read_config() -> dict[str, Any]:
+    """In the child: the owner's JSON line."""
+    config: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    return config
+
+
+def answer_owner(message: Mapping[str, Any]) -> None:
+    """In the child: tell the owner that all is ready; later prints go to standard error."""
+    os.write(1, json.dumps(dict(message)).encode() + b"\n")
+    os.dup2(2, 1)
+
+
+def die_with_owner(owner_pid: int, at_end: Callable[[], None]) -> None:
+    """In the child: when standard input closes, or the owner is gone, clean up and exit."""
+    ended = threading.Lock()
+
+    def end() -> None:
+        ended.acquire()  # held for ever: the other thread must not clean up a second time
+        try:
+            at_end()
+        finally:
+            os._exit(0)
+
+    def wait_for_close() -> None:
+        while os.read(0, 4096):
+            pass
+        end()
+
+    def wait_for_owner() -> None:
+        while _is_alive(owner_pid):
+            time.sleep(_POLL_S)
+        end()
+
+    for wait in (wait_for_close, wait_for_owner):
+        threading.Thread(target=wait, daemon=True).start()
+
+
+def _is_alive(pid: int) -> bool:
+    if sys.platform == "win32":
+        # Signal 0 would end the process there; the closed pipe is enough.
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,157 @@
+"""`summary.md`: the run on one screen, fit for a CI job's summary or a pull request."""
+
+import re
+
+from pytest_autoweb.report.json_report import CaseReport, Report
+from pytest_autoweb.report.summary import ControlRow, ModelSummary, Summary, is_control
+from pytest_autoweb.report.wording import failed_steps, money, one_line, percent, rate, seconds
+from pytest_autoweb.results import CellResult
+
+_SPECIAL = re.compile(r"[\\`*_\[\]|~]")
+_MATRIX_ROWS = 60
+_LISTED = 30
+_MARKS = {
+    "passed": "✅ passed",
+    "healed": "🔁 healed",
+    "failed": "❌ failed",
+    "broken": "⚠️ broken",
+    "ungraded": "❔ ungraded",
+    "skipped": "➖ skipped",
+}
+
+
+def render_markdown(report: Report) -> str:
+    """The report as GitHub-flavoured markdown; foreign text cannot become markup in it."""
+    summary = report.summary
+    lines = [f"# autoweb report {escape(report.ts)}", "", _what_was_run(report), ""]
+    lines += [f"> {escape(note)}" for note in report.notes] + ([""] if report.notes else [])
+    if summary is None or not report.cases:
+        lines += ["No cells were run.", ""]
+    else:
+        lines += _models(summary)
+        lines += _controls(summary.controls)
+        lines += _matrix(summary)
+        lines += _failures(report.cases)
+    lines += _analysis(report)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def escape(text: str, limit: int = 300) -> str:
+    """Foreign text as plain text inside a line or a table cell: no markup, links or mentions."""
+    safe = one_line(text, limit)
+    safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    safe = _SPECIAL.sub(lambda match: "\\" + match[0], safe)
+    safe = safe.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
+    safe = re.sub(r"(?<!&)#", "&#35;", safe)
+    return re.sub(r"^([-+=]|\d+[.)])", r"\\\1", safe)
+
+
+def _what_was_run(report: Report) -> str:
+    cells = sum(len(case.cells) for case in report.cases)
+    workers = f"{report.workers} xdist workers" if report.workers else "one process"
+    parts = [
+        f"{cells} cells",
+        f"{len(report.cases)} cases",
+        ", ".join(report.capture_modes),
+        seconds(report.duration_s),
+        workers,
+    ]
+    text = " · ".join(escape(part) for part in parts if part)
+    return text + (" · **interrupted**" if report.interrupted else "")
+
+
+def _models(summary: Summary) -> list[str]:
+    if not summary.models:
+        return ["Only the controls were run.", ""]
+    head = ["model", "first attempt", "after repair", "graded only", "passed", "healed", "failed"]
+    head += ["broken", "ungraded", "skipped", "false success", "cost", "tokens in / out", "median"]
+    lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
+    lines += [_row(_model_row(row)) for row in summary.models]
+    lines += [
+        "",
+        "Rates with 95% Wilson intervals over cases; broken cells count in the first two.",
+    ]
+    return [*lines, "", f"**{escape(summary.verdict)}**", ""] if summary.verdict else [*lines, ""]
+
+
+def _model_row(row: ModelSummary) -> list[str]:
+    n, counts = row.numbers, row.numbers.counts
+    graded = f"{percent(n.first_attempt.graded.value)} → {percent(n.after_repair.graded.value)}"
+    return [
+        escape(row.model),
+        rate(n.first_attempt.all_trials),
+        rate(n.after_repair.all_trials),
+        f"{graded} of {n.first_attempt.graded.trials}",
+        *(str(count) for count in counts.model_dump().values()),
+        str(n.false_success),
+        money(n.cost, n.calls),
+        f"{n.input_tokens:,} / {n.output_tokens:,}",
+        seconds(n.median_s),
+    ]
+
+
+def _controls(rows: tuple[ControlRow, ...]) -> list[str]:
+    if not rows:
+        return []
+    doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
+    if not doubtful:
+        return [f"Controls hold in all {len(rows)} cases.", ""]
+    lines = [f"Controls are in doubt in {len(doubtful)} of {len(rows)} cases:", ""]
+    return [
+        *lines,
+        *(f"- {escape(row.case_id)}: {escape(row.reason)}" for row in doubtful[:_LISTED]),
+        "",
+    ]
+
+
+def _matrix(summary: Summary) -> list[str]:
+    if not 0 < len(summary.matrix) <= _MATRIX_ROWS:
+        return []
+    models = [row.model for row in summary.models]
+    lines = [_row(["case", *map(escape, models)]), _row(["---"] * (len(models) + 1))]
+    for row in summary.matrix:
+        cells = {
+            model: [_MARKS[cell.outcome] for cell in row.cells if cell.model == model]
+            for model in models
+        }
+        lines.append(_row([escape(row.case_id), *(", ".join(cells[model]) for model in models)]))
+    return [*lines, ""]
+
+
+def _failures(cases: tuple[CaseReport, ...]) -> list[str]:
+    bad = [
+        cell
+        for case in cases
+        for cell in case.cells
+        if cell.outcome in ("failed", "broken", "ungraded") and not is_control(cell.model)
+    ]
+    if not bad:
+        return []
+    lines = ["<details><summary>What went wrong</summary>", ""]
+    lines += [_failure_line(cell) for cell in bad[:_LISTED]]
+    if len(bad) > _LISTED:
+        lines.append(f"- and {len(bad) - _LISTED} more in index.html")
+    return [*lines, "", "</details>", ""]
+
+
+def _failure_line(cell: CellResult) -> str:
+    failed = failed_steps(cell)
+    where = f" ({escape(failed)})" if failed else ""
+    return (
+        f"- {escape(cell.case_id)} on {escape(cell.model)}: {cell.outcome}{where}: "
+        f"{escape(cell.reason)}"
+    )
+
+
+def _analysis(report: Report) -> list[str]:
+    if report.local_analysis_error:
+        return [f"No local analysis: {escape(report.local_analysis_error)}", ""]
+    if not report.local_analysis:
+        return []
+    lines = [f"## Local analysis by {escape(report.local_analysis_model or '')}", ""]
+    said = [escape(line, 2000) for line in report.local_analysis.splitlines()]
+    return [*lines, *(f"> {line}" if line else ">" for line in said), ""]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,116 @@
+"""The section a run prints at its end, in pytest's style."""
+
+from collections.abc import Iterable, Sequence
+
+from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.summary import ControlRow, Summary, is_control
+from pytest_autoweb.report.wording import (
+    attempt_ok,
+    failed_steps,
+    money,
+    one_line,
+    pad,
+    rate,
+    seconds,
+    width,
+)
+from pytest_autoweb.results import CellResult, Outcome
+
+Line = tuple[str, dict[str, bool]]
+"""A line and its markup, as pytest's terminal writer takes it."""
+
+MATRIX_LINES = 60
+"""Cells up to which each gets a line of its own."""
+
+_COLOURS: dict[Outcome, dict[str, bool]] = {
+    "passed": {"green": True},
+    "healed": {"cyan": True},
+    "failed": {"red": True},
+    "broken": {"yellow": True},
+    "ungraded": {"purple": True},
+    "skipped": {"light": True},
+}
+
+
+def terminal_lines(summary: Summary, run: Run) -> list[Line]:
+    """The lines of the section; foreign text carries no control or bidi characters."""
+    contestants = [cell for cell in run.cells if not is_control(cell.model)]
+    lines: list[Line] = [(f"ts={one_line(run.info.ts)}", {})]
+    lines += [(one_line(note), {"yellow": True}) for note in run.notes]
+    if not run.cells:
+        return [*lines, ("no cells were run", {"yellow": True})]
+    if summary.models:
+        lines += _models(summary)
+    if summary.verdict:
+        lines.append((one_line(summary.verdict), {"bold": summary.decisive is True}))
+    lines += _controls(summary.controls)
+    if contestants:
+        lines += _cells(contestants)
+    return lines
+
+
+def _models(summary: Summary) -> Iterable[Line]:
+    head = ["model", "first attempt (95%)", "after repair (95%)", "outcomes", "cost", "median"]
+    rows = [
+        [
+            one_line(row.model, 48),
+            rate(row.numbers.first_attempt.all_trials),
+            rate(row.numbers.after_repair.all_trials),
+            _outcomes(row.numbers.counts.model_dump()),
+            money(row.numbers.cost, row.numbers.calls),
+            seconds(row.numbers.median_s),
+        ]
+        for row in summary.models
+    ]
+    for i, line in enumerate(_columns([head, *rows])):
+        yield line, {"bold": True} if i == 0 else {}
+
+
+def _outcomes(counts: dict[str, int]) -> str:
+    return " ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+
+
+def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
+    if not rows:
+        return
+    doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
+    if not doubtful:
+        yield f"controls hold in all {len(rows)} cases", {"green": True}
+    for row in doubtful:
+        yield f"control in doubt: {one_line(row.case_id)}: {one_line(row.reason)}", {"red": True}
+
+
+def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
+    shown = list(cells)
+    if len(cells) > MATRIX_LINES:
+        shown = [c for c in cells if c.outcome in ("failed", "broken", "ungraded")][:MATRIX_LINES]
+        yield f"{len(cells)} cells; those that did not pass (at most {MATRIX_LINES}):", {}
+    table = _columns([_cell_row(cell) for cell in shown])
+    for cell, line in zip(shown, table, strict=True):
+        yield line, _COLOURS[cell.outcome]
+
+
+def _cell_row(cell: CellResult) -> list[str]:
+    first = "ok" if cell.attempts and attempt_ok(cell.attempts[0]) else "failed"
+    repaired = ""
+    if len(cell.attempts) > 1:
+        repaired = f"repaired={'ok' if attempt_ok(cell.attempts[-1]) else 'failed'}"
+    failed = failed_steps(cell)
+    run = "" if cell.repeat == 1 else f" repeat {cell.repeat}"
+    return [
+        cell.outcome.upper(),
+        one_line(cell.model, 48),
+        one_line(cell.case_id, 48) + run,
+        f"first={'-' if cell.outcome == 'skipped' else first}",
+        f"repair={'yes' if len(cell.attempts) > 1 else 'no'}",
+        repaired,
+        f"failed: {failed}" if failed else "",
+    ]
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(pad(text, size) for text, size in zip(row, widths, strict=True) if size).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,84 @@
+"""How numbers and foreign text read in the terminal and in markdown."""
+
+import re
+import unicodedata
+
+from pytest_autoweb.report.numbers import Cost, Rate
+from pytest_autoweb.results import Attempt, CellResult
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]"
+)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Foreign text on one line, without control and bidi characters, cut to `limit`."""
+    flat = " ".join(_UNSEEN.sub("", re.sub(r"[\t\n\r\x0b\x0c\x85]+", " ", text)).split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def percent(value: float | None) -> str:
+    """A rate; `–` when there is nothing to rate."""
+    return "–" if value is None else f"{value:.0%}"
+
+
+def rate(rate: Rate) -> str:
+    """A rate with its interval and counts: `70% (48–85%), 14 of 20`."""
+    if rate.interval is None:
+        return "–"
+    low, high = round(rate.interval.low * 100), round(rate.interval.high * 100)
+    return f"{percent(rate.value)} ({low}–{high}%), {rate.passed_trials} of {rate.trials}"
+
+
+def money(cost: Cost, calls: int) -> str:
+    """US dollars; unknown is not zero, and a lower bound says so."""
+    if calls == 0 and cost.complete:
+        return "–"
+    if cost.usd is None:
+        return "unknown"
+    digits = 5 if 0 < cost.usd < 0.01 else 3 if cost.usd < 1 else 2
+    return f"{'' if cost.complete else '≥ '}${cost.usd:.{digits}f}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration."""
+    if value is None:
+        return "–"
+    if value >= 90:
+        return f"{int(value // 60)} min {int(value % 60)} s"
+    return f"{value:.0f} s" if value >= 10 else f"{value:.1f} s"
+
+
+def width(text: str) -> int:
+    """Columns in a terminal: East Asian wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def pad(text: str, columns: int) -> str:
+    """The text, filled with spaces to a width."""
+    return text + " " * max(0, columns - width(text))
+
+
+def attempt_ok(attempt: Attempt) -> bool:
+    """Whether an attempt did what was asked, as far as the checks can tell."""
+    return attempt.executed and attempt.checks_passed is True
+
+
+def failed_steps(cell: CellResult) -> str:
+    """What failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`."""
+    if cell.outcome in ("passed", "healed", "skipped"):
+        return ""
+    if not cell.attempts:
+        return "run"
+    last = cell.attempts[-1]
+    if not last.plan_steps:
+        return "plan"
+    steps = [str(step.step_index) for step in last.step_results if step.status == "failed"]
+    if steps:
+        return ", ".join(steps)
+    if not last.executed:
+        return "run"
+    return "check" if last.checks_passed is False else "unknown"

@@ -1,0 +1,56 @@
+"""Writes a run's reports beside its cells."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.report.html_report import render_html
+from pytest_autoweb.report.json_report import Analysis, Report, build_report
+from pytest_autoweb.report.markdown import render_markdown
+from pytest_autoweb.report.pictures import embed
+from pytest_autoweb.report.run_folder import read_run
+from pytest_autoweb.report.shortening import shorten
+from pytest_autoweb.saving import json_text, write_text_atomic
+
+REPORT_FILE = "report.json"
+HTML_FILE = "index.html"
+MARKDOWN_FILE = "summary.md"
+CHECKSUM_FILE = "report.full.sha256"
+
+
+def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = None) -> Report:
+    """Read a run folder and write `report.json`, `index.html` and `summary.md` into it.
+
+    Args:
+        folder: the run folder; the files of its cells are only read.
+        max_chars: size limit of `report.json`; longer texts are shortened in both reports. The
+            checksum of the whole document is kept in `report.full.sha256`.
+        analysis: what a local model said about the run.
+
+    Returns:
+        The whole report, nothing shortened.
+
+    Raises:
+        AutowebError: a report cannot be written.
+    """
+    run = read_run(folder)
+    report = build_report(run, analysis)
+    full = json_text(report)
+    digest = hashlib.sha256(full.encode("utf-8", "replace")).hexdigest()
+    short = shorten(json.loads(full), max_chars)
+    texts = {
+        REPORT_FILE: json_text(short),
+        CHECKSUM_FILE: f"{digest}  {REPORT_FILE} before shortening, {len(full)} characters\n",
+        HTML_FILE: render_html(short, embed(folder, run.cells)),
+        MARKDOWN_FILE: render_markdown(report),
+    }
+    for name, text in texts.items():
+        try:
+            write_text_atomic(folder / name, text)
+        except OSError as error:
+            raise AutowebError(
+                f"{folder / name} cannot be written ({error.strerror or error}); the results of "
+                f"all cells are kept in {folder / 'cells'}"
+            ) from error
+    return report

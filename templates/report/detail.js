@@ -1,0 +1,261 @@
+/* One cell, opened: its attempts with plan, steps, checks, code, logs, prompts and replies. */
+
+import { codeView, diffView } from "./code.js";
+import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
+import { stageTable } from "./page.js";
+
+const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped" };
+const STEP_WORDS = { ok: "ok", failed: "failed", blocked: "blocked", skipped: "skipped", not_run: "not run" };
+const plain = (content) => el("pre.plain", { dir: "auto", tabindex: 0 }, content);
+const part = (title, ...content) => el("section.part", el("h3", title), content);
+
+export class Detail {
+  constructor(dialog, zoom, pictures, go) {
+    Object.assign(this, { dialog, zoom, pictures, go });
+    dialog.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      go(null);
+    });
+    dialog.addEventListener("click", (event) => event.target === dialog && go(null));
+    zoom.addEventListener("click", (event) => event.target === zoom && zoom.close());
+  }
+
+  show(entry, attemptIndex, siblings, neighbours) {
+    this.entry = entry;
+    const { cell } = entry;
+    const attempts = cell.attempts;
+    const chosen = attempts.find((a) => a.attempt_index === attemptIndex) ?? attempts[attempts.length - 1];
+    this.dialog.replaceChildren(
+      this.bar(neighbours),
+      el("div.detail-body", this.head(entry, siblings), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell)));
+    if (!this.dialog.open) this.dialog.showModal();
+    else this.dialog.querySelector(`button[data-focus="${this.focus ?? "close"}"]:not(:disabled)`)?.focus();
+    this.focus = undefined;
+    this.dialog.scrollTop = 0;
+  }
+
+  hide() {
+    if (this.dialog.open) this.dialog.close();
+    this.dialog.replaceChildren();
+  }
+
+  bar({ before, after }) {
+    const step = (label, target) => el("button.quiet", { type: "button", disabled: !target, "data-focus": label, on: { click: () => {
+      this.focus = label;
+      this.go(target, true);
+    } } }, label);
+    return el("div.detail-bar", el("div", step("Previous", before), step("Next", after)),
+      el("button.quiet", { type: "button", autofocus: true, "data-focus": "close", on: { click: () => this.go(null) } }, "Close"));
+  }
+
+  head({ cell }, siblings) {
+    const usage = Object.values(cell.usage);
+    const sum = (key) => usage.reduce((total, u) => total + u[key], 0);
+    const priced = usage.filter((u) => u.cost_usd !== null);
+    const cost = priced.length ? priced.reduce((total, u) => total + u.cost_usd, 0) : null;
+    const metrics = [
+      ["Time", seconds(cell.duration_ms / 1000)],
+      ["Model calls", count(sum("calls"))],
+      ["Tokens", `${tokens(sum("input_tokens"))} in, ${tokens(sum("output_tokens"))} out`],
+      ["Cost", sum("calls") ? money(cost, sum("unpriced_calls") === 0) : "–"],
+      ["Capture", cell.capture_mode],
+      ["Repeat", String(cell.repeat)],
+      ["Worker", cell.worker],
+    ];
+    return el("header.detail-head", badge(cell.outcome), cell.slow && el("span.soft.small", "  slow: a step needed a larger time limit"),
+      el("h2", { id: "detail-title" }, text(cell.case_id)),
+      el("p.by", "on ", modelName(cell.model)),
+      el("p.task", { dir: "auto" }, cell.user_task),
+      el("p.soft.small", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
+      el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
+      siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
+      cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)), failureNote(cell.failure)));
+  }
+
+  sibling(other) {
+    const { cell } = other;
+    const label = `${OUTCOMES[cell.outcome].label}: ${cell.model}, ${cell.capture_mode}, repeat ${cell.repeat}`;
+    return el("button.cell.is-" + cell.outcome, { type: "button", title: label, "aria-label": label, "aria-current": String(other === this.entry), on: { click: () => this.go(other, true) } },
+      icon(cell.outcome), text(cell.model.split("/").pop() + (cell.repeat > 1 ? ` ×${cell.repeat}` : "")));
+  }
+
+  noAttempt(cell) {
+    return part("No attempt", el("p.soft", cell.outcome === "skipped" ? "This cell was planned but never began." : "This cell left no record of an attempt."), this.files(cell));
+  }
+
+  attempts(cell, chosen) {
+    const tabs = el("div.tabs", { role: "tablist", "aria-label": "Attempts" });
+    const panel = el("div", { role: "tabpanel", id: "attempt", "aria-labelledby": "" });
+    const select = (attempt, focus) => {
+      for (const tab of tabs.children) {
+        const own = tab.dataset.attempt === String(attempt.attempt_index);
+        tab.setAttribute("aria-selected", String(own));
+        tab.setAttribute("tabindex", own ? "0" : "-1");
+        if (own) panel.setAttribute("aria-labelledby", tab.id);
+        if (own && focus) tab.focus();
+      }
+      panel.replaceChildren(...this.attempt(cell, attempt));
+      if (focus !== undefined) this.go({ ...this.entry, attempt: attempt.attempt_index }, true, true);
+    };
+    cell.attempts.forEach((attempt, i) => {
+      const good = attempt.executed && attempt.checks_passed === true;
+      const tone = good ? "passed" : attempt.executed && attempt.checks_passed === null ? "ungraded" : "failed";
+      const tab = el("button.tab.is-" + tone, { type: "button", role: "tab", id: `tab-${i}`, "aria-controls": "attempt", "data-attempt": attempt.attempt_index },
+        icon(tone), attempt.repair_attempt ? `Repair ${i}` : "First attempt");
+      tab.addEventListener("click", () => select(attempt, false));
+      tab.addEventListener("keydown", ({ key }) => {
+        const to = cell.attempts[i + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? NaN)];
+        if (to) select(to, true);
+      });
+      tabs.append(tab);
+    });
+    select(chosen);
+    return [tabs, panel];
+  }
+
+  attempt(cell, a) {
+    return [
+      a.failure && a.failure.message !== cell.reason && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
+      a.plan_question && el("p.notice", "The plan asks: ", text(a.plan_question)),
+      a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem))),
+      (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(cell, a)),
+      a.code_diff && part("What the repair changed", diffView(a.code_diff)),
+      a.code && el("section.part", el("h3", el("span", "Code"), copyButton("Copy", () => a.code)), codeView(a),
+        a.code_notes.map((note) => el("p.soft.small", text(note)))),
+      this.gallery(cell, a),
+      a.answered && part("Answer", plain(JSON.stringify(a.answer, null, 2))),
+      el("div.folds", this.folds(cell, a)),
+    ].filter(Boolean);
+  }
+
+  steps(cell, a) {
+    const results = new Map(a.step_results.map((r) => [r.step_index, r]));
+    const plans = new Map(a.plan_steps.map((p) => [p.index, p]));
+    const total = Math.max(1, a.step_results.reduce((sum, r) => sum + r.duration_ms, 0));
+    let begun = 0;
+    return el("ol.card.steps", [...new Set([...plans.keys(), ...results.keys()])].sort((x, y) => x - y).map((index) => {
+      const result = results.get(index), from = begun;
+      begun += result?.duration_ms ?? 0;
+      return this.step(cell, index, plans.get(index), result, from / total, begun / total);
+    }));
+  }
+
+  step(cell, index, plan, result, from, to) {
+    const status = result?.status ?? "not_run";
+    const bar = el("i");
+    bar.style.left = `${from * 100}%`;
+    bar.style.width = `${(to - from) * 100}%`;
+    const where = plan && [plan.target_url !== "CURRENT_PAGE" && plan.target_url, plan.entry_action, plan.status === "UNKNOWN" && "not confirmed"].filter(Boolean).join(" · ");
+    const took = result && result.duration_ms > 0;
+    return el("li.is-" + STEP_TONES[status], el("span.no", String(index)),
+      el("div", text(plan?.description || "(not in the plan)"), where && el("div.where", text(where))),
+      el("div.timing", el("b", STEP_WORDS[status]), result?.retried && ", continued", took && ` · ${seconds(result.duration_ms / 1000)}`, took && el("div.bar", bar)),
+      result && el("div.rest", result.error && el("div.error", { dir: "auto" }, result.error),
+        result.context && result.context !== "page" && el("div.where", "in frame ", text(result.context)),
+        this.shot(cell, result.screenshot, `Step ${index}`),
+        result.log_tail && fold("Log of this step", "", () => plain(result.log_tail), "more")));
+  }
+
+  gallery(cell, a) {
+    const shots = [[a.scene?.screenshot, `The page at failing step ${a.scene?.step_index}`], [a.final_screenshot, "The page at the end"]];
+    const figures = shots.filter(([path]) => path).map(([path, label]) => el("figure", this.shot(cell, path, label), el("figcaption", label)));
+    return figures.length > 0 && part("Screenshots", el("div.shots", figures), a.final_url && el("p.soft.small", "ended at ", text(a.final_url)));
+  }
+
+  shot(cell, path, label) {
+    if (!path) return null;
+    const source = this.pictures[`${cell.folder}/${path}`];
+    if (!source) return el("p.soft.small", `${label}: screenshot in `, fileLink(`${cell.folder}/${path}`));
+    const picture = () => el("img", { src: source, alt: `${label}, ${cell.case_id} on ${cell.model}`, loading: "lazy" });
+    return el("button.shot", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => {
+      this.zoom.replaceChildren(el("form", { method: "dialog" }, el("span.small.soft", label), el("button.quiet", "Close")), picture());
+      this.zoom.showModal();
+    } } }, picture());
+  }
+
+  folds(cell, a) {
+    const logs = [["head", a.run_log_head], ["tail", a.run_log_tail], ["errors", a.formatted_errors.join("\n")]].filter(([, log]) => log);
+    return [
+      a.plan_text && fold("Plan as written", planWords(a), () => plain(a.plan_text)),
+      a.tool_calls.length > 0 && fold("Calls on the page", count(a.tool_calls.length), () => callsTable(a.tool_calls)),
+      logs.length > 0 && fold("Run log", "", () => logs.map(([name, log]) => [el("p.label", name), plain(log)])),
+      a.scene && fold("Scene of the failure", a.scene.url, () => sceneView(a.scene)),
+      a.snapshots.length > 0 && fold("Page as shown to the model", plural(a.snapshots.length, "capture"), () => a.snapshots.map(snapshotView)),
+      a.visual_description && fold("Description of the screenshot", "", () => plain(a.visual_description)),
+      a.exchanges.length > 0 && fold("Prompts and replies", plural(a.exchanges.length, "call"), () => a.exchanges.map(exchangeView)),
+      fold("Time and usage per stage", seconds(a.duration_ms / 1000), () => el("div.scroll-x", stageTable(stagesOf(a)))),
+      fold("Files", "", () => this.files(cell)),
+    ];
+  }
+
+  files(cell) {
+    return el("p.small", fileLink(`${cell.folder}/cell.json`), cell.nodeid && [el("br"), "pytest id: ", el("code", text(cell.nodeid))]);
+  }
+}
+
+function entryLink(url) {
+  if (!/^https?:\/\//i.test(url)) return text(url);
+  return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, text(url));
+}
+
+function fileLink(path) {
+  const safe = path.split("/").every((piece) => piece && piece !== "..");
+  return safe ? el("a", { href: path.split("/").map(encodeURIComponent).join("/"), target: "_blank", rel: "noopener" }, text(path)) : text(path);
+}
+
+function failureNote(failure) {
+  if (!failure) return null;
+  const facts = [failure.kind, failure.cause, failure.rule, failure.step_index && `step ${failure.step_index}`, failure.line && `line ${failure.line}`].filter(Boolean);
+  return el("p.small.soft", facts.join(" · "));
+}
+
+function planWords(a) {
+  return a.plan_confirmed ? "confirmed" : a.plan_has_question ? "asks a question" : "not confirmed";
+}
+
+function planNote(a) {
+  return a.plan_steps.length > 0 && el("span.small.soft", "plan " + planWords(a));
+}
+
+function checkItem(check) {
+  const tone = check.passed === null ? "ungraded" : check.passed ? "passed" : "failed";
+  return el("li.is-" + tone, icon(tone), el("div",
+    el("span.kind", check.type), check.message && [" ", text(check.message, ".soft.small")], check.weight !== 1 && el("span.soft.small", `  weight ${check.weight}`),
+    el("dl.versus", el("dt", "expected"), el("dd", { dir: "auto" }, check.expected), el("dt", check.passed === null ? "not evaluated" : "actual"), el("dd" + (check.passed === false ? ".bad" : ""), { dir: "auto" }, check.actual))));
+}
+
+function callsTable(calls) {
+  return el("div.scroll-x", el("table.rows.small-table",
+    el("thead", el("tr", ["Step", "Call", "Arguments", "Result", "Time"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", calls.map((call) => el("tr", el("td", String(call.step_index)),
+      el("td.mono", text(`${call.target}.${call.method}`)), el("td.mono", text(call.arguments)),
+      el("td", call.ok ? (call.replayed ? "from the record" : "ok") : el("span.error", text(call.error ?? "failed"))), el("td.num", seconds(call.duration_ms / 1000)))))));
+}
+
+function sceneView(scene) {
+  return [
+    el("p.small", "Step ", String(scene.step_index), ", ", text(scene.title || scene.url)),
+    scene.console.length > 0 && [el("p.label", "console"), plain(scene.console.join("\n"))],
+    scene.failed_requests.length > 0 && [el("p.label", "failed requests"), plain(scene.failed_requests.join("\n"))],
+    scene.snapshot && [el("p.label", "page"), plain(scene.snapshot)],
+  ];
+}
+
+function snapshotView(shot) {
+  return [el("p.label", `step ${shot.step_indexes.join(", ")} · ${shot.mode} · about ${tokens(shot.tokens)} tokens${shot.truncated ? ", cut to fit" : ""} · `, text(shot.url)), plain(shot.text)];
+}
+
+function exchangeView(x) {
+  const u = x.usage;
+  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, `${tokens(u.input_tokens)} in, ${tokens(u.output_tokens)} out`, seconds(u.latency_s), u.replayed_calls > 0 && "replayed", money(u.cost_usd, u.unpriced_calls === 0)];
+  return fold(facts.filter(Boolean).join(" · "), "", () => [
+    el("p.label", "prompt"), plain(x.prompt), el("p.label", "reply"), x.error ? el("div.error", { dir: "auto" }, x.error) : plain(x.reply)]);
+}
+
+function stagesOf(a) {
+  const names = [...new Set([...Object.keys(a.stage_ms), ...Object.keys(a.usage)])];
+  return names.map((stage) => {
+    const u = a.usage[stage] ?? { calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: null, unpriced_calls: 0 };
+    return { stage, seconds: (a.stage_ms[stage] ?? 0) / 1000, calls: u.calls, input_tokens: u.input_tokens, output_tokens: u.output_tokens, cost: { usd: u.cost_usd, complete: u.unpriced_calls === 0 } };
+  });
+}

@@ -1,0 +1,133 @@
+/* Building blocks. Everything that comes from a page or a model becomes a text node, never markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+const ICONS = {
+  passed: "M4 12.5 9.5 18 20 6.5",
+  healed: "M20 12a8 8 0 1 1-2.4-5.7M20 3v5h-5",
+  failed: "M6 6l12 12M18 6 6 18",
+  broken: "M13 2 5 13.5h6L10 22l9-12.5h-6.5z",
+  ungraded: "M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .6-1.5 1.3-1.5 2.3M12 18.6v.2",
+  skipped: "M6 12h12",
+  scales: "M12 4v16M7 20h10M5 7h14M5 7l-3 7h6zM19 7l-3 7h6z",
+  theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
+};
+
+export const OUTCOMES = {
+  passed: { letter: "P", label: "Passed", says: "passed at the first attempt" },
+  healed: { letter: "H", label: "Healed", says: "passed only after a repair" },
+  failed: { letter: "F", label: "Failed", says: "a step or a check failed" },
+  broken: { letter: "B", label: "Broken", says: "browser, network, server or model service failed" },
+  ungraded: { letter: "U", label: "Ungraded", says: "no check could be evaluated" },
+  skipped: { letter: "S", label: "Skipped", says: "not run" },
+};
+
+/* Characters that would reorder or hide the text around them are shown by their number. */
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+export function visible(text) {
+  return String(text).replace(UNSEEN, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+function append(node, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false || child === "") continue;
+    node.append(child instanceof Node ? child : document.createTextNode(visible(child)));
+  }
+  return node;
+}
+
+const isProps = (value) =>
+  value !== null && typeof value === "object" && !(value instanceof Node) && !Array.isArray(value);
+
+/* el("td.num", {title: "…"}, "text", node): class names after dots; `on` holds listeners. */
+export function el(name, ...rest) {
+  const [tag, ...classes] = name.split(".");
+  const node = document.createElement(tag || "div");
+  if (classes.length) node.className = classes.join(" ");
+  const props = rest.length && isProps(rest[0]) ? rest.shift() : {};
+  for (const [key, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "on") for (const [type, act] of Object.entries(value)) node.addEventListener(type, act);
+    else if (key === "title") node.title = visible(value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  return append(node, rest);
+}
+
+/* Text of unknown language and direction. */
+export const text = (content, classes = "") => el("span.text" + classes, { dir: "auto" }, content ?? "");
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+export const badge = (outcome) =>
+  el("span.badge.is-" + outcome, { title: OUTCOMES[outcome].says }, icon(outcome), OUTCOMES[outcome].label);
+
+/* A <details> whose inside is built when it is first opened. */
+export function fold(title, note, build, classes = "fold") {
+  const node = el("details." + classes, el("summary", title, note && el("span.soft.small", note)));
+  node.addEventListener("toggle", () => {
+    if (node.open && node.children.length === 1) append(node, [el("div.inside", build())]);
+  });
+  return node;
+}
+
+export function copyButton(label, content) {
+  const button = el("button.quiet", { type: "button" }, label);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(content());
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Copying is not allowed here";
+    }
+    setTimeout(() => (button.textContent = label), 1600);
+  });
+  return button;
+}
+
+export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
+export const count = (n) => n.toLocaleString("en-US");
+
+export function percent(value) {
+  return value === null || value === undefined ? "–" : `${Math.round(value * 100)}%`;
+}
+
+export function range(interval) {
+  return interval ? `${Math.round(interval.low * 100)}–${Math.round(interval.high * 100)}%` : "";
+}
+
+export function seconds(s) {
+  if (s === null || s === undefined) return "–";
+  if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`;
+  if (s >= 90) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+  if (s >= 10) return `${s.toFixed(0)} s`;
+  return s >= 1 ? `${s.toFixed(1)} s` : `${Math.round(s * 1000)} ms`;
+}
+
+export function tokens(n) {
+  if (n >= 1e6) return `${(n / 1e6).toFixed(1)}M`;
+  return n >= 1e4 ? `${Math.round(n / 1e3)}k` : count(n);
+}
+
+/* Unknown is not zero: a model without a price says so. */
+export function money(usd, complete) {
+  if (usd === null || usd === undefined) return "unknown";
+  const digits = usd === 0 ? 0 : usd < 0.01 ? 5 : usd < 1 ? 3 : 2;
+  return `${complete ? "" : "≥ "}$${usd.toFixed(digits)}`;
+}
+
+/* "openai/gpt-5-mini": the provider in a softer tone. */
+export function modelName(name) {
+  const at = name.lastIndexOf("/");
+  return at < 0 ? [text(name)] : [text(name.slice(0, at + 1), ".provider"), text(name.slice(at + 1))];
+}

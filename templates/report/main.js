@@ -1,0 +1,113 @@
+/* Starts the page: reads the data, draws the first page, follows the address's hash. */
+
+import { Detail } from "./detail.js";
+import { el } from "./dom.js";
+import { Matrix } from "./matrix.js";
+import { analysisPanel, controlsPanel, emptyState, footer, leaderboard, masthead } from "./page.js";
+
+const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
+const { report, pictures } = JSON.parse(document.getElementById("data").textContent);
+
+try {
+  const theme = localStorage.getItem("autoweb-theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+} catch {
+  /* No storage, no remembered choice. */
+}
+
+const entries = report.cases.flatMap((item) =>
+  item.cells.map((cell) => ({
+    item,
+    cell,
+    key: cell.folder.replace(/^cells\//, ""),
+    words: [cell.case_id, cell.model, cell.user_task, cell.reason, cell.entry_url, cell.case_path].join("\n").toLowerCase(),
+  })),
+);
+const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+const contestants = entries.filter((entry) => !CONTROLS.has(entry.cell.model));
+
+/* Null closes. A cell reached from within an open one replaces it, so "back" leads to the matrix. */
+let insideHistory = false;
+function go(entry, replace = false, quietly = false) {
+  if (entry === null) {
+    if (insideHistory) history.back();
+    else location.replace("#/");
+    return;
+  }
+  const hash = "#" + entry.key + (entry.attempt ? "/" + entry.attempt : "");
+  if (replace) {
+    history.replaceState(null, "", hash);
+    if (!quietly) follow();
+    return;
+  }
+  insideHistory = true;
+  location.hash = hash;
+}
+
+const matrix = new Matrix(report.cases, contestants, (report.summary?.models ?? []).map((row) => row.model), go);
+const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, go);
+
+function openControl(row, model) {
+  const entry = entries.find((e) => e.cell.model === model && e.cell.case_id === row.case_id && e.cell.case_path === row.case_path);
+  if (entry) go(entry);
+}
+
+function target() {
+  let key = location.hash.slice(1);
+  try {
+    key = decodeURIComponent(key);
+  } catch {
+    return null;
+  }
+  if (byKey.has(key)) return { entry: byKey.get(key) };
+  const cut = key.lastIndexOf("/");
+  const entry = byKey.get(key.slice(0, cut));
+  return entry ? { entry, attempt: Number(key.slice(cut + 1)) } : null;
+}
+
+let shown = null;
+function follow() {
+  const to = target();
+  if (!to) {
+    detail.hide();
+    insideHistory = false;
+    if (shown) matrix.focusCell(shown);
+    shown = null;
+    return;
+  }
+  shown = to.entry;
+  const siblings = entries.filter((e) => e.item === to.entry.item);
+  const list = matrix.visible.includes(to.entry) ? matrix.visible : entries;
+  const at = list.indexOf(to.entry);
+  detail.show(to.entry, to.attempt, siblings, { before: list[at - 1], after: list[at + 1] });
+}
+
+function draw() {
+  document.getElementById("top").append(...nodes(masthead(report, contestants)));
+  const { summary } = report;
+  const parts = [];
+  if (!entries.length) parts.push(emptyState());
+  if (summary?.models.length) parts.push(leaderboard(summary));
+  if (summary?.controls.length) parts.push(controlsPanel(summary.controls, openControl));
+  if (contestants.length) parts.push(matrix.section());
+  parts.push(analysisPanel(report), footer(report));
+  document.getElementById("main").append(...nodes(parts));
+}
+
+const nodes = (list) => [...el("div", list).childNodes];
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches?.("input, select, textarea");
+  if (event.key === "/" && !typing && !detail.dialog.open && matrix.input) {
+    event.preventDefault();
+    matrix.input.focus();
+    matrix.input.select();
+  } else if (event.key === "Escape" && event.target === matrix.input) {
+    matrix.input.value = "";
+    matrix.find("");
+  }
+});
+addEventListener("hashchange", follow);
+
+draw();
+follow();

@@ -1,0 +1,227 @@
+/* The first page: what was run, the models' rates, the controls, the analysis. */
+
+import { OUTCOMES, count, copyButton, el, fold, icon, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
+
+export function masthead(report, contestants) {
+  const cases = new Set(report.cases.filter((c) => c.cells.length).map((c) => c.case_path + "\n" + c.id));
+  const title = contestants.length
+    ? [plural(report.summary?.models.length ?? report.models.length, "model"), plural(cases.size, "case"), plural(contestants.length, "cell")].join(", ")
+    : "Nothing to compare yet";
+  return [
+    el("div.masthead",
+      el("div",
+        el("p.eyebrow", icon("scales"), "pytest-autoweb report"),
+        el("h1", title),
+        facts(report)),
+      themeButton()),
+    el("details.ran",
+      el("summary", "Settings and environment"),
+      el("div.card.ran-grid",
+        el("div", el("h3", "Settings"), settingsTable(report.settings)),
+        el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))))),
+    report.interrupted && el("p.notice", "The run was interrupted: cells that never began count as skipped."),
+    report.notes.map((note) => el("p.notice", text(note))),
+  ];
+}
+
+function facts(report) {
+  const workers = report.workers
+    ? `${plural(report.workers, "xdist worker")}: times are of a shared machine`
+    : "one process";
+  const commit = report.environment.git_commit ?? report.environment.commit;
+  const entries = [
+    [new Date(report.started).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })],
+    [seconds(report.duration_s), "in all"],
+    [workers],
+    report.capture_modes.length && [report.capture_modes.join(", "), report.capture_modes.length > 1 ? "captures" : "capture"],
+    commit && [commit.slice(0, 12), "commit"],
+    report.exit_status !== null && [String(report.exit_status), "exit status"],
+  ];
+  return el("p.facts", entries.filter(Boolean).map(([value, label]) => el("span", el("b", text(value)), label && " " + label)));
+}
+
+function themeButton() {
+  const root = document.documentElement;
+  const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = el("button.quiet.theme", { type: "button", "aria-label": "Switch between light and dark" }, icon("theme"));
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try {
+      localStorage.setItem("autoweb-theme", root.dataset.theme);
+    } catch {
+      /* Storage is closed to some pages opened from disk; the choice then lasts for this view. */
+    }
+  });
+  return button;
+}
+
+function settingsTable(settings) {
+  const rows = Object.entries(settings).map(([name, setting]) => {
+    const known = setting !== null && typeof setting === "object" && "value" in setting;
+    const source = known ? setting.source ?? setting.origin ?? "" : "";
+    return [name, show(known ? setting.value : setting), source];
+  });
+  return pairsTable(rows);
+}
+
+const show = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+function pairsTable(rows) {
+  if (!rows.length) return el("p.soft.small", "Not recorded.");
+  return el("table.rows", el("tbody", rows.map(([name, value, source]) =>
+    el("tr", el("td", name), el("td", text(value)), source !== undefined && el("td.soft", text(source))))));
+}
+
+export function leaderboard(summary) {
+  const board = el("table.card.board",
+    el("thead", el("tr", ["Model", "First attempt", "After repair", "Graded cells only", "Cost", "Time"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", summary.models.map(modelRows)));
+  return el("section", { "aria-labelledby": "models-heading" },
+    el("div.heading", el("h2", { id: "models-heading" }, "Models")),
+    summary.verdict && el("p.verdict", icon("scales"), text(summary.verdict)),
+    board,
+    el("p.legend",
+      el("span", el("i.fill"), "passed at the first attempt"),
+      el("span", el("i.gain"), "healed by repair"),
+      el("span", el("i.whisker"), "95% Wilson interval over cases, first attempt")));
+}
+
+function modelRows(row) {
+  const n = row.numbers;
+  const first = n.first_attempt, after = n.after_repair;
+  const main = el("tr",
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts)),
+    el("td.first", { "data-label": "First attempt" }, el("div.rate.large", percent(first.all_trials.value)), gauge(first.all_trials, after.all_trials), trials(first.all_trials, n)),
+    el("td", { "data-label": "After repair" }, el("div.rate", percent(after.all_trials.value)), trials(after.all_trials, n)),
+    el("td", { "data-label": "Graded cells only" }, el("div.rate", percent(first.graded.value), el("span.soft", " → "), percent(after.graded.value)),
+      el("div.soft.small", `${first.graded.passed_trials} → ${after.graded.passed_trials} of ${plural(first.graded.trials, "cell")}`)),
+    el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
+      el("div.soft.small", `${tokens(n.input_tokens)} in, ${tokens(n.output_tokens)} out`),
+      n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
+    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", `median; p95 ${seconds(n.p95_s)}`)));
+  return [main, el("tr.more-row", el("td", { colspan: 6 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+}
+
+function strip(n) {
+  const parts = Object.keys(OUTCOMES).filter((outcome) => n.counts[outcome]);
+  return el("div.strip", { "aria-hidden": "true" }, parts.map((outcome) => {
+    const part = el("span.is-" + outcome);
+    part.style.flexGrow = n.counts[outcome];
+    return part;
+  }));
+}
+
+function countsLine(counts) {
+  const parts = Object.keys(OUTCOMES).filter((outcome) => counts[outcome]);
+  return el("div.counts", parts.map((outcome) => el("span.is-" + outcome, `${counts[outcome]} ${outcome}`)));
+}
+
+function trials(rate, n) {
+  const cases = n.cells > n.cases ? `, ${plural(rate.cases, "case")}` : "";
+  return el("div.soft.small", `${rate.interval ? range(rate.interval) + ", " : ""}${rate.passed_trials} of ${plural(rate.trials, "cell")}${cases}`);
+}
+
+/* Where a share of the gauge lies is geometry, set through the CSSOM that the policy allows. */
+function gauge(first, after) {
+  if (first.value === null) return el("div.gauge");
+  const part = (name, from, to) => {
+    const node = el("i." + name);
+    node.style.left = `${from * 100}%`;
+    node.style.width = `${Math.max(0, to - from) * 100}%`;
+    return node;
+  };
+  const label = `${percent(first.value)} at the first attempt, 95% interval ${range(first.interval)}; ${percent(after.value)} after repair`;
+  return el("div.gauge", { role: "img", "aria-label": label, title: label },
+    part("fill", 0, first.value),
+    after.value > first.value && part("gain", first.value, after.value),
+    first.interval && part("whisker", first.interval.low, first.interval.high));
+}
+
+function moreNumbers(row) {
+  const n = row.numbers;
+  const share = (part, whole) => (whole ? `${part} of ${whole}` : "–");
+  const pairs = [
+    ["Every step ran", share(n.executed, n.cells - n.counts.skipped)],
+    ["All checks hold", share(n.checks_passed, n.cells - n.counts.skipped)],
+    ["False success: ran, yet a check fails", String(n.false_success)],
+    ["Healed by repair", share(n.repairs_healed, n.repairs_tried)],
+    ["Plans confirmed", share(n.plans_confirmed, n.plans)],
+    ["Plans with a question", String(n.plans_with_question)],
+    ["Scripts free of lint errors", share(n.scripts_lint_clean, n.scripts)],
+    ["Passed, but slow", String(n.slow)],
+    ["Flaky cases over repeats", String(n.flaky_cases)],
+    ["Model calls", count(n.calls)],
+  ];
+  return el("div.fold-grid",
+    el("dl.pairs", pairs.map(([name, value]) => [el("dt", name), el("dd", value)])),
+    el("div.scroll-x", stageTable(n.stages), row.by_capture.length > 0 && captureTable(row.by_capture)));
+}
+
+export function stageTable(stages) {
+  if (!stages.length) return el("p.soft.small", "No stage was recorded.");
+  return el("table.rows.small-table",
+    el("thead", el("tr", ["Stage", "Time", "Calls", "Tokens in", "Out", "Cost"].map((h, i) => el(i ? "th.num" : "th", { scope: "col" }, h)))),
+    el("tbody", stages.map((s) => el("tr", el("td", s.stage), el("td.num", seconds(s.seconds)), el("td.num", s.calls ? count(s.calls) : ""),
+      el("td.num", s.calls ? tokens(s.input_tokens) : ""), el("td.num", s.calls ? tokens(s.output_tokens) : ""), el("td.num", s.calls ? money(s.cost.usd, s.cost.complete) : "")))));
+}
+
+function captureTable(captures) {
+  return el("table.rows.small-table",
+    el("thead", el("tr", ["Capture", "First attempt", "After repair", "Tokens in", "Cost"].map((h, i) => el(i ? "th.num" : "th", { scope: "col" }, h)))),
+    el("tbody", captures.map(({ capture_mode, numbers: n }) => el("tr", el("td.mono", capture_mode),
+      el("td.num", `${percent(n.first_attempt.all_trials.value)} (${range(n.first_attempt.all_trials.interval)})`),
+      el("td.num", percent(n.after_repair.all_trials.value)), el("td.num", tokens(n.input_tokens)), el("td.num", money(n.cost.usd, n.cost.complete))))));
+}
+
+const STATES = { holds: "passed", broken: "failed", unproven: "ungraded" };
+
+export function controlsPanel(rows, open) {
+  const sound = rows.filter((row) => [row.oracle, row.noop].every((s) => s === null || s === "holds"));
+  const line = (name, key) => {
+    const seen = rows.filter((row) => row[key] !== null);
+    return seen.length > 0 && `${name} ${seen.filter((row) => row[key] === "holds").length} of ${plural(seen.length, "case")}`;
+  };
+  const all = sound.length === rows.length;
+  return el("section", { "aria-labelledby": "controls-heading" },
+    el("div.heading", el("h2", { id: "controls-heading" }, "Controls"),
+      el("p.small", "They prove that a case can be passed, and that it cannot be passed by doing nothing.")),
+    el("div.card.controls",
+      el("div.controls-line",
+        el("span.badge.is-" + (all ? "passed" : "failed"), icon(all ? "passed" : "failed"), all ? "All hold" : plural(rows.length - sound.length, "case") + " in doubt"),
+        el("span.soft", [line("The oracle passes", "oracle"), line("doing nothing fails", "noop")].filter(Boolean).join("; "), ".")),
+      !all && controlsTable(rows.filter((row) => !sound.includes(row)), open),
+      sound.length > 0 && fold(all ? "Show them" : "Show those that hold", "", () => controlsTable(sound, open), "more")));
+}
+
+function controlsTable(rows, open) {
+  const state = (row, key, model) => {
+    if (row[key] === null) return el("span.soft", "–");
+    const tone = STATES[row[key]];
+    return el("button.state.is-" + tone, { type: "button", on: { click: () => open(row, model) } }, icon(tone), row[key]);
+  };
+  return el("div.scroll-x", el("table.rows",
+    el("thead", el("tr", ["Case", "Oracle", "Doing nothing", ""].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", rows.map((row) => el("tr", el("td.case-name", { title: row.case_path }, text(row.case_id)),
+      el("td", state(row, "oracle", "builtin/oracle")), el("td", state(row, "noop", "builtin/noop")), el("td.soft.small", text(row.reason)))))));
+}
+
+export function analysisPanel(report) {
+  if (!report.local_analysis && !report.local_analysis_error) return null;
+  return el("section", { "aria-labelledby": "analysis-heading" },
+    el("div.heading", el("h2", { id: "analysis-heading" }, "Local analysis"),
+      el("p.small", "Written by ", text(report.local_analysis_model), ". It is an opinion on the numbers and changes none of them.")),
+    report.local_analysis ? el("div.card.analysis.text", { dir: "auto" }, report.local_analysis) : el("p.notice", text(report.local_analysis_error)));
+}
+
+export function emptyState() {
+  return el("section", el("div.card.empty",
+    el("h2", "No cells were run"),
+    el("p", "A cell is one case on one model. Name the models, point pytest at a folder with case files, and this page fills itself."),
+    el("pre", "pytest cases --autoweb-models=builtin/oracle,MODEL")));
+}
+
+export function footer(report) {
+  return el("footer", el("span", `Report ${report.ts}, format ${report.schema_version}`),
+    el("span", el("a", { href: "report.json" }, "report.json"), " · ", el("a", { href: "summary.md" }, "summary.md"), " · ",
+      copyButton("Copy analysis prompt", () => report.analysis_prompt)));
+}

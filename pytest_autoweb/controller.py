@@ -8,11 +8,11 @@ import time
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_autoweb.errors import AutowebError, SettingsError
+from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
 from pytest_autoweb.items import BAD_CASES, SESSION, planned
 from pytest_autoweb.options import Settings
 from pytest_autoweb.progress import Display
@@ -20,31 +20,28 @@ from pytest_autoweb.results import RunInfo
 from pytest_autoweb.saving import save_manifest, save_run_info
 from pytest_autoweb.session import (
     RunSession,
-    SharedRun,
     check_models,
     end_shared,
     launch_gateway,
-    share_run,
 )
+from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
     from pytest_autoweb.report.json_report import Report
-
-WORKER_KEY = "autoweb"
 
 
 class RunController:
     """Registered on the controller (or the only process) of a session."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
         self._config, self._settings = config, settings
         self._started, self._clock = datetime.now(UTC), time.monotonic()
         self._bad_cases = False
         self._notices: list[str] = []
         self._report: Report | None = None
-        self.shared = share_run(settings)
+        self.shared = shared
         self._display = Display(
-            Path(self.shared.session_folder) / "progress.jsonl",
+            shared.progress_file,
             verbose=config.getoption("verbose") > 0,
             stream_log=settings.stdout,
         )
@@ -54,7 +51,7 @@ class RunController:
         """Check the models and start the gateway, before any worker is started."""
         try:
             self._config.stash[SESSION] = self._open()
-        except SettingsError as error:
+        except (SettingsError, ModelError) as error:
             end_shared(self.shared)
             raise pytest.UsageError(str(error)) from None
         if self._display.wanted and self._settings.models:
@@ -75,15 +72,10 @@ class RunController:
             session.open_folder()
         if not called:
             return session
-        address = launch_gateway(self._settings, called, owner_pid=os.getpid())
-        self.shared = dataclasses.replace(self.shared, gateway=address.dump())
+        address = launch_gateway(self._settings, called, self.shared)
+        self.shared = dataclasses.replace(self.shared, gateway=str(address))
         check_models(address, self._settings, called.values())
         return open_session(self._config, self._settings, self.shared, worker="main")
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell an xdist worker what this session shares."""
-        node.workerinput[WORKER_KEY] = self.shared.dump()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""
@@ -98,7 +90,7 @@ class RunController:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         run = self._config.stash.get(SESSION, None)
         try:
-            if run and run.folder_opened and not self._config.option.collectonly:
+            if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
                 self._finish(run, exitstatus)
         except (AutowebError, OSError) as error:
             self._notices.append(f"the report could not be written: {error}")
@@ -122,9 +114,9 @@ class RunController:
         from pytest_autoweb.report.write import write_report
 
         assert self._report is not None
-        analysis, problem = analyse(self._report, self._settings)
-        if problem:
-            self._notices.append(f"no local analysis: {problem}")
+        analysis = analyse(self._report, self._settings)
+        if analysis.error:
+            self._notices.append(f"no local analysis: {analysis.error}")
         chars = self._settings.report_max_chars
         self._report = write_report(run.run_folder, max_chars=chars, analysis=analysis)
 
@@ -147,13 +139,14 @@ class RunController:
         """The comparison in pytest's style, and where the report is."""
         for notice in self._notices:
             terminalreporter.write_line(f"autoweb: {notice}", yellow=True)
-        if self._report is None:
+        if self._report is None or self._report.summary is None:
             return
+        from pytest_autoweb.report.run_folder import read_run
         from pytest_autoweb.report.terminal import terminal_lines
 
-        run = self._config.stash[SESSION]
+        run = read_run(Path(self.shared.run_folder))
         terminalreporter.section("autoweb")
-        for line, markup in terminal_lines(self._report, run.run_folder):
+        for line, markup in terminal_lines(self._report.summary, run):
             terminalreporter.write_line(line, **markup)
 
 
@@ -189,9 +182,8 @@ def _environment(run: RunSession) -> dict[str, str]:
             facts[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    browser = Path(run.shared.session_folder) / "browser"
-    if browser.is_file():
-        facts["browser"] = browser.read_text(encoding="utf-8")
+    if run.shared.browser_file.is_file():
+        facts["browser"] = run.shared.browser_file.read_text(encoding="utf-8")
     if commit := _git_commit(run.settings.rootdir):
         facts["git"] = commit
     return facts

@@ -23,8 +23,10 @@ def pytest_autoweb_client(spec: "ModelSpec") -> "Client | None":
 
 
 def pytest_autoweb_cell_finished(result: "CellResult") -> None:
-    """Called in the test process when a cell has ended and is on disk::
+    """Called in the test process when a cell has ended and is on disk.
 
-        def pytest_autoweb_cell_finished(result):
-            print(result.case_id, result.model, result.outcome)
+    For example::
+
+    def pytest_autoweb_cell_finished(result):
+        print(result.case_id, result.model, result.outcome)
     """

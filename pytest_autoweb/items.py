@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.cases.inline import load_inline
-from pytest_autoweb.cases.loader import LoadedCase, load_case_file
+from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.llm.builtin import NOOP
 from pytest_autoweb.options import Settings

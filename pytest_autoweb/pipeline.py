@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from pytest_autoweb.browser.network import OriginPolicy, install
 from pytest_autoweb.browser.scene import Watch
 from pytest_autoweb.browser.setup import add_cookies, context_args
-from pytest_autoweb.cases.loader import LoadedCase, resolve_secrets
+from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
+from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.prompts import prompt_checksum
@@ -270,7 +271,7 @@ def _run_attempt(cell: Cell, bench: Bench, index: int, failed: Attempt | None) -
 def _tools(
     cell: Cell, case: Case, bench: Bench, folder: Path, log: RunLog, failed: Attempt | None
 ) -> Iterator[Tools]:
-    secrets = resolve_secrets(case, bench.environ)
+    secrets = resolve_secrets(case, bench.environ, cell.case.path)
     redact = Redactor(secrets)
     log.redact = redact
     case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir

@@ -5,18 +5,23 @@ pays for the options and nothing else.
 """
 
 import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_autoweb.fixtures import FIXTURE, BrowserFixtures, autoweb
+from pytest_autoweb.shared_run import SharedRun, share_run
 
 if TYPE_CHECKING:
     from pytest_autoweb.items import CaseFile
     from pytest_autoweb.options import Settings
 
 __all__ = ["autoweb"]
+
+WORKER_KEY = CONTROLLER = "autoweb-session"
+SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,17 +62,32 @@ def _settings(config: pytest.Config) -> "Settings":
 
 def _start(config: pytest.Config, settings: "Settings") -> None:
     """Open this process's part of the session: controller or xdist worker."""
-    from pytest_autoweb.controller import WORKER_KEY, RunController, open_session
+    from pytest_autoweb.controller import RunController, open_session
     from pytest_autoweb.items import SESSION
-    from pytest_autoweb.session import SharedRun
 
     workerinput = getattr(config, "workerinput", None)
     if workerinput is None:
-        config.pluginmanager.register(RunController(config, settings), "autoweb-controller")
-    elif WORKER_KEY in workerinput:
+        controller = RunController(config, settings, _shared(config))
+        config.pluginmanager.register(controller, CONTROLLER)
+    else:
         shared = SharedRun.parse(workerinput[WORKER_KEY])
         worker = workerinput["workerid"]
         config.stash[SESSION] = open_session(config, settings, shared, worker=worker)
+
+
+def _shared(config: pytest.Config) -> SharedRun:
+    """What the session's processes share, decided once."""
+    if SHARED not in config.stash:
+        config.stash[SHARED] = share_run(config.rootpath / _settings(config).report)
+    return config.stash[SHARED]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell an xdist worker what the session shares."""
+    controller = node.config.pluginmanager.get_plugin(CONTROLLER)
+    shared = controller.shared if controller else _shared(node.config)
+    node.workerinput[WORKER_KEY] = shared.dump()
 
 
 def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
@@ -139,22 +159,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         from pytest_autoweb.items import SESSION
 
         if SESSION not in item.config.stash:
-            _start_late(item.config)
+            _start(item.config, _settings(item.config))
+            if controller := item.config.pluginmanager.get_plugin(CONTROLLER):
+                controller.pytest_sessionstart()
 
 
-def _start_late(config: pytest.Config) -> None:
-    from pytest_autoweb.controller import RunController
-
-    controller = RunController(config, _settings(config))
-    config.pluginmanager.register(controller, "autoweb-controller")
-    controller.pytest_sessionstart()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Stop what an xdist worker started."""
-    if hasattr(session.config, "workerinput"):
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Stop what a worker started; report what workers ran for the `autoweb` fixture alone."""
+    config = session.config
+    if hasattr(config, "workerinput"):
         from pytest_autoweb.items import SESSION
 
-        if (run := session.config.stash.get(SESSION, None)) is not None:
+        if (run := config.stash.get(SESSION, None)) is not None:
             run.close()
+    elif SHARED in config.stash and not config.pluginmanager.has_plugin(CONTROLLER):
+        if config.stash[SHARED].opened_file.exists():
+            _start(config, _settings(config))
+            controller = config.pluginmanager.get_plugin(CONTROLLER)
+            controller.pytest_sessionstart()
+            # Registered in the middle of this very hook, so pluggy does not call it.
+            controller.pytest_sessionfinish(session, exitstatus)
+        else:
+            shutil.rmtree(config.stash[SHARED].session_folder, ignore_errors=True)

@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,10 +119,3 @@ class Display(threading.Thread):
 def plain(text: str) -> str:
     """Text without control and bidirectional override characters, for a terminal."""
     return "".join(character for character in text if character.isprintable())
-
-
-def clock_ts(now: float | None = None) -> str:
-    """`yyyyMMdd_HHmmss_SSS` in local time, the id of a run (row 4.1.4)."""
-    moment = time.time() if now is None else now
-    seconds = time.strftime("%Y%m%d_%H%M%S", time.localtime(moment))
-    return f"{seconds}_{int(moment * 1000) % 1000:03d}"

@@ -306,6 +306,11 @@ class CellResult(Record):
     """SHA-256 of `case`, `prompts` and `capture` settings: rows with other sums do not compare."""
 
     @property
+    def passed(self) -> bool:
+        """The checks hold, at the first try or after a repair."""
+        return self.outcome in ("passed", "healed")
+
+    @property
     def total_usage(self) -> Usage:
         """All stages added up."""
         return sum(self.usage.values(), Usage())

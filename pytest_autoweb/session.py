@@ -4,13 +4,10 @@ The controller opens it with `open_run`, starts the gateway and ends it with a r
 workers get the shared facts through `SharedRun` and only run cells.
 """
 
-import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,45 +24,12 @@ from pytest_autoweb.llm.registry import load_specs
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Bench
-from pytest_autoweb.progress import Progress, clock_ts
+from pytest_autoweb.progress import Progress
 from pytest_autoweb.saving import fresh_run_folder
+from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-_PROGRESS_FILE = "progress.jsonl"
-_OPENED_FILE = "run-folder-opened"
-
-
-@dataclass(frozen=True, slots=True)
-class SharedRun:
-    """What all processes of a session agree on; plain values, sent to xdist workers."""
-
-    ts: str
-    run_folder: str
-    session_folder: str
-    """Temporary: server state, progress, locks."""
-    owner_pid: int
-    gateway: str = ""
-
-    def dump(self) -> str:
-        """As text for `workerinput`."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def parse(cls, text: str) -> "SharedRun":
-        """The inverse of `dump`."""
-        return cls(**json.loads(text))
-
-
-def share_run(settings: Settings) -> SharedRun:
-    """Decide the session's folders; nothing of the run folder is touched yet."""
-    return SharedRun(
-        ts=clock_ts(),
-        run_folder=str(settings.rootdir / settings.report),
-        session_folder=tempfile.mkdtemp(prefix="autoweb-"),
-        owner_pid=os.getpid(),
-    )
 
 
 class Servers:
@@ -82,7 +46,7 @@ class Servers:
             return
         with self._pool.serving(case.webserver, case.path) as handle:
             if isinstance(case.webserver.reset, Reset):
-                self._pool.reset(case.webserver, handle)
+                self._pool.reset(case.webserver, handle, case.resolve_reset(handle))
             yield handle
 
 
@@ -100,7 +64,7 @@ class RunSession:
     ) -> None:
         self.settings, self.shared = settings, shared
         self.run_folder = Path(shared.run_folder)
-        self.progress = Progress(Path(shared.session_folder) / _PROGRESS_FILE)
+        self.progress = Progress(shared.progress_file)
         self._environ, self._worker, self._custom = environ, worker, custom_client
         self._servers = Servers(shared)
         self._specs = load_model_specs(settings, settings.models)
@@ -114,7 +78,7 @@ class RunSession:
 
     def open_folder(self) -> Path:
         """The run folder, made (and an older run moved aside) once per session."""
-        opened = Path(self.shared.session_folder) / _OPENED_FILE
+        opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
                 fresh_run_folder(self.run_folder)
@@ -148,7 +112,7 @@ class RunSession:
         if self.shared.gateway and spec.name in self.settings.models:
             return GatewayClient(GatewayAddress.parse(self.shared.gateway))
         # A model named only in Python code: this process serves it itself.
-        address = launch_gateway(self.settings, {spec.name: spec}, owner_pid=os.getpid())
+        address = launch_gateway(self.settings, {spec.name: spec}, self.shared)
         self._gateways.append(address)
         self._custom = _first_of(self._custom, spec.name, GatewayClient(address))
         return self._client(spec, case)
@@ -182,15 +146,16 @@ def load_model_specs(settings: Settings, names: Iterable[str]) -> dict[str, Mode
 
 
 def launch_gateway(
-    settings: Settings, specs: Mapping[str, ModelSpec], *, owner_pid: int
+    settings: Settings, specs: Mapping[str, ModelSpec], shared: SharedRun
 ) -> GatewayAddress:
     """Start the process that talks to models."""
     return start_gateway(
-        dict(specs),
+        specs,
         record_mode=settings.record_mode,
         live=settings.live,
         cassettes=settings.rootdir / settings.cassettes,
-        owner_pid=owner_pid,
+        run_dir=Path(shared.session_folder),
+        owner_pid=os.getpid(),
     )
 
 
@@ -201,8 +166,8 @@ def check_models(address: GatewayAddress, settings: Settings, specs: Iterable[Mo
         SettingsError: one line per model that cannot.
     """
     names = [s.name for s in specs if settings.record_mode == "off" or s.name in settings.live]
-    problems = GatewayClient(address).check(names) if names else {}
-    if bad := [f"{name}: {sentence}" for name, sentence in problems.items() if sentence]:
+    checks = GatewayClient(address).check(names) if names else ()
+    if bad := [f"{check.model}: {check.detail}" for check in checks if not check.ok]:
         raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
 
 

@@ -151,7 +151,8 @@ def ask(
     try:
         reply = tools.client.complete(request)
     except ModelError as error:
-        usage = Usage(calls=1, unpriced_calls=1, latency_s=tools.clock.now() - started)
+        waited = tools.clock.now() - started
+        usage = error.usage or Usage(calls=1, unpriced_calls=1, latency_s=waited)
         detail = tools.redact(error.detail)
         exchange = Exchange(
             stage=stage, turn=turn, prompt=prompt, reply="", usage=usage, error=detail

@@ -1,0 +1,71 @@
+"""Fakes for tests of pytest-autoweb and of plugins on it. They are marked as what they are."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.results import StageName, Usage
+
+Answer = str | ModelError | Callable[[Request], str]
+"""A canned text, an error to raise, or a function of the request."""
+
+
+class ScriptedClient:
+    r"""A client that answers from a script, stage by stage: no model is asked.
+
+    Use it through the hook, in a conftest::
+
+        from pytest_autoweb.testing import ScriptedClient
+
+        def pytest_autoweb_client(spec):
+            if spec.name == "fake/good":
+                return ScriptedClient({"plan": PLAN, "generate": "```python\n…\n```"})
+
+    Each stage has one answer, or a sequence of which the last one repeats.
+    """
+
+    def __init__(self, answers: Mapping[StageName, Answer | Sequence[Answer]]) -> None:
+        self._answers = {stage: _as_list(answer) for stage, answer in answers.items()}
+        self.requests: list[Request] = []
+        """Everything that was asked, in order."""
+
+    def complete(self, request: Request) -> Reply:
+        """The next answer for the request's stage.
+
+        Raises:
+            ModelError: scripted, or the script has nothing for this stage.
+        """
+        self.requests.append(request)
+        answers = self._answers.get(request.stage)
+        if not answers:
+            raise ModelError("empty", request.model, f"nothing scripted for {request.stage}")
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, ModelError):
+            raise answer
+        text = answer if isinstance(answer, str) else answer(request)
+        usage = Usage(calls=1, input_tokens=_words(request), output_tokens=len(text.split()))
+        return Reply(text=text, usage=usage, model_served="scripted")
+
+
+def _as_list(answer: Answer | Sequence[Answer]) -> list[Answer]:
+    if isinstance(answer, str | ModelError) or callable(answer):
+        return [answer]
+    return list(answer)
+
+
+def _words(request: Request) -> int:
+    return sum(len(message.content.split()) for message in request.messages)
+
+
+def scripted_plan(*descriptions: str) -> str:
+    """A well-formed plan with these steps, all on the current page."""
+    lines = ["PLAN_START"]
+    for number, description in enumerate(descriptions, start=1):
+        lines += [
+            f"Step {number}: {description}",
+            f"- Description: {description}",
+            "- Target URL: CURRENT_PAGE",
+            "- Entry Point Action: Direct URL",
+            "- Status: CONFIRMED",
+        ]
+    return "\n".join([*lines, "PLAN_END"])

@@ -100,7 +100,7 @@ def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> 
     expected = _KINDS.get(kind.split("_")[0])
     if expected is None:
         return error["msg"].lower()
-    quotes = "; put quotes around it" if expected == "text" and not isinstance(value, str) else ""
+    quotes = "; put quotes around it" if expected == "text" and value is not None else ""
     return f"must be {expected}{_got(value, kind)}{quotes if _is_scalar(value) else ''}"
 
 

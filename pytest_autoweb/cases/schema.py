@@ -1,0 +1,121 @@
+"""The JSON Schema of case files, for completion and checking in editors."""
+
+from typing import Any
+
+from pytest_autoweb.cases.file_layout import ALIASES, VERSION
+from pytest_autoweb.cases.model import Case, Webserver
+
+_REF = "#/$defs/{model}"
+_EXPRESSION = {
+    "type": "string",
+    "pattern": r"\{\{",
+    "description": "An expression, e.g. {{ vars.name }}.",
+}
+_PLAIN = ("integer", "number", "boolean", "array")
+
+_AXIS = {
+    "type": "array",
+    "minItems": 1,
+    "uniqueItems": True,
+    "items": {"type": ["string", "number", "boolean"]},
+}
+_MATRIX = {
+    "type": "object",
+    "description": "Names and lists of values: one case per combination, each value available as "
+    "{{ matrix.NAME }} and appended to the id.",
+    "additionalProperties": {"anyOf": [_AXIS, _EXPRESSION]},
+}
+
+
+def case_json_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12) of a case file; the seeds' bare JSON lists are not in it."""
+    case, webserver = _schema_of(Case), _schema_of(Webserver)
+    definitions = {**case.pop("$defs"), **webserver.pop("$defs"), "Webserver": webserver}
+    fields = _with_aliases({**case["properties"], "matrix": _MATRIX})
+    # A field may come from `defaults`, so only the id is required of the case itself.
+    id_names = ("id", *ALIASES["id"])
+    definitions["Case"] = {
+        **_closed(case["description"], fields),
+        "anyOf": [{"required": [name]} for name in id_names],
+    }
+    definitions["Defaults"] = _closed(
+        "Fields for every case that does not set them itself.",
+        {name: schema for name, schema in fields.items() if name not in id_names},
+    )
+    for definition in definitions.values():
+        _accept_expressions(definition)
+    _exactly_one(definitions["AnswerSpec"])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pytest-autoweb case file",
+        **_closed("Web tasks in plain words, with checks that decide success.", _file_fields()),
+        "required": ["version", "cases"],
+        "$defs": definitions,
+    }
+
+
+def _file_fields() -> dict[str, Any]:
+    return {
+        "$schema": {"type": "string", "description": "This schema, for editors."},
+        "version": {"const": VERSION, "description": "The version of the file format."},
+        "webserver": {"$ref": _REF.format(model="Webserver")},
+        "vars": {
+            "type": ["object", "null"],
+            "description": "Values for expressions: {{ vars.NAME }}.",
+        },
+        "defaults": {"$ref": _REF.format(model="Defaults")},
+        "cases": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"$ref": _REF.format(model="Case")},
+            "description": "The tasks, in the order they are reported.",
+        },
+    }
+
+
+def _schema_of(model: type[Case] | type[Webserver]) -> dict[str, Any]:
+    return model.model_json_schema(by_alias=True, ref_template=_REF)
+
+
+def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _with_aliases(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields under all their names; `id` may be a number."""
+    fields = {**fields, "id": {**fields["id"], "type": ["string", "integer"]}}
+    named = dict(fields)
+    for name, aliases in ALIASES.items():
+        named |= {alias: {**fields[name], "title": f"Same as {name}"} for alias in aliases}
+    return named
+
+
+def _accept_expressions(schema: dict[str, Any]) -> None:
+    """Let an expression stand where a value is not a free text anyway."""
+    for name, field in schema.get("properties", {}).items():
+        if "patternProperties" in field:
+            field["additionalProperties"] = False
+        schema["properties"][name] = _or_expression(field)
+
+
+def _or_expression(field: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in field:
+        if any(option.get("type") in _PLAIN for option in field["anyOf"]):
+            return {**field, "anyOf": [*field["anyOf"], _EXPRESSION]}
+        return field
+    if field.get("type") in _PLAIN or "const" in field or "pattern" in field:
+        about: dict[str, Any] = {
+            key: field[key] for key in ("title", "description", "default") if key in field
+        }
+        rest = {key: value for key, value in field.items() if key not in about}
+        return {**about, "anyOf": [rest, _EXPRESSION]}
+    return field
+
+
+def _exactly_one(definition: dict[str, Any]) -> None:
+    definition |= {"minProperties": 1, "maxProperties": 1}

@@ -51,6 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     show.set_defaults(run=_show_report)
 
     cli_models.add_parser(commands)
+    commands.choices["models"].set_defaults(run=cli_models.run)
     return parser
 
 

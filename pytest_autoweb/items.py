@@ -61,11 +61,11 @@ class CellItem(pytest.Function):
 
     cell: Cell
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """A cell that failed shows what became of it, not a traceback through this package."""
         if isinstance(excinfo.value, CellFailed):
             return "\n".join(describe(excinfo.value.result))
-        return super().repr_failure(excinfo, style)
+        return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The case's own line in its file."""

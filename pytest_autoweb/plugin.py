@@ -15,6 +15,7 @@ from pytest_autoweb.fixtures import FIXTURE, BrowserFixtures, autoweb
 from pytest_autoweb.shared_run import SharedRun, share_run
 
 if TYPE_CHECKING:
+    from pytest_autoweb.controller import RunController
     from pytest_autoweb.items import CaseFile
     from pytest_autoweb.options import Settings
 
@@ -60,8 +61,8 @@ def _settings(config: pytest.Config) -> "Settings":
         raise pytest.UsageError(str(error)) from None
 
 
-def _start(config: pytest.Config, settings: "Settings") -> None:
-    """Open this process's part of the session: controller or xdist worker."""
+def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
+    """Open this process's part of the session: the controller, or an xdist worker's."""
     from pytest_autoweb.controller import RunController, open_session
     from pytest_autoweb.items import SESSION
 
@@ -69,10 +70,11 @@ def _start(config: pytest.Config, settings: "Settings") -> None:
     if workerinput is None:
         controller = RunController(config, settings, _shared(config))
         config.pluginmanager.register(controller, CONTROLLER)
-    else:
-        shared = SharedRun.parse(workerinput[WORKER_KEY])
-        worker = workerinput["workerid"]
-        config.stash[SESSION] = open_session(config, settings, shared, worker=worker)
+        return controller
+    shared = SharedRun.parse(workerinput[WORKER_KEY])
+    worker = workerinput["workerid"]
+    config.stash[SESSION] = open_session(config, settings, shared, worker=worker)
+    return None
 
 
 def _shared(config: pytest.Config) -> SharedRun:
@@ -159,8 +161,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         from pytest_autoweb.items import SESSION
 
         if SESSION not in item.config.stash:
-            _start(item.config, _settings(item.config))
-            if controller := item.config.pluginmanager.get_plugin(CONTROLLER):
+            if controller := _start(item.config, _settings(item.config)):
                 controller.pytest_sessionstart()
 
 
@@ -175,10 +176,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
             run.close()
     elif SHARED in config.stash and not config.pluginmanager.has_plugin(CONTROLLER):
         if config.stash[SHARED].opened_file.exists():
-            _start(config, _settings(config))
-            controller = config.pluginmanager.get_plugin(CONTROLLER)
-            controller.pytest_sessionstart()
-            # Registered in the middle of this very hook, so pluggy does not call it.
-            controller.pytest_sessionfinish(session, exitstatus)
+            if controller := _start(config, _settings(config)):
+                controller.pytest_sessionstart()
+                # Registered in the middle of this very hook, so pluggy does not call it.
+                controller.pytest_sessionfinish(session, exitstatus)
         else:
             shutil.rmtree(config.stash[SHARED].session_folder, ignore_errors=True)

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,21 +24,47 @@ ROWS = (
     {"judge", "report"},
     {"stages"},
     {"pipeline", "analysis"},
+    {"shared_run"},
     {"session"},
     {"items", "testing"},
-    {"plugin", "cli", "hookspecs"},
+    {"controller", "fixtures", "hookspecs"},
+    {"plugin", "cli"},
 )
 ROW_OF = {area: number for number, row in enumerate(ROWS) for area in row}
 
 # Packages that take long to import: any module may leave them to the function that needs them.
-HEAVY = {"jinja2", "litellm", "playwright", "pydantic", "xllamacpp", "yaml"}
+HEAVY = {
+    "jinja2",
+    "jsonschema",
+    "litellm",
+    "playwright",
+    "pydantic",
+    "referencing",
+    "xllamacpp",
+    "yaml",
+}
 
 # Modules of the standard library that only one kind of system has.
 SYSTEM_ONLY = {"fcntl", "msvcrt", "resource", "winreg"}
 
-# Every other import inside a function hides a dependency. Only these modules may, because pytest
-# imports them in every run and they lead to all the rest.
-MAY_IMPORT_LATE = {"plugin.py", "cli.py", "items.py", "llm/litellm_client.py"}
+# Every other import inside a function hides a dependency. Only these modules may: pytest (or every
+# xdist worker, or every `autoweb` command) imports them, and they lead to all the rest.
+MAY_IMPORT_LATE = {
+    "cli.py",
+    "controller.py",
+    "fixtures.py",
+    "items.py",
+    "llm/litellm_client.py",
+    "plugin.py",
+}
+
+# Packages that come with another one as a part of its public face.
+COMES_WITH = {
+    "markupsafe": "jinja2",
+    "pydantic_core": "pydantic",
+    "referencing": "jsonschema",
+    "yaml": "pyyaml",
+}
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -134,6 +161,16 @@ def test_the_plugin_module_imports_nothing_heavy() -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert {name.split(".")[0] for name in json.loads(run.stdout)} & HEAVY == set()
+
+
+def test_every_imported_package_is_a_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = project["dependencies"] + project["optional-dependencies"]["local"]
+    declared = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in requirements}
+    imported = {found.module.split(".")[0] for path in MODULES for found in imports_of(path)}
+    foreign = imported - sys.stdlib_module_names - {PACKAGE.name}
+
+    assert {COMES_WITH.get(name, name) for name in foreign} - declared == set()
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=shown)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Frame, JSHandle, Page
+    from playwright.sync_api import Frame, JSHandle, Locator, Page
 
 _FOLDER = Path(__file__).parent / "js"
 
@@ -70,6 +70,21 @@ def run_script_handle(
     return context.wait_for_function(
         f"{_wrapped(name)} return made; }}", arg=arg, timeout=timeout_ms
     )
+
+
+@cache
+def element_script(name: str) -> str:
+    """`js/NAME.js` as a function of a list of elements and an argument, for `evaluate_all`."""
+    return (
+        f"(elements, arg) => {{ const dom = ({script('dom')})();"
+        f" const aria = ({script('aria')})(dom);"
+        f" return dom.stringify(({script(name)})({{dom, aria, elements}}, arg)); }}"
+    )
+
+
+def run_on_elements(locator: "Locator", name: str, arg: Any = None) -> Any:
+    """Run `js/NAME.js` on all elements of a locator; has no timeout of its own."""
+    return json.loads(locator.evaluate_all(element_script(name), arg))
 
 
 def call_function(context: "Page | Frame", code: str, *, timeout_ms: float) -> CallResult:

@@ -1,0 +1,143 @@
+"""Judges an attempt by its case's checks, on the live page and the live server."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_autoweb.cases.model import (
+    AnswerCheck,
+    Check,
+    CheckSpec,
+    ElementCheck,
+    FileCheck,
+    HttpCheck,
+    JsCheck,
+    SqlCheck,
+    TextCheck,
+    UrlCheck,
+)
+from pytest_autoweb.judge.answer_checks import answer_probe
+from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.judge.page_checks import element_probe, js_probe, text_probe, url_probe
+from pytest_autoweb.judge.server_checks import file_probe, http_probe, sql_probe
+from pytest_autoweb.results import CheckResult
+
+__all__ = ["Evidence", "judge_checks"]
+
+_POLL_S = 0.1
+_LEAST_LOOK_S = 1.0
+_SHOWN_CHARS = 500
+
+_FAMILIES: dict[type[CheckSpec], tuple[str, Callable[[Any, Evidence], Probe]]] = {
+    UrlCheck: ("url", url_probe),
+    TextCheck: ("text", text_probe),
+    ElementCheck: ("element", element_probe),
+    JsCheck: ("js", js_probe),
+    AnswerCheck: ("answer", answer_probe),
+    HttpCheck: ("http", http_probe),
+    SqlCheck: ("sql", sql_probe),
+    FileCheck: ("file", file_probe),
+}
+
+
+@dataclass(slots=True)
+class _Trial:
+    """One check while it is being judged."""
+
+    index: int
+    check: CheckSpec
+    type: str
+    started: float
+    probe: Probe | None = None
+    verdict: Verdict | None = None
+    problem: str = ""
+    ended: float = 0.0
+
+    @property
+    def open(self) -> bool:
+        """Whether another look may change the verdict."""
+        if self.probe is None or (self.verdict is not None and self.verdict.passed):
+            return False
+        return self.probe.retry or (self.verdict is None and not self.problem)
+
+    def look(self, seconds: float) -> None:
+        """Look once; what goes wrong leaves the check without a verdict."""
+        if self.probe is None:
+            return
+        try:
+            self.verdict, self.problem = self.probe.look(seconds), ""
+        except Exception as error:
+            # A check may fail in any way its author or the page can think of; none of them
+            # may end the run, and none may count as a pass or a fail.
+            self.verdict, self.problem = None, _reason(error)
+        self.ended = time.monotonic()
+
+
+def judge_checks(
+    checks: Sequence[Check], evidence: Evidence, *, timeout_s: float
+) -> tuple[CheckResult, ...]:
+    """Evaluate every check, in turns until each holds or `timeout_s` is over.
+
+    All wait together, so the whole lasts about `timeout_s` at most, however many fail; a page
+    that hangs adds a second for each check that asks it. A check that could not be evaluated has
+    `passed` None and says why.
+    """
+    deadline = time.monotonic() + timeout_s
+    trials = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
+    while waiting := [trial for trial in trials if trial.open]:
+        for position, trial in enumerate(waiting):
+            left = max(0.0, deadline - time.monotonic())
+            trial.look(max(_LEAST_LOOK_S, left / (len(waiting) - position)))
+        if time.monotonic() >= deadline or not any(trial.open for trial in trials):
+            break
+        _pause(evidence)
+    return tuple(_result(trial, evidence) for trial in trials)
+
+
+def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
+    kind, make = _FAMILIES[type(check)]
+    now = time.monotonic()
+    trial = _Trial(index=index, check=check, type=kind, started=now, ended=now)
+    try:
+        trial.probe = make(check, evidence)
+    except Exception as error:
+        trial.problem = _reason(error)
+    return trial
+
+
+def _pause(evidence: Evidence) -> None:
+    """Wait in the browser's own loop, so that routed requests of the page go on meanwhile."""
+    from playwright.sync_api import Error
+
+    try:
+        evidence.page.wait_for_timeout(_POLL_S * 1000)
+    except Error:
+        time.sleep(_POLL_S)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotEvaluated):
+        return str(error)
+    line = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def _result(trial: _Trial, evidence: Evidence) -> CheckResult:
+    def shown(text: str) -> str:
+        text = evidence.redact(text)
+        return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+
+    verdict = trial.verdict
+    expected = trial.probe.expected if trial.probe else str(trial.check.model_dump(mode="json"))
+    parts = (trial.check.message, f"could not be evaluated: {trial.problem}")
+    return CheckResult(
+        index=trial.index,
+        type=trial.type,
+        passed=None if verdict is None else verdict.passed,
+        expected=shown(expected),
+        actual="" if verdict is None else shown(verdict.actual),
+        message=shown(trial.check.message if verdict else "; ".join(filter(None, parts))),
+        weight=trial.check.weight,
+        duration_ms=(trial.ended - trial.started) * 1000,
+    )

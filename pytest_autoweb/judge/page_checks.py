@@ -1,0 +1,209 @@
+"""Checks of the live page: URL, text, elements, JavaScript."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_autoweb.browser.injected import call_function, run_on_elements, run_script
+from pytest_autoweb.cases.model import (
+    ElementCheck,
+    ElementQuery,
+    JsCheck,
+    Pattern,
+    TextCheck,
+    UrlCheck,
+)
+from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.judge.matching import normalise
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Locator, Page
+
+T = TypeVar("T")
+
+_URL_LOOK_MS = 50.0
+_FRAME_LOOK_MS = 1_000.0
+_SHOWN_ELEMENTS = 5
+
+
+def url_probe(check: UrlCheck, evidence: Evidence) -> Probe:
+    """The page's URL, by Playwright's glob or a regular expression that is searched in it."""
+    page = evidence.page
+    wanted = check.url
+    pattern: str | re.Pattern[str] = compiled(wanted) if isinstance(wanted, Pattern) else wanted
+
+    def look(seconds: float) -> Verdict:
+        from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+        try:
+            page.wait_for_url(pattern, timeout=_URL_LOOK_MS, wait_until="commit")
+        except PlaywrightTimeout:
+            return Verdict(False, page.url)
+        return Verdict(True, page.url)
+
+    return Probe(_wanted(wanted, "URL"), look)
+
+
+def text_probe(check: TextCheck, evidence: Evidence) -> Probe:
+    """Text that is visible on the page or in a frame; case counts, kinds of space do not."""
+    wanted = check.text
+    pattern = compiled(wanted) if isinstance(wanted, Pattern) else None
+
+    def look(seconds: float) -> Verdict:
+        texts = _of_page_and_frames(
+            evidence.page,
+            lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
+            seconds,
+        )
+        lines = [line for text in texts for line in map(normalise, text.splitlines()) if line]
+        if pattern is not None:
+            found = re.compile(pattern.pattern, pattern.flags | re.MULTILINE).search(
+                "\n".join(lines)
+            )
+            return Verdict(found is not None, found.group() if found else _page_text(lines))
+        plain = normalise(str(wanted))
+        seen = plain in " ".join(lines)
+        return Verdict(seen, plain if seen else _page_text(lines))
+
+    return Probe(_wanted(wanted, "visible text"), look)
+
+
+def _page_text(lines: list[str]) -> str:
+    return "page text: " + " / ".join(lines) if lines else "(no visible text)"
+
+
+def element_probe(check: ElementCheck, evidence: Evidence) -> Probe:
+    """Elements of the page and its frames that fit a query and are in the wanted state.
+
+    Only visible elements count, unless `visible: false` asks for there being none.
+    """
+    query = check.element
+    if query.name is not None and query.role is None:
+        raise NotEvaluated("`name` needs `role`; use `label` or `text`")
+    name = compiled(query.name) if isinstance(query.name, Pattern) else query.name
+
+    def states(frame: "Frame", timeout_ms: float) -> list[dict[str, Any]]:
+        # Counting elements knows no timeout: see first that the frame answers at all.
+        call_function(frame, "1", timeout_ms=timeout_ms)
+        return list(run_on_elements(_locator(frame, query, name), "element_states"))
+
+    def look(seconds: float) -> Verdict:
+        found = [
+            state
+            for of_frame in _of_page_and_frames(evidence.page, states, seconds)
+            for state in of_frame
+        ]
+        return _element_verdict(query, found)
+
+    return Probe(_described(query), look)
+
+
+def _locator(frame: "Frame", query: ElementQuery, name: str | re.Pattern[str] | None) -> "Locator":
+    parts: list[Locator] = []
+    if query.role is not None:
+        role: Any = query.role
+        exact = isinstance(name, str) or None
+        parts.append(frame.get_by_role(role, name=name, exact=exact, include_hidden=False))
+    if query.label is not None:
+        parts.append(frame.get_by_label(query.label, exact=True))
+    if query.test_id is not None:
+        parts.append(frame.get_by_test_id(query.test_id))
+    if query.css is not None:
+        parts.append(frame.locator(f"css={query.css}"))
+    if query.text is not None:
+        words = r"\s+".join(map(re.escape, query.text.split()))
+        if not parts:
+            return frame.get_by_text(re.compile(words))
+        parts[0] = parts[0].filter(has_text=re.compile(words))
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.and_(part)
+    return whole
+
+
+def _element_verdict(query: ElementQuery, found: list[dict[str, Any]]) -> Verdict:
+    shown = [state for state in found if state["visible"]]
+    if query.visible is False:
+        seen = f"{len(found)} found, {len(shown)} of them visible"
+        return Verdict(not shown and query.count in (None, len(found)), seen)
+    fitting = [state for state in shown if _fits(query, state)]
+    enough = len(fitting) >= 1 if query.count is None else len(fitting) == query.count
+    if not found:
+        return Verdict(enough, "no such element")
+    seen = f"{len(found)} found, {len(shown)} visible, {len(fitting)} in the wanted state"
+    states = "; ".join(_state(query, state) for state in shown[:_SHOWN_ELEMENTS])
+    return Verdict(enough, f"{seen}: {states}" if states else seen)
+
+
+def _fits(query: ElementQuery, state: dict[str, Any]) -> bool:
+    return (
+        (query.value is None or normalise(query.value) == normalise(state["value"]))
+        and (query.checked is None or query.checked == state["checked"])
+        and (query.enabled is None or query.enabled == state["enabled"])
+    )
+
+
+def _state(query: ElementQuery, state: dict[str, Any]) -> str:
+    value = "<hidden>" if state["secret"] and state["value"] else state["value"]
+    parts = [
+        f"value {value!r}" if query.value is not None else "",
+        f"checked {state['checked']}" if query.checked is not None else "",
+        f"enabled {state['enabled']}" if query.enabled is not None else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _described(query: ElementQuery) -> str:
+    fields = query.model_dump(exclude_none=True)
+    parts = [
+        f"{key} {value['matches'] + ' (regex)' if isinstance(value, dict) else value!r}"
+        for key, value in fields.items()
+    ]
+    return "element with " + ", ".join(parts)
+
+
+def js_probe(check: JsCheck, evidence: Evidence) -> Probe:
+    """A JavaScript function, expression or statements with `return` whose result is truthy."""
+
+    def look(seconds: float) -> Verdict:
+        result = call_function(evidence.page, check.js, timeout_ms=max(50.0, seconds * 1000))
+        seen = f"it threw: {result.error}" if result.error else result.shown
+        return Verdict(result.truthy, seen)
+
+    return Probe(f"truthy: {check.js.strip()}", look)
+
+
+def compiled(pattern: Pattern) -> re.Pattern[str]:
+    """The pattern of a check.
+
+    Raises:
+        NotEvaluated: it is no regular expression.
+    """
+    try:
+        return re.compile(pattern.matches)
+    except re.error as error:
+        raise NotEvaluated(f"{pattern.matches!r} is no regular expression: {error}") from error
+
+
+def _wanted(wanted: str | Pattern, what: str) -> str:
+    if isinstance(wanted, Pattern):
+        return f"{what} that matches {wanted.matches!r}"
+    return f"{what} {wanted!r}"
+
+
+def _of_page_and_frames(
+    page: "Page", look: "Callable[[Frame, float], T]", seconds: float
+) -> Iterator[T]:
+    """What `look` sees in the page, and in each visible frame that answers."""
+    from playwright.sync_api import Error
+
+    yield look(page.main_frame, max(50.0, seconds * 1000))
+    for frame in page.frames:
+        if frame == page.main_frame:
+            continue
+        try:
+            if frame.frame_element().is_visible():
+                yield look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
+        except Error:
+            # Frames come and go; adverts hang. The page's own answer was given above.
+            continue

@@ -61,7 +61,9 @@ class CellItem(pytest.Function):
 
     cell: Cell
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    def repr_failure(  # type: ignore[override]  # as in pytest.Function itself
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
         """A cell that failed shows what became of it, not a traceback through this package."""
         if isinstance(excinfo.value, CellFailed):
             return "\n".join(describe(excinfo.value.result))

@@ -160,9 +160,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if FIXTURE in getattr(item, "fixturenames", ()):
         from pytest_autoweb.items import SESSION
 
-        if SESSION not in item.config.stash:
-            if controller := _start(item.config, _settings(item.config)):
-                controller.pytest_sessionstart()
+        if SESSION in item.config.stash:
+            return
+        if controller := _start(item.config, _settings(item.config)):
+            controller.pytest_sessionstart()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,90 @@
+"""A small site and case files for tests that run the whole plugin."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SITE = {
+    "index.html": """<!doctype html><title>Shop</title><h1>Shop</h1>
+<label>Name <input id="name"></label>
+<label>Password <input id="pw" type="password"></label>
+<button onclick="document.getElementById('out').textContent =
+  'Welcome, ' + document.getElementById('name').value">Log in</button>
+<p id="out"></p>""",
+}
+
+CASES = """
+version: 1
+webserver: {static: site}
+cases:
+  - id: login
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Log in as ana."
+    tags: [smoke]
+    expect:
+      - text: "Welcome, ana"
+    oracle: |
+      # Step 1: fill
+      page.get_by_label("Name").fill("ana")
+      # Step 2: press
+      page.get_by_role("button", name="Log in").click()
+  - id: title
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "What is the heading?"
+    expect:
+      - answer: {equals: Shop}
+    oracle: |
+      # Step 1
+      answer(page.get_by_role("heading").inner_text())
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project with a site and two cases."""
+    site = pytester.mkdir("site")
+    for name, text in SITE.items():
+        (site / name).write_text(text, encoding="utf-8")
+    cases = pytester.mkdir("cases")
+    (cases / "shop.yaml").write_text(CASES.replace("static: site", "static: ../site"))
+    pytester.makeini("[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n")
+    return pytester
+
+
+@pytest.fixture
+def scripted(project: pytest.Pytester) -> Callable[[str], None]:
+    """Adds a conftest whose hook answers for models named `fake/...`.
+
+    The argument is Python source of a dict from model name to the answers per stage.
+    """
+
+    def write(answers: str) -> None:
+        project.makeconftest(
+            "from pytest_autoweb.errors import ModelError\n"
+            "from pytest_autoweb.testing import ScriptedClient, scripted_plan\n"
+            f"ANSWERS = {answers}\n"
+            "def pytest_autoweb_client(spec):\n"
+            "    if spec.name in ANSWERS:\n"
+            "        return ScriptedClient(ANSWERS[spec.name])\n"
+        )
+
+    return write
+
+
+@pytest.fixture(params=[(), ("-n", "2")], ids=["bare", "n2"])
+def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The same test alone and on two xdist workers."""
+    chosen: tuple[str, ...] = request.param
+    return chosen
+
+
+def read_cells(folder: Path) -> dict[str, dict[str, object]]:
+    """All `cell.json` of a run folder, by `case/model`."""
+    import json
+
+    found = {}
+    for path in sorted(folder.rglob("cell.json")):
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        found[f"{cell['case_id']}/{cell['model']}"] = cell
+    return found

@@ -1,0 +1,200 @@
+"""Shows a page as a numbered list of what can be acted on, each with a proven locator."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.browser.base import RefView
+from pytest_autoweb.browser.injected import run_on_elements, run_script_handle
+from pytest_autoweb.browser.locator_text import Call, Expression, candidates, last_resort
+from pytest_autoweb.browser.ref_lines import Found, ref_view
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, JSHandle, Page
+
+ELEMENT_LIMIT = 400
+"""Elements looked at in one document."""
+_FRAME_DEPTH = 4
+_FRAME_MS = 3_000.0
+_BATCH = 40
+
+
+def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
+    """The page as a numbered list, frames and open shadow roots included.
+
+    Every locator was found to match exactly its element when the list was made. Reads only.
+
+    Raises:
+        Error: Playwright's, when the page does not answer even at a second try.
+    """
+    from playwright.sync_api import Error
+
+    try:
+        return _view(page, budget_tokens)
+    except Error:
+        # A navigation may have taken the page away meanwhile.
+        return _view(page, budget_tokens)
+
+
+def _view(page: "Page | Frame", budget_tokens: int) -> RefView:
+    walk = _Walk()
+    found = list(walk.document(page, (), 0, None))
+    return ref_view(found, budget_tokens=budget_tokens, complete=walk.complete)
+
+
+@dataclass(slots=True)
+class _Walk:
+    complete: bool = True
+
+    def document(
+        self,
+        root: "Page | Frame",
+        frames: tuple[Call, ...],
+        depth: int,
+        timeout_ms: float | None,
+    ) -> Iterator[Found]:
+        handle = run_script_handle(root, "refs", ELEMENT_LIMIT, timeout_ms=timeout_ms or 10_000.0)
+        try:
+            seen = json.loads(handle.evaluate("made => made.json"))
+            self.complete = self.complete and bool(seen["full"])
+            listed = [entry for entry in seen["entries"] if entry["k"] != "t"]
+            locators = _Proof(root, handle).prove(listed)
+            inner = _inner_frames(root, handle, listed) if depth < _FRAME_DEPTH else {}
+        finally:
+            handle.dispose()
+        for entry in seen["entries"]:
+            if entry["k"] == "t":
+                yield Found(entry)
+            elif entry["k"] == "e" and (expression := locators.get(entry["i"])):
+                yield Found(entry, str(expression.inside(frames)))
+            elif entry["k"] == "f" and entry["i"] in inner:
+                yield from self._frame(inner[entry["i"]], locators.get(entry["i"]), frames, depth)
+
+    def _frame(
+        self,
+        frame: "Frame",
+        locator: Expression | None,
+        frames: tuple[Call, ...],
+        depth: int,
+    ) -> Iterator[Found]:
+        from playwright.sync_api import Error
+
+        steps = _as_frame_steps(locator)
+        if steps is None:
+            return
+        try:
+            yield from list(self.document(frame, (*frames, *steps), depth + 1, _FRAME_MS))
+        except Error:
+            # A frame that is gone or hangs is not shown; the page itself is.
+            return
+
+
+def _as_frame_steps(locator: Expression | None) -> tuple[Call, ...] | None:
+    """`locator(css)` as `frame_locator(css)`, a trailing `nth` kept."""
+    if locator is None or locator.calls[0].method != "locator":
+        return None
+    first, *rest = locator.calls
+    return (Call("frame_locator", first.argument), *rest)
+
+
+def _inner_frames(
+    root: "Page | Frame", handle: "JSHandle", listed: Sequence[Mapping[str, Any]]
+) -> dict[int, "Frame"]:
+    from playwright.sync_api import Error, Page
+
+    if not any(entry["k"] == "f" for entry in listed):
+        return {}
+    children = root.main_frame.child_frames if isinstance(root, Page) else root.child_frames
+    found: dict[int, Frame] = {}
+    for child in children:
+        try:
+            index = child.frame_element().evaluate(
+                "(element, made) => made.elements.indexOf(element)", handle
+            )
+        except Error:
+            continue
+        if index >= 0:
+            found[int(index)] = child
+    return found
+
+
+@dataclass(slots=True)
+class _Proof:
+    """Finds, for each listed element, an expression that matches it and nothing else."""
+
+    root: "Page | Frame"
+    handle: "JSHandle"
+    proven: dict[int, Expression] = field(default_factory=dict)
+
+    def prove(self, listed: Sequence[Mapping[str, Any]]) -> dict[int, Expression]:
+        choices = {entry["i"]: list(_choices(entry)) for entry in listed}
+        while pending := {i: left.pop(0) for i, left in choices.items() if left}:
+            for batch in _batches(_unshared(pending)):
+                self._try(batch)
+            for index in self.proven:
+                choices.pop(index, None)
+        for entry in listed:
+            if entry["i"] not in self.proven:
+                self._by_position(entry)
+        return self.proven
+
+    def _try(self, batch: Sequence[tuple[int, Expression]]) -> None:
+        """One question for many locators: does their union find exactly their elements?
+
+        If it does not, the halves are asked, down to the locators that are at fault.
+        """
+        union = batch[0][1].on(self.root)
+        for _, expression in batch[1:]:
+            union = union.or_(expression.on(self.root))
+        found = run_on_elements(union, "positions", self.handle)
+        if sorted(found) == sorted(index for index, _ in batch):
+            self.proven.update(batch)
+        elif len(batch) > 1:
+            middle = len(batch) // 2
+            self._try(batch[:middle])
+            self._try(batch[middle:])
+
+    def _by_position(self, entry: Mapping[str, Any]) -> None:
+        for expression in _resorts(entry):
+            found = run_on_elements(expression.on(self.root), "positions", self.handle)
+            if entry["i"] in found:
+                self.proven[entry["i"]] = expression.nth(found.index(entry["i"]))
+                return
+
+
+def _choices(entry: Mapping[str, Any]) -> Iterator[Expression]:
+    if entry["k"] == "f":
+        return (Expression((Call("locator", css),)) for css in entry["css"])
+    return candidates(entry)
+
+
+def _resorts(entry: Mapping[str, Any]) -> Iterator[Expression]:
+    if entry["k"] == "f":
+        return iter((Expression((Call("locator", entry["tag"]),)),))
+    return last_resort(entry)
+
+
+def _unshared(pending: Mapping[int, Expression]) -> list[tuple[int, Expression]]:
+    """Without expressions that several elements would share: none of those can be unique."""
+    uses: dict[Expression, int] = {}
+    for expression in pending.values():
+        uses[expression] = uses.get(expression, 0) + 1
+    return [(index, e) for index, e in pending.items() if uses[e] == 1]
+
+
+def _batches(
+    tries: Sequence[tuple[int, Expression]],
+) -> Iterator[Sequence[tuple[int, Expression]]]:
+    """Groups whose members cannot find each other's elements.
+
+    No element has two roles, names, labels or texts, so different locators of one such kind are
+    disjoint and their union can be tested at once. CSS selectors overlap: one by one.
+    """
+    by_method: dict[str, list[tuple[int, Expression]]] = {}
+    for index, expression in tries:
+        by_method.setdefault(expression.calls[0].method, []).append((index, expression))
+    for method, group in by_method.items():
+        size = 1 if method == "locator" else _BATCH
+        for start in range(0, len(group), size):
+            yield group[start : start + size]

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check build wheel-test
+.PHONY: help setup demo test check build wheel-test schemas
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,3 +24,6 @@ build: ## Build the wheel and the sdist into dist/
 
 wheel-test: ## Run the suite on the built wheel, away from the sources
 	@scripts/wheel-test
+
+schemas: ## Write docs/schema/ anew from the code
+	@for kind in case report; do .venv/bin/autoweb schema $$kind >docs/schema/$$kind.json; done

@@ -60,6 +60,8 @@ BENCHMARK_TASKS = [
 ]
 
 HEADER = """\
+# yaml-language-server: $schema=../docs/schema/case.json
+#
 # {title}
 #
 # The pages come from the `miniwob` package and judge themselves: a case passes when the first

@@ -94,3 +94,11 @@ def test_pytest_offers_the_flags_from_the_wheel(stranger: Path, tmp_path: Path) 
     shown = run(stranger / "python", "-m", "pytest", "--help", cwd=tmp_path)
 
     assert "--autoweb-models" in shown
+
+
+@pytest.mark.parametrize("kind", ["case", "report"])
+def test_the_published_schema_is_the_one_the_command_prints(kind: str) -> None:
+    printed = run(sys.executable, "-m", "pytest_autoweb.cli", "schema", kind, cwd=ROOT)
+    published = (ROOT / "docs" / "schema" / f"{kind}.json").read_text(encoding="utf-8")
+
+    assert published == printed, "run `make schemas` and commit docs/schema"

@@ -1,16 +1,12 @@
 """Django's own admin site with a small staff list: `django_admin.py --port PORT --data FOLDER`.
 
 This is what `django-admin startproject` gives, in one file, on a fresh `FOLDER/db.sqlite3`.
-Nothing of the admin is changed. Two things are added around it for tests: the database starts
-with known people, and `POST /__reset__` puts it back to that state within milliseconds.
+Nothing of the admin is changed; the database starts with known people.
 """
 
 import argparse
 import datetime
-import sqlite3
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import closing
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -148,29 +144,6 @@ def log_in(administrator: Any) -> None:
     Session.objects.create(session_key=SESSION_KEY, session_data=signed, expire_date=end)
 
 
-WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-
-
-def with_reset(application: WsgiApp, database: Path) -> WsgiApp:
-    """The application, and `POST /__reset__` that copies today's state over any later one."""
-    start = sqlite3.connect(":memory:", check_same_thread=False)
-    with closing(sqlite3.connect(database)) as filled:
-        filled.backup(start)
-
-    def serve(environ: dict[str, Any], respond: Callable[..., Any]) -> Iterable[bytes]:
-        if environ["PATH_INFO"] != "/__reset__":
-            return application(environ, respond)
-        if environ["REQUEST_METHOD"] != "POST":
-            respond("405 Method Not Allowed", [("Allow", "POST")])
-            return [b""]
-        with closing(sqlite3.connect(database, timeout=20)) as live:
-            start.backup(live)
-        respond("204 No Content", [])
-        return [b""]
-
-    return serve
-
-
 class Server(ThreadingMixIn, WSGIServer):
     """One thread per connection: a browser opens several."""
 
@@ -203,7 +176,6 @@ def main() -> None:
     from django.contrib import admin
     from django.contrib.staticfiles.handlers import StaticFilesHandler
     from django.core.wsgi import get_wsgi_application
-    from django.db import connection
 
     urlpatterns.extend(
         [
@@ -211,8 +183,7 @@ def main() -> None:
             path("", RedirectView.as_view(pattern_name="admin:index")),
         ]
     )
-    connection.close()
-    application = with_reset(StaticFilesHandler(get_wsgi_application()), database)
+    application = StaticFilesHandler(get_wsgi_application())
     with make_server("127.0.0.1", options.port, application, Server, QuietHandler) as server:
         server.serve_forever()
 

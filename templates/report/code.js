@@ -62,7 +62,7 @@ function stepOfLines(lines) {
 }
 
 export function codeView(attempt) {
-  const code = attempt.code.replace(/\r\n?/g, "\n");
+  const code = attempt.code.replace(/\r\n?/g, "\n").trimEnd();
   const source = code.split("\n");
   const steps = stepOfLines(source);
   const failed = new Set(attempt.step_results.filter((s) => s.status === "failed").map((s) => s.step_index));
@@ -100,7 +100,7 @@ function remarksByLine(attempt, last) {
 export function diffView(diff) {
   const rows = el("div.lines");
   for (const line of diff.split("\n")) {
-    const kind = line.startsWith("+") ? ".add" : line.startsWith("-") ? ".del" : line.startsWith("@@") ? ".at" : "";
+    const kind = /^(@@|\+\+\+ |--- )/.test(line) ? ".at" : line.startsWith("+") ? ".add" : line.startsWith("-") ? ".del" : "";
     rows.append(el("span.l" + kind, line || "\u200b"));
   }
   return el("div.code.diff", { role: "region", "aria-label": "Difference to the previous attempt", tabindex: 0 }, rows);

@@ -62,11 +62,11 @@ export class Detail {
       ["Repeat", String(cell.repeat)],
       ["Worker", cell.worker],
     ];
-    return el("header.detail-head", badge(cell.outcome), cell.slow && el("span.soft.small", "  slow: a step needed a larger time limit"),
+    return el("header.detail-head", badge(cell.outcome), cell.slow && el("span.soft.small", "\u2003slow: a step needed a larger time limit"),
       el("h2", { id: "detail-title" }, text(cell.case_id)),
       el("p.by", "on ", modelName(cell.model)),
       el("p.task", { dir: "auto" }, cell.user_task),
-      el("p.soft.small", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
+      el("p.soft.small.starts", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
       siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
       cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)), failureNote(cell.failure)));
@@ -220,7 +220,7 @@ function planNote(a) {
 function checkItem(check) {
   const tone = check.passed === null ? "ungraded" : check.passed ? "passed" : "failed";
   return el("li.is-" + tone, icon(tone), el("div",
-    el("span.kind", check.type), check.message && [" ", text(check.message, ".soft.small")], check.weight !== 1 && el("span.soft.small", `  weight ${check.weight}`),
+    el("span.kind", check.type), check.message && [" ", text(check.message, ".soft.small")], check.weight !== 1 && el("span.soft.small.weight", `weight ${check.weight}`),
     el("dl.versus", el("dt", "expected"), el("dd", { dir: "auto" }, check.expected), el("dt", check.passed === null ? "not evaluated" : "actual"), el("dd" + (check.passed === false ? ".bad" : ""), { dir: "auto" }, check.actual))));
 }
 
@@ -247,7 +247,7 @@ function snapshotView(shot) {
 
 function exchangeView(x) {
   const u = x.usage;
-  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, `${tokens(u.input_tokens)} in, ${tokens(u.output_tokens)} out`, seconds(u.latency_s), u.replayed_calls > 0 && "replayed", money(u.cost_usd, u.unpriced_calls === 0)];
+  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, `${tokens(u.input_tokens)} in, ${tokens(u.output_tokens)} out`, seconds(u.latency_s), u.replayed_calls > 0 && "replayed", u.cost_usd === null ? "cost unknown" : money(u.cost_usd, u.unpriced_calls === 0)];
   return fold(facts.filter(Boolean).join(" · "), "", () => [
     el("p.label", "prompt"), plain(x.prompt), el("p.label", "reply"), x.error ? el("div.error", { dir: "auto" }, x.error) : plain(x.reply)]);
 }

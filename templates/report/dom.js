@@ -116,7 +116,8 @@ export function seconds(s) {
 
 export function tokens(n) {
   if (n >= 1e6) return `${(n / 1e6).toFixed(1)}M`;
-  return n >= 1e4 ? `${Math.round(n / 1e3)}k` : count(n);
+  if (n >= 1e4) return `${Math.round(n / 1e3)}k`;
+  return n >= 1e3 ? `${(n / 1e3).toFixed(1)}k` : String(n);
 }
 
 /* Unknown is not zero: a model without a price says so. */

@@ -76,7 +76,8 @@ function follow() {
     return;
   }
   shown = to.entry;
-  const siblings = entries.filter((e) => e.item === to.entry.item);
+  const isControl = (e) => CONTROLS.has(e.cell.model);
+  const siblings = entries.filter((e) => e.item === to.entry.item && isControl(e) === isControl(to.entry));
   const list = matrix.visible.includes(to.entry) ? matrix.visible : entries;
   const at = list.indexOf(to.entry);
   detail.show(to.entry, to.attempt, siblings, { before: list[at - 1], after: list[at + 1] });

@@ -125,6 +125,7 @@ export class Matrix {
     const all = found.size === this.entries.length;
     this.status.textContent = all ? `${plural(found.size, "cell")}. Open one to see what happened.` : `${found.size} of ${plural(this.entries.length, "cell")}`;
     this.visible = rows.flatMap((row) => row.entries.filter((e) => found.has(e)));
+    this.box.classList.toggle("tall", rows.length > 30);
     this.box.replaceChildren(rows.length ? this.table(rows, columns, found) : el("p.nothing", "No cell matches."));
   }
 
@@ -158,9 +159,9 @@ export class Matrix {
     const { letter, label } = OUTCOMES[cell.outcome];
     const which = [cell.case_id, cell.model, this.severalModes && cell.capture_mode, compact && `repeat ${cell.repeat}`].filter(Boolean).join(", ");
     const hint = [`${label}${cell.slow ? ", slow" : ""}: ${which}`, cell.reason, cell.duration_ms > 0 && seconds(cell.duration_ms / 1000)].filter(Boolean).join("\n");
-    return el("button.cell.is-" + cell.outcome + (cell.slow ? ".slow" : "") + (bright ? "" : ".faded"),
+    return el("button.cell.is-" + cell.outcome + (bright ? "" : ".faded"),
       { type: "button", tabindex: -1, title: hint, "aria-label": `${label}: ${which}`, "data-key": entry.key, on: { click: () => this.open(entry) } },
-      icon(cell.outcome), el("b", letter), !compact && cell.duration_ms > 0 && el("span.took", seconds(cell.duration_ms / 1000)));
+      icon(cell.outcome), el("b", letter), !compact && cell.duration_ms > 0 && el("span.took", seconds(cell.duration_ms / 1000)), cell.slow && el("span.took.late", "slow"));
   }
 
   move(event, table) {

@@ -35,7 +35,7 @@ function facts(report) {
     [workers],
     report.capture_modes.length && [report.capture_modes.join(", "), report.capture_modes.length > 1 ? "captures" : "capture"],
     commit && [commit.slice(0, 12), "commit"],
-    report.exit_status !== null && [String(report.exit_status), "exit status"],
+    report.exit_status !== null && ["exit status " + report.exit_status],
   ];
   return el("p.facts", entries.filter(Boolean).map(([value, label]) => el("span", el("b", text(value)), label && " " + label)));
 }
@@ -78,7 +78,7 @@ export function leaderboard(summary) {
     el("tbody", summary.models.map(modelRows)));
   return el("section", { "aria-labelledby": "models-heading" },
     el("div.heading", el("h2", { id: "models-heading" }, "Models")),
-    summary.verdict && el("p.verdict", icon("scales"), text(summary.verdict)),
+    summary.verdict && el("p.verdict", text(summary.verdict)),
     board,
     el("p.legend",
       el("span", el("i.fill"), "passed at the first attempt"),
@@ -94,11 +94,11 @@ function modelRows(row) {
     el("td.first", { "data-label": "First attempt" }, el("div.rate.large", percent(first.all_trials.value)), gauge(first.all_trials, after.all_trials), trials(first.all_trials, n)),
     el("td", { "data-label": "After repair" }, el("div.rate", percent(after.all_trials.value)), trials(after.all_trials, n)),
     el("td", { "data-label": "Graded cells only" }, el("div.rate", percent(first.graded.value), el("span.soft", " → "), percent(after.graded.value)),
-      el("div.soft.small", `${first.graded.passed_trials} → ${after.graded.passed_trials} of ${plural(first.graded.trials, "cell")}`)),
+      el("div.soft.small", el("div", `${first.graded.passed_trials} → ${after.graded.passed_trials} of ${plural(first.graded.trials, "cell")}`), el("div", "first attempt → repaired"))),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
-      el("div.soft.small", `${tokens(n.input_tokens)} in, ${tokens(n.output_tokens)} out`),
+      el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), el("div", `${tokens(n.output_tokens)} out`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
-    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", `median; p95 ${seconds(n.p95_s)}`)));
+    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div", `p95 ${seconds(n.p95_s)}`))));
   return [main, el("tr.more-row", el("td", { colspan: 6 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
 }
 
@@ -118,7 +118,7 @@ function countsLine(counts) {
 
 function trials(rate, n) {
   const cases = n.cells > n.cases ? `, ${plural(rate.cases, "case")}` : "";
-  return el("div.soft.small", `${rate.interval ? range(rate.interval) + ", " : ""}${rate.passed_trials} of ${plural(rate.trials, "cell")}${cases}`);
+  return el("div.soft.small", el("div", `${rate.passed_trials} of ${plural(rate.trials, "cell")}${cases}`), rate.interval && el("div", `${range(rate.interval)} interval`));
 }
 
 /* Where a share of the gauge lies is geometry, set through the CSSOM that the policy allows. */

@@ -5,11 +5,11 @@ the page runs. So this opens every task at every seed, reads the goals and write
 together with `episode.js` (the set-up of an episode) and `oracles.yaml` (the solutions).
 """
 
-import importlib.util
 import json
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -101,10 +101,10 @@ vars:
 
 def html_folder() -> Path:
     """The pages of the installed package."""
-    spec = importlib.util.find_spec("miniwob")
-    if spec is None or spec.origin is None:
-        raise SystemExit("the miniwob package is missing: pip install 'pytest-autoweb[demo]'")
-    return Path(spec.origin).parent / "html"
+    try:
+        return Path(str(distribution("miniwob").locate_file("miniwob/html")))
+    except PackageNotFoundError:
+        raise SystemExit("miniwob is missing: pip install 'pytest-autoweb[demo]'") from None
 
 
 @contextmanager

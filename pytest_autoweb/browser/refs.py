@@ -130,8 +130,13 @@ class _Proof:
     def prove(self, listed: Sequence[Mapping[str, Any]]) -> dict[int, Expression]:
         choices = {entry["i"]: list(_choices(entry)) for entry in listed}
         while pending := {i: left.pop(0) for i, left in choices.items() if left}:
-            for batch in _batches(_unshared(pending)):
+            shared = _by_expression(pending)
+            single = [(users[0], e) for e, users in shared.items() if len(users) == 1]
+            for batch in _batches(single):
                 self._try(batch)
+            for expression, users in shared.items():
+                if len(users) > 1:
+                    self._number(expression, users)
             for index in self.proven:
                 choices.pop(index, None)
         for entry in listed:
@@ -155,6 +160,13 @@ class _Proof:
             self._try(batch[:middle])
             self._try(batch[middle:])
 
+    def _number(self, expression: Expression, users: Sequence[int]) -> None:
+        """Tell elements that share an expression apart by their order."""
+        found = run_on_elements(expression.on(self.root), "positions", self.handle)
+        if sorted(found) == sorted(users):
+            for place, index in enumerate(found):
+                self.proven[index] = expression.nth(place)
+
     def _by_position(self, entry: Mapping[str, Any]) -> None:
         for expression in _resorts(entry):
             found = run_on_elements(expression.on(self.root), "positions", self.handle)
@@ -175,12 +187,11 @@ def _resorts(entry: Mapping[str, Any]) -> Iterator[Expression]:
     return last_resort(entry)
 
 
-def _unshared(pending: Mapping[int, Expression]) -> list[tuple[int, Expression]]:
-    """Without expressions that several elements would share: none of those can be unique."""
-    uses: dict[Expression, int] = {}
-    for expression in pending.values():
-        uses[expression] = uses.get(expression, 0) + 1
-    return [(index, e) for index, e in pending.items() if uses[e] == 1]
+def _by_expression(pending: Mapping[int, Expression]) -> Mapping[Expression, list[int]]:
+    shared: dict[Expression, list[int]] = {}
+    for index, expression in pending.items():
+        shared.setdefault(expression, []).append(index)
+    return shared
 
 
 def _batches(
@@ -188,13 +199,25 @@ def _batches(
 ) -> Iterator[Sequence[tuple[int, Expression]]]:
     """Groups whose members cannot find each other's elements.
 
-    No element has two roles, names, labels or texts, so different locators of one such kind are
-    disjoint and their union can be tested at once. CSS selectors overlap: one by one.
+    No element has two roles, names, labels, ids or places, so different locators of one such kind
+    are disjoint and their union can be tested at once. Others are tested one by one.
     """
-    by_method: dict[str, list[tuple[int, Expression]]] = {}
+    kinds: dict[str, list[tuple[int, Expression]]] = {}
     for index, expression in tries:
-        by_method.setdefault(expression.calls[0].method, []).append((index, expression))
-    for method, group in by_method.items():
-        size = 1 if method == "locator" else _BATCH
+        kinds.setdefault(_kind(expression), []).append((index, expression))
+    for kind, group in kinds.items():
+        size = _BATCH if kind else 1
         for start in range(0, len(group), size):
             yield group[start : start + size]
+
+
+def _kind(expression: Expression) -> str:
+    call = expression.calls[0]
+    css = str(call.argument)
+    if call.method != "locator":
+        return call.method
+    if css.startswith("html > "):
+        return "place"
+    if " " in css:
+        return ""
+    return "id" if css.startswith("#") else "name" if "[name=" in css else ""

@@ -40,6 +40,10 @@
       const given = assigned(element);
       if (given.length) return given;
     }
+    if (tag(element) === 'details' && !has(element, 'open')) {
+      return Array.from(childNodes(element)).filter(
+        (child) => isElement(child) && tag(child) === 'summary').slice(0, 1);
+    }
     return Array.from(childNodes(element));
   };
   const parent = (node) => {

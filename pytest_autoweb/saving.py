@@ -79,11 +79,16 @@ def write_text_atomic(path: Path, text: str) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Strict JSON of anything, models included.
+    """Strict JSON of anything, models included, indented for reading.
 
     What JSON cannot hold is kept as text: NaN, lone surrogates (replaced), unknown objects.
     """
-    return json.dumps(_plain(value, 0), ensure_ascii=False, indent=1)
+    return json.dumps(plain(value), ensure_ascii=False, indent=1)
+
+
+def plain(value: Any) -> Any:
+    """Anything as what JSON is made of: dicts, lists, texts, finite numbers, booleans, None."""
+    return _plain(value, 0)
 
 
 def save_cell(folder: Path, result: CellResult) -> Path:

@@ -31,7 +31,7 @@ class Rate(Record):
     value: float | None
     """None: there was nothing to rate."""
     interval: Interval | None
-    """Wilson, 95 %, over cases."""
+    """Wilson, 95%, over cases."""
     passed_trials: int
     trials: int
     """Cells behind the rate."""

@@ -5,8 +5,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_autoweb.saving import json_text
-
 SMALLEST_TEXT = 120
 """Texts up to this length are never cut: a marker would save nothing."""
 _MARKER = 60
@@ -27,18 +25,28 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
 
     First the longest texts are cut to a common length, each with a marker that gives the number
     of missing characters and the start of the whole text's SHA-256. If that is not enough, the
-    attempts of the largest cells go, then whole cases, then everything but the head of the report;
-    that head (some hundred characters and the models' names) is the smallest there can be.
+    evidence of cells is left out, then their attempts (of passed cells first, of large ones before
+    small ones), then the cells of whole cases, then everything but the head of the report; that
+    head (some hundred characters and the models' names) is the smallest there can be.
+
+    Args:
+        report: made of what JSON is made of.
+        max_chars: of the JSON as `compact_json` writes it.
     """
-    text = json_text(report)
+    text = compact_json(report)
     copy: dict[str, Any] = json.loads(text)
     if len(text) <= max_chars:
         return copy
-    for reduce in (_cut_texts, _drop_attempts, _drop_cases, _keep_only_head):
+    for reduce in (_cut_texts, _drop_evidence, _drop_attempts, _drop_cases, _keep_only_head):
         reduce(copy, max_chars)
-        if _size(copy) <= max_chars:
+        if len(compact_json(copy)) <= max_chars:
             break
     return copy
+
+
+def compact_json(value: Any) -> str:
+    """JSON without spaces: a large report is read by programs."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def truncated(text: str, keep: int) -> str:
@@ -47,16 +55,12 @@ def truncated(text: str, keep: int) -> str:
     return f"{text[:keep]}…[truncated {len(text) - keep} chars, sha256 {digest}]"
 
 
-def _size(report: dict[str, Any]) -> int:
-    return len(json_text(report))
-
-
 def _cut_texts(report: dict[str, Any], max_chars: int) -> None:
     """Cut the longest texts to the largest common length at which the report fits."""
     _note(report, "texts were shortened to keep the report under its size limit")
     places = list(_texts(report))
     texts = [holder[key] for holder, key in places]
-    rest = _size(report) - sum(map(_json_length, texts))
+    rest = len(compact_json(report)) - sum(map(_json_length, texts))
     fits, too_long = 0, max(map(len, texts), default=0)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
@@ -89,38 +93,55 @@ def _texts(node: Any) -> Iterator[Place]:
             yield from _texts(value)
 
 
+def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
+    """Leave out what the attempts rest on, cell by cell, until it fits."""
+    _note(report, "prompts, captures and calls were left out to keep the report under its limit")
+
+    def drop(cell: Any) -> None:
+        for attempt in cell["attempts"]:
+            attempt |= {"exchanges": [], "snapshots": [], "tool_calls": [], "scene": None}
+
+    _drop(report, max_chars, _cells(report), drop)
+
+
 def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
-    """Empty the cells with the most to say, until it fits."""
-    cells = [cell for case in report.get("cases", []) for cell in case.get("cells", [])]
+    """Leave out the attempts, cell by cell, until it fits."""
     _note(report, "attempts were left out to keep the report under its size limit")
 
     def drop(cell: Any) -> None:
         cell["attempts"] = []
 
-    _drop_largest(report, max_chars, cells, drop)
+    _drop(report, max_chars, _cells(report), drop)
 
 
 def _drop_cases(report: dict[str, Any], max_chars: int) -> None:
-    """Empty the largest cases, until it fits."""
+    """Leave out the cells, case by case, until it fits."""
     _note(report, "cells were left out to keep the report under its size limit")
 
     def drop(case: Any) -> None:
         case["cells"] = []
 
-    _drop_largest(report, max_chars, report.get("cases", []), drop)
+    _drop(report, max_chars, report["cases"], drop)
 
 
-def _drop_largest(
+def _cells(report: dict[str, Any]) -> list[Any]:
+    return [cell for case in report["cases"] for cell in case["cells"]]
+
+
+def _drop(
     report: dict[str, Any], max_chars: int, items: list[Any], drop: Callable[[Any], None]
 ) -> None:
-    excess = _size(report) - max_chars
-    for size, _, item in sorted(
-        ((len(json_text(item)), -i, item) for i, item in enumerate(items)), reverse=True
-    ):
+    """Take from one item after the other: passed ones first, large ones before small ones."""
+    excess = len(compact_json(report)) - max_chars
+    sizes = [len(compact_json(item)) for item in items]
+    order = sorted(
+        range(len(items)), key=lambda i: (items[i].get("outcome") != "passed", -sizes[i])
+    )
+    for i in order:
         if excess <= 0:
             return
-        drop(item)
-        excess -= size - len(json_text(item))
+        drop(items[i])
+        excess -= sizes[i] - len(compact_json(items[i]))
 
 
 def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:

@@ -145,11 +145,11 @@ def _verdict(models: Sequence[ModelSummary]) -> tuple[bool | None, str]:
     lower = second.numbers.first_attempt.all_trials.interval
     if upper and lower and upper.low > lower.high:
         return True, (
-            f"{first.model} leads: the 95 % interval of its first-attempt rate lies wholly above "
+            f"{first.model} leads: the 95% interval of its first-attempt rate lies wholly above "
             f"that of {second.model}."
         )
     return False, (
-        f"Not decisive: the 95 % intervals of {first.model} and {second.model} overlap. "
+        f"Not decisive: the 95% intervals of {first.model} and {second.model} overlap. "
         "More cases are needed to tell them apart."
     )
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from pytest_autoweb.report.run_folder import Run
 from pytest_autoweb.report.summary import ControlRow, Summary, is_control
 from pytest_autoweb.report.wording import (
-    attempt_ok,
     failed_steps,
     money,
     one_line,
     pad,
     rate,
     seconds,
+    verdict_of,
     width,
 )
 from pytest_autoweb.results import CellResult, Outcome
@@ -91,17 +91,15 @@ def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
 
 
 def _cell_row(cell: CellResult) -> list[str]:
-    first = "ok" if cell.attempts and attempt_ok(cell.attempts[0]) else "failed"
-    repaired = ""
-    if len(cell.attempts) > 1:
-        repaired = f"repaired={'ok' if attempt_ok(cell.attempts[-1]) else 'failed'}"
+    first = verdict_of(cell.attempts[0]) if cell.attempts else "-"
+    repaired = f"repaired={verdict_of(cell.attempts[-1])}" if len(cell.attempts) > 1 else ""
     failed = failed_steps(cell)
     run = "" if cell.repeat == 1 else f" repeat {cell.repeat}"
     return [
         cell.outcome.upper(),
         one_line(cell.model, 48),
         one_line(cell.case_id, 48) + run,
-        f"first={'-' if cell.outcome == 'skipped' else first}",
+        f"first={first}",
         f"repair={'yes' if len(cell.attempts) > 1 else 'no'}",
         repaired,
         f"failed: {failed}" if failed else "",

@@ -62,13 +62,18 @@ def pad(text: str, columns: int) -> str:
     return text + " " * max(0, columns - width(text))
 
 
-def attempt_ok(attempt: Attempt) -> bool:
-    """Whether an attempt did what was asked, as far as the checks can tell."""
-    return attempt.executed and attempt.checks_passed is True
+def verdict_of(attempt: Attempt) -> str:
+    """`ok`, `failed`, or `unjudged` when every step ran and no check could be evaluated."""
+    if attempt.executed and attempt.checks_passed is None:
+        return "unjudged"
+    return "ok" if attempt.executed and attempt.checks_passed else "failed"
 
 
 def failed_steps(cell: CellResult) -> str:
-    """What failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`."""
+    """What failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
+
+    Empty where nothing failed.
+    """
     if cell.outcome in ("passed", "healed", "skipped"):
         return ""
     if not cell.attempts:
@@ -81,4 +86,6 @@ def failed_steps(cell: CellResult) -> str:
         return ", ".join(steps)
     if not last.executed:
         return "run"
-    return "check" if last.checks_passed is False else "unknown"
+    if last.checks_passed is False:
+        return "check"
+    return "" if cell.outcome == "ungraded" else "unknown"

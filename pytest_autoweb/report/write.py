@@ -1,7 +1,6 @@
 """Writes a run's reports beside its cells."""
 
 import hashlib
-import json
 from pathlib import Path
 
 from pytest_autoweb.errors import AutowebError
@@ -10,8 +9,8 @@ from pytest_autoweb.report.json_report import Analysis, Report, build_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.pictures import embed
 from pytest_autoweb.report.run_folder import read_run
-from pytest_autoweb.report.shortening import shorten
-from pytest_autoweb.saving import json_text, write_text_atomic
+from pytest_autoweb.report.shortening import compact_json, shorten
+from pytest_autoweb.saving import plain, write_text_atomic
 
 REPORT_FILE = "report.json"
 HTML_FILE = "index.html"
@@ -36,18 +35,19 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
     """
     run = read_run(folder)
     report = build_report(run, analysis)
-    full = json_text(report)
-    digest = hashlib.sha256(full.encode("utf-8", "replace")).hexdigest()
-    short = shorten(json.loads(full), max_chars)
+    full = plain(report)
+    text = compact_json(full)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    short = shorten(full, max_chars)
     texts = {
-        REPORT_FILE: json_text(short),
-        CHECKSUM_FILE: f"{digest}  {REPORT_FILE} before shortening, {len(full)} characters\n",
+        REPORT_FILE: compact_json(short),
+        CHECKSUM_FILE: f"{digest}  {REPORT_FILE} before shortening, {len(text)} characters\n",
         HTML_FILE: render_html(short, embed(folder, run.cells)),
         MARKDOWN_FILE: render_markdown(report),
     }
-    for name, text in texts.items():
+    for name, content in texts.items():
         try:
-            write_text_atomic(folder / name, text)
+            write_text_atomic(folder / name, content)
         except OSError as error:
             raise AutowebError(
                 f"{folder / name} cannot be written ({error.strerror or error}); the results of "

@@ -30,6 +30,7 @@ const contestants = entries.filter((entry) => !CONTROLS.has(entry.cell.model));
 let insideHistory = false;
 function go(entry, replace = false, quietly = false) {
   if (entry === null) {
+    close();
     if (insideHistory) history.back();
     else location.replace("#/");
     return;
@@ -66,13 +67,17 @@ function target() {
 }
 
 let shown = null;
+function close() {
+  detail.hide();
+  if (shown) matrix.focusCell(shown);
+  shown = null;
+}
+
 function follow() {
   const to = target();
   if (!to) {
-    detail.hide();
     insideHistory = false;
-    if (shown) matrix.focusCell(shown);
-    shown = null;
+    close();
     return;
   }
   shown = to.entry;

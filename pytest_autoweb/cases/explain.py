@@ -1,6 +1,6 @@
 """pydantic's findings as sentences about the user's own field."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -104,9 +104,9 @@ def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> 
     return f"must be {expected}{_got(value, kind)}{quotes if _is_scalar(value) else ''}"
 
 
-def unknown_key(key: str, allowed: list[str]) -> str:
-    """The sentence about a key that does not exist."""
-    return f"unknown key {key!r}{near_miss(key, allowed)}"
+def unknown_key(key: str, allowed: Iterable[str], also: Iterable[str] = ()) -> str:
+    """The sentence about a key that does not exist; `also` are other names of allowed ones."""
+    return f"unknown key {key!r}{near_miss(key, allowed, also)}"
 
 
 def _got(value: Any, kind: str) -> str:

@@ -82,7 +82,7 @@ def _top(document: Document) -> tuple[Mapping[str, Any], FieldPath]:
         return {"cases": [data]}, ()
     for key in data:
         if key not in (*FILE_KEYS, "$schema"):
-            raise FieldError((key,), unknown_key(key, list(FILE_KEYS)))
+            raise FieldError((key,), unknown_key(key, FILE_KEYS))
     version = data.get("version", VERSION if document.is_json else None)
     if "version" not in data and not document.is_json:
         raise FieldError((), f"'version: {VERSION}' is missing")
@@ -116,7 +116,7 @@ def _entry(raw: Any, at: FieldPath) -> _Entry:
     for key, value in raw.items():
         name = _FIELD_OF.get(key, key)
         if name not in CASE_KEYS:
-            raise FieldError((*at, key), unknown_key(key, list(CASE_KEYS)))
+            raise FieldError((*at, key), unknown_key(key, CASE_KEYS, _FIELD_OF))
         if name in fields:
             first = dotted(origins[name][-1:])
             raise FieldError((*at, key), f"is the same field as {first!r}; keep one of them")

@@ -298,8 +298,8 @@ class Case(Spec):
     """Origins the page may reach besides the entry URL's own."""
     files: tuple[str, ...] = ()
     """Files that uploads may name, relative to the case file."""
-    setup: Setup = Setup()
-    """What happens before the model sees the page."""
+    setup: Setup = Field(default_factory=Setup)
+    """What is done to the page and its storage beforehand."""
     answers: dict[str, str] = Field(default_factory=dict)
     """Answers for plans that ask: question (or a part of it) -> answer."""
     expect: tuple[Check, ...] = ()

@@ -51,7 +51,7 @@ def read_yaml(text: str) -> ReadResult:
     except yaml.reader.ReaderError as error:
         line = text[: int(error.position)].count("\n") + 1
         raise Unreadable("is not valid YAML: it holds a control character", line) from error
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         # PyYAML lets chr() of an impossible \\U escape through.
         raise Unreadable(f"is not valid YAML: {error}", 1) from error
 

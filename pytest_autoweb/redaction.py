@@ -1,0 +1,129 @@
+"""Takes secrets out of text before it leaves the process: prompts, logs, reports, cassettes.
+
+Two tools: `Redactor` knows the values that a case declares and finds them in every form in which a
+page or a tool writes them; `redact_keys` knows no values and goes by what keys, tokens and cookies
+look like.
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote, quote_plus
+
+MIN_LENGTH = 4
+"""A shorter secret is replaced only where it is the whole text: inside text it would hit words."""
+
+_MIN_EMBEDDED = 6
+REDACTED = "<redacted>"
+
+
+class Redactor:
+    """Replaces secrets in text by `<secret:name>`.
+
+    Finds the value itself and its URL-encoded, HTML-escaped, JSON-escaped and base64 forms, the
+    longest first, also inside the base64 of a longer text such as `user:password`. A secret that
+    is taken apart into single characters is not found.
+
+    Args:
+        secrets: name to value; empty values are ignored.
+    """
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        self._whole: dict[str, str] = {}
+        inside: dict[str, str] = {}
+        for name, value in secrets.items():
+            if not value.strip():
+                continue
+            placeholder = f"<secret:{name}>"
+            for form in _forms(value):
+                self._whole.setdefault(form, placeholder)
+                if len(value) >= MIN_LENGTH:
+                    inside.setdefault(form, placeholder)
+            if len(value) >= MIN_LENGTH:
+                for form in _embedded_base64(value):
+                    inside.setdefault(form, placeholder)
+        self._inside = inside
+        longest_first = sorted(inside, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def __call__(self, text: str) -> str:
+        """The text without secrets."""
+        if text in self._whole:
+            return self._whole[text]
+        return self._pattern.sub(lambda match: self._inside[match[0]], text)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """The value as it is written in URLs, HTML, JSON and base64."""
+    yield value
+    data = value.encode("utf-8", "surrogatepass")
+    for encoded in (quote(data), quote(data, safe=""), quote_plus(data)):
+        yield encoded
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
+    escaped = html.escape(value)
+    yield from (escaped, html.escape(value, quote=False), escaped.replace("&#x27;", "&#39;"))
+    yield escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
+    yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    yield json.dumps(value)[1:-1].replace("/", "\\/")
+    for whole in (base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()):
+        yield from (whole, whole.rstrip("="))
+
+
+def _embedded_base64(value: str) -> Iterator[str]:
+    """The part of a longer text's base64 that depends on the value alone, for each alignment."""
+    data = value.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        bits_end = (before + len(data)) * 8
+        first = -(-before * 8 // 6)
+        core = slice(first, bits_end // 6)
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            form = encode(b"\0" * before + data).decode()[core]
+            if len(form) >= _MIN_EMBEDDED:
+                yield form
+
+
+_VALUE = r"[^\s\"'&;,<>\\]+"
+_SENSITIVE = (
+    r"(?:x-)?api[_-]?key|(?:access|auth|refresh|id|session|csrf|xsrf|bearer)[_-]?token|token"
+    r"|client[_-]?secret|secret|password|passwd|pwd|session(?:[_-]?id)?|sessid|sid|jwt"
+    r"|signature|sig"
+)
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # Headers, up to the end of the line or of the quoted string.
+    (
+        re.compile(
+            r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\\?[\"']?\s*[:=]\s*\\?[\"']?)"
+            r"(?!<redacted>)[^\r\n\"'\\<]+"
+        ),
+        rf"\1\2{REDACTED}",
+    ),
+    (re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}"), rf"\1\2{REDACTED}"),
+    # Query strings, JSON members and assignments.
+    (
+        re.compile(
+            rf"(?i)(?<![A-Za-z0-9])((?:[a-z0-9]{{1,20}}[_-])?(?:{_SENSITIVE}))"
+            rf"(\\?[\"']?\s?[=]\s?\\?[\"']?|\\?[\"']\s?:\s?\\?[\"'])({_VALUE})"
+        ),
+        rf"\1\2{REDACTED}",
+    ),
+    # Keys by their looks.
+    (
+        re.compile(
+            r"(?<![A-Za-z0-9])(?:sk|pk|rk|xai|gsk|hf|ghp|gho|ghs|glpat|xoxb|xoxp|pplx|nvapi|r8)"
+            r"[-_][A-Za-z0-9_-]{16,}"
+        ),
+        REDACTED,
+    ),
+    (re.compile(r"(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{30,}"), REDACTED),
+    (re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"), REDACTED),
+    (re.compile(r"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"), REDACTED),
+)
+
+
+def redact_keys(text: str) -> str:
+    """The text without anything that looks like a key, a token, a login header or a cookie."""
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text

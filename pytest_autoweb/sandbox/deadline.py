@@ -1,0 +1,161 @@
+"""Bounds calls into the browser that have no timeout of their own.
+
+`page.evaluate("while (true) {}")` blocks the test process for ever: no signal, thread or timeout of
+Playwright ends it. What does: a timer on Playwright's own event loop, which asks the browser to
+stop the script, and, if that does not help, throws into the waiting call. Playwright offers no
+public way to that loop, so its two private attributes are touched here and nowhere else; where
+they are missing, calls run unbounded, as they do without this file.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import greenlet  # type: ignore[import-untyped]
+
+T = TypeVar("T")
+
+_AFTER_STOP_S = 0.6
+"""How long the browser has to answer once its script was stopped."""
+_PROBE_S = 1.5
+
+
+class StuckError(Exception):
+    """Raised when a browser call was ended from outside.
+
+    Attributes:
+        page_lost: the page does not answer any more.
+    """
+
+    def __init__(self, *, page_lost: bool) -> None:
+        self.page_lost = page_lost
+        super().__init__("the browser did not answer in time")
+
+
+class _EndedError(BaseException):
+    """Thrown into a call that outlived its time."""
+
+
+class _Watch:
+    """One running call."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.stopped = False
+        self.timers: list[asyncio.TimerHandle] = []
+
+
+class BrowserDeadline:
+    """Runs browser calls with an upper limit."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, tuple[Any, Any]] = {}
+
+    def run(self, page: Any, seconds: float, call: Callable[[], T]) -> T:
+        """Perform the call, for at most `seconds` (plus what stopping it takes).
+
+        Raises:
+            StuckError: it had to be ended.
+        """
+        session = self._session(page)
+        return self._bounded(page, session, seconds, call)
+
+    def spin(self, page: Any, seconds: float) -> None:
+        """Let Playwright's event loop run for a moment without asking the browser anything."""
+        loop, fiber = _loop_of(page), getattr(page, "_dispatcher_fiber", None)
+        if loop is None or fiber is None or fiber.dead:
+            return
+        me, waiting = greenlet.getcurrent(), [True]
+
+        def resume() -> None:
+            if waiting:
+                me.switch()
+
+        timer = loop.call_later(seconds, resume)
+        try:
+            fiber.switch()
+        finally:
+            waiting.clear()
+            timer.cancel()
+
+    def close(self) -> None:
+        """Give the debugging sessions back."""
+        for page, session in self._sessions.values():
+            if session is not None and not page.is_closed():
+                _quietly(session.detach)
+        self._sessions.clear()
+
+    def _session(self, page: Any) -> Any:
+        """A debugging session of the page, opened before it can hang; None outside Chromium."""
+        known = self._sessions.get(id(page))
+        if known is None:
+            session = None
+            if _loop_of(page) is not None and not page.is_closed():
+                session = _quietly(lambda: page.context.new_cdp_session(page))
+            known = self._sessions[id(page)] = (page, session)
+        return known[1]
+
+    def _bounded(self, page: Any, session: Any, seconds: float, call: Callable[[], T]) -> T:
+        loop = _loop_of(page)
+        if loop is None:
+            return call()
+        watch, caller = _Watch(), greenlet.getcurrent()
+
+        def end() -> None:
+            if not watch.over:
+                caller.throw(_EndedError())
+
+        def stop() -> None:
+            if watch.over:
+                return
+            watch.stopped = True
+            if session is not None:
+                terminate = lambda: session.send("Runtime.terminateExecution")  # noqa: E731
+                greenlet.greenlet(lambda: _quietly(terminate)).switch()
+            watch.timers.append(loop.call_later(_AFTER_STOP_S, end))
+
+        watch.timers.append(loop.call_later(max(0.05, seconds), stop))
+        try:
+            result = call()
+        except _EndedError:
+            watch.over = True
+            raise StuckError(page_lost=not self._answers(page)) from None
+        except Exception:
+            watch.over = True
+            if watch.stopped:
+                raise StuckError(page_lost=not self._answers(page)) from None
+            raise
+        finally:
+            watch.over = True
+            for timer in watch.timers:
+                timer.cancel()
+        return result
+
+    def _answers(self, page: Any) -> bool:
+        loop = _loop_of(page)
+        if loop is None or page.is_closed():
+            return not page.is_closed()
+        caller = greenlet.getcurrent()
+        over: list[bool] = []
+        timer = loop.call_later(_PROBE_S, lambda: over or caller.throw(_EndedError()))
+        try:
+            page.title()
+        except (_EndedError, Exception):  # whatever it says, it did not answer the question
+            return False
+        finally:
+            over.append(True)
+            timer.cancel()
+        return True
+
+
+def _loop_of(page: Any) -> asyncio.AbstractEventLoop | None:
+    loop = getattr(page, "_loop", None)
+    return loop if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed() else None
+
+
+def _quietly(call: Callable[[], T]) -> T | None:
+    """What the call gives, or None: these calls help when they work and are not missed else."""
+    try:
+        return call()
+    except Exception:  # a closed page, another browser, a dead connection
+        return None

@@ -1,0 +1,300 @@
+"""The host's talk with the worker while a step runs: serves its calls, tells it of events."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Error, TimeoutError
+
+from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.budget import Budget
+from pytest_autoweb.sandbox.deadline import BrowserDeadline, StuckError
+from pytest_autoweb.sandbox.facade import Bound, Facade
+from pytest_autoweb.sandbox.handles import Handles, Refusal
+from pytest_autoweb.sandbox.listeners import Listeners
+from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
+from pytest_autoweb.sandbox.record import DivergedError, Record, Reply, Timed, key_of
+from pytest_autoweb.sandbox.values import MAX_TARGET, outgoing, redacted, shortened
+from pytest_autoweb.sandbox.wire import WireError, to_line
+
+CALLBACK_S = 2.0
+_SPIN_S = 0.005
+_OVER = "TimeoutError: the time of the step is over"
+
+
+class Dialogue:
+    """Everything that is said during one step.
+
+    Attributes:
+        refusal: the first refused call; it fails the step even if the code swallowed it.
+        diverged: why a retried step could not be continued.
+        page_lost: the page stopped answering.
+        answered: whether `answer(...)` was called, and with what.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerProcess,
+        border: Border,
+        handles: Handles,
+        guard: BrowserDeadline,
+        facade: Facade,
+        listeners: Listeners,
+        record: Record,
+        limits: Limits,
+    ) -> None:
+        self._worker, self._border, self._handles = worker, border, handles
+        self._guard, self._facade, self._listeners = guard, facade, listeners
+        self.record, self._limits = record, limits
+        self.budget = Budget(limits.step_s)
+        self.refusal: Refusal | None = None
+        self.diverged: DivergedError | None = None
+        self.gone: WorkerGoneError | DeadlineError | None = None
+        self.page_lost = False
+        self.answered: tuple[bool, Any] = (False, None)
+        self.log: list[str] = []
+        self._log_chars = 0
+        self._number = 0
+        self._callback_number = 0
+        self._open: list[int] = []
+        self._telling = self._running = False
+
+    def run(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """Have the worker run a block and serve it until it is done.
+
+        Raises:
+            WorkerGoneError: it died or broke a rule that ends it.
+            DeadlineError: it did not come to an end in time.
+        """
+        self._running = True
+        try:
+            self._worker.send(frame)
+            return self._pump(
+                lambda said: bool(said["op"] == "done"),
+                lambda: self.budget.hard_deadline,
+                self._serve,
+            )
+        finally:
+            self._running = False
+
+    def _pump(
+        self,
+        over: Callable[[dict[str, Any]], bool],
+        deadline: Callable[[], float],
+        serve: Callable[[dict[str, Any]], None],
+    ) -> dict[str, Any]:
+        """Serve the worker until it says what ends this part of the talk."""
+        while True:
+            if self.gone is not None:
+                raise self.gone
+            said = self._worker.receive(deadline())
+            if over(said):
+                return said
+            match said["op"]:
+                case "log":
+                    self._take_log(said["text"])
+                case "answer":
+                    self._take_answer(said)
+                case "call":
+                    serve(said)
+                case other:
+                    self._worker.kill()
+                    raise WorkerGoneError("AW507", f"the worker said {other!r} out of turn")
+
+    # -- calls -------------------------------------------------------------------------
+
+    def _serve(self, frame: dict[str, Any]) -> None:
+        value, error = self._answer_call(frame)
+        if not self._open and not self.record.catching_up:
+            self._tell_waiting()
+        self._reply(frame["id"], value, error)
+        if self.budget.remaining_s == 0:
+            self.budget.allow_grace()
+
+    def _reply(self, number: int, value: Any, error: tuple[str, str] | None) -> None:
+        frame = {"op": "reply", "id": number, "value": value, "error": error}
+        try:
+            to_line(frame)
+        except WireError as problem:
+            frame = {**frame, "value": None, "error": ("Error", str(problem))}
+        self._worker.send(frame)
+
+    def _answer_call(self, frame: dict[str, Any]) -> Reply:
+        number = self._count_call()
+        nested = bool(self._open)
+        if self.refusal is not None or self.diverged is not None:
+            return None, ("Refused", "the step is over")
+        key = key_of(frame)
+        listening = frame["method"] in {"on", "once", "remove_listener"}
+        if self.record.catching_up and not nested and not listening:
+            try:
+                return self.record.replay(key)
+            except DivergedError as diverged:
+                self.diverged = diverged
+                return None, ("Refused", "the step is over")
+        if self.budget.remaining_s == 0:
+            self.budget.spent = True
+            return None, ("TimeoutError", _OVER)
+        return self._perform(frame, key, Timed(self.record, number, nested=nested))
+
+    def _perform(self, frame: dict[str, Any], key: str, timed: Timed) -> Reply:
+        bound: Bound | None = None
+        reply: Reply
+        depth = len(self._open)
+        try:
+            bound = self._facade.bind(frame)
+            result = self._facade.perform(bound, self.budget)
+            reply = outgoing(result, self._handles, self._border.redact), None
+        except Refusal as refusal:
+            self.refusal = self.refusal or refusal
+            reply = None, ("Refused", refusal.reason)
+        except Exception as error:  # what a browser call raises belongs to the generated code
+            reply = None, self._as_error(error)
+        self._let_callbacks_end(depth)
+        target = bound.receiver.text if bound else "page"
+        timed.file(
+            key,
+            reply,
+            target=shortened(self._border.redact(target), MAX_TARGET),
+            method=frame["method"][:60],
+            arguments=bound.arguments if bound else "",
+            acting=bool(bound and bound.member.acting),
+            line=frame["line"],
+        )
+        return reply
+
+    def _as_error(self, error: Exception) -> tuple[str, str]:
+        message = self._border.redact(str(error))[:20_000]
+        if isinstance(error, StuckError):
+            self.page_lost = error.page_lost
+            self.budget.spent = True
+            return "TimeoutError", message
+        if isinstance(error, TimeoutError):
+            self.budget.spent = self.budget.spent or self.budget.cut
+            return "TimeoutError", message
+        if isinstance(error, AssertionError):
+            self.budget.spent = self.budget.spent or self.budget.cut
+            return "AssertionError", message
+        if isinstance(error, Error):
+            return "Error", message
+        if isinstance(error, TypeError | ValueError):
+            return "TypeError" if isinstance(error, TypeError) else "ValueError", message
+        return "Error", f"{type(error).__name__}: {message}"
+
+    def _count_call(self) -> int:
+        number = self._number
+        self._number += 1
+        if self._number > self._limits.calls:
+            self._worker.kill()
+            raise WorkerGoneError("AW505", f"the step made more than {self._limits.calls} calls")
+        return number
+
+    # -- output ------------------------------------------------------------------------
+
+    def _take_log(self, text: str) -> None:
+        clean = self._border.redact(text)
+        self._log_chars += len(clean) + 1
+        if self._log_chars > self._limits.output_chars:
+            self._worker.kill()
+            limit = self._limits.output_chars
+            raise WorkerGoneError("AW505", f"the step wrote more than {limit} characters")
+        self.log.append(clean)
+        for line in clean.splitlines():
+            self._border.on_log(line)
+
+    def _take_answer(self, said: dict[str, Any]) -> None:
+        timed = Timed(self.record, self._count_call(), nested=bool(self._open))
+        value = redacted(said["value"], self._border.redact)
+        self.answered = (True, value)
+        timed.file(
+            "answer",
+            (None, None),
+            target="step",
+            method="answer",
+            arguments=shortened(repr(value), 200),
+            acting=False,
+            line=said["line"],
+        )
+
+    # -- callbacks ---------------------------------------------------------------------
+
+    def tell(self, callback: int, item: Any) -> None:
+        """Call a function of the worker with an event's object and serve it meanwhile."""
+        if not self._running:
+            self.budget = Budget(CALLBACK_S)
+        args = [outgoing(item, self._handles, self._border.redact)]
+        self._call_back(callback, args, predicate=False)
+
+    def ask(self, callback: int, item: Any) -> bool:
+        """Ask a predicate of the worker; it may read properties, and nothing else.
+
+        The browser is in the middle of a call here, so nothing is raised: a worker that fails is
+        noticed when that call returns.
+        """
+        if self.gone is not None:
+            return False
+        try:
+            args = [outgoing(item, self._handles, self._border.redact)]
+            return bool(self._call_back(callback, args, predicate=True))
+        except (WorkerGoneError, DeadlineError) as gone:
+            self.fail(gone)
+        except (Refusal, WireError) as error:
+            self.log.append(f"a predicate failed: {error}")
+        return False
+
+    def _call_back(self, callback: int, args: list[Any], *, predicate: bool) -> Any:
+        self._callback_number += 1
+        number = self._callback_number
+        self._open.append(number)
+        until = time.monotonic() + CALLBACK_S
+        frame = {"op": "cb", "id": number, "callback": callback, "args": args}
+        try:
+            self._worker.send({**frame, "predicate": predicate})
+            done = self._pump(
+                lambda said: bool(said["op"] == "cbdone" and said["id"] == number),
+                lambda: until,
+                self._peek if predicate else self._serve,
+            )
+        finally:
+            self._open.remove(number)
+        if done["error"] not in {None, "Refused"}:
+            self._take_log(f"a callback failed: {done['error']}")
+        return done["value"]
+
+    def _peek(self, frame: dict[str, Any]) -> None:
+        self._count_call()
+        reply: Reply
+        try:
+            value = self._facade.peek(self._facade.bind(frame))
+            reply = outgoing(value, self._handles, self._border.redact), None
+        except (Refusal, Error, WireError) as error:
+            reply = None, ("Error", self._border.redact(str(error)))
+        self._reply(frame["id"], *reply)
+
+    def _tell_waiting(self) -> None:
+        """Tell the events that came up during the call that was just performed."""
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._listeners.waiting:
+                self.tell(*self._listeners.waiting.pop(0))
+        finally:
+            self._telling = False
+
+    def _let_callbacks_end(self, depth: int) -> None:
+        """Wait until callbacks that began during a call are through.
+
+        The worker answers in the order in which it was asked. Without this, the reply to the
+        outer call would overtake the calls that a dialog's handler still makes.
+        """
+        until = time.monotonic() + 2 * CALLBACK_S
+        while len(self._open) > depth and self.gone is None:
+            self._guard.spin(self._border.page, _SPIN_S)
+            if time.monotonic() > until:
+                self.fail(DeadlineError())
+
+    def fail(self, gone: WorkerGoneError | DeadlineError) -> None:
+        """End the talk from within a browser call, where nothing may be raised."""
+        self.gone = self.gone or gone
+        self._worker.kill()

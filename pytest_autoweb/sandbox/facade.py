@@ -1,0 +1,393 @@
+"""Performs single calls of the worker on the real Playwright objects, within the allow-list."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Frame, Page, TimeoutError, expect
+
+from pytest_autoweb.sandbox import arguments
+from pytest_autoweb.sandbox.base import Border
+from pytest_autoweb.sandbox.budget import CLAIM_MS, DEFAULT_MS, Budget
+from pytest_autoweb.sandbox.deadline import BrowserDeadline
+from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
+from pytest_autoweb.sandbox.members import (
+    CLAIMS_OF,
+    CLASSES,
+    EVENTS,
+    MANAGER_EXIT,
+    OF_THE_PAGE,
+    PREDICATE_ARGUMENTS,
+    SECRET_METHODS,
+    URL_MATCHERS,
+    Member,
+)
+from pytest_autoweb.sandbox.protocol import check_chain
+from pytest_autoweb.sandbox.values import Expression, plain_headers, shown
+from pytest_autoweb.sandbox.wire import WireError, decode
+
+_EXIT = Member("call")
+
+
+class Receiver(NamedTuple):
+    """What a call is made on."""
+
+    object: Any
+    kind: str
+    text: str
+
+
+class Bound(NamedTuple):
+    """A call that is allowed, with everything decoded."""
+
+    receiver: Receiver
+    method: str
+    member: Member
+    args: list[Any]
+    kwargs: dict[str, Any]
+    arguments: str
+    """As a report shows them; secrets are still placeholders."""
+    page: Any
+    """The page whose browser does the work."""
+
+
+class EventWait(NamedTuple):
+    """An entered `with page.expect_…()`."""
+
+    manager: Any
+    info: Any
+
+
+class Facade:
+    """Binds a frame to a real call, applies the rules, performs it."""
+
+    def __init__(self, border: Border, handles: Handles, guard: BrowserDeadline) -> None:
+        self._border, self._handles, self._guard = border, handles, guard
+        self._default_ms, self._navigation_ms = DEFAULT_MS, DEFAULT_MS
+        self.open_waits: dict[int, EventWait] = {}
+        self.handled_dialogs: set[int] = set()
+        self.predicate: Callable[[int], Callable[[Any], bool]] = lambda _number: lambda _item: False
+        self.listen: Callable[[Any, str, str, int], None] = lambda *_: None
+
+    # -- binding -----------------------------------------------------------------------
+
+    def bind(self, frame: dict[str, Any]) -> Bound:
+        """What a `call` frame asks for.
+
+        Raises:
+            Refusal: it is not on the list.
+            WireError: its arguments cannot be read.
+        """
+        receiver = self._resolve(frame["root"], frame["chain"])
+        method = frame["method"]
+        if frame["expect"]:
+            receiver, member = self._claims(receiver, method, frame["message"])
+        else:
+            receiver, member = self._member(receiver, method)
+        callbacks = member.kind in {"manage", "listen"} or method in {
+            "frame", "wait_for_event", "wait_for_url",
+        }  # fmt: skip
+        args = [self._argument(value, callbacks) for value in frame["args"]]
+        kwargs = {name: self._argument(value, callbacks) for name, value in frame["kwargs"].items()}
+        text = self._border.redact(shown(args, kwargs))
+        args = [_real(value) for value in args]
+        kwargs = {name: _real(value) for name, value in kwargs.items()}
+        page = self._page_of(self._handles.get(frame["root"]).object)
+        return Bound(receiver, method, member, args, kwargs, text, page)
+
+    def _resolve(self, root: str, chain: list[Any]) -> Receiver:
+        handle: Handle = self._handles.get(root)
+        item, kind, text = handle.object, handle.kind, handle.label
+        for segment in chain:
+            name = segment[0]
+            member = CLASSES[kind].get(name)
+            wanted = "link" if len(segment) == 1 else "chain"
+            if member is None or member.kind != wanted:
+                raise Refusal("AW504", f"{kind} has no {name[:60]!r} to narrow with")
+            if isinstance(item, Frame) and name in OF_THE_PAGE:
+                item = item.page
+            if wanted == "link":
+                item, text = getattr(item, name), f"{text}.{name}"
+            else:
+                args = [self._argument(value, False) for value in segment[1]]
+                kwargs = {k: self._argument(value, False) for k, value in segment[2].items()}
+                text = f"{text}.{name}({shown(args, kwargs)})"
+                real = {k: _real(value) for k, value in kwargs.items()}
+                item = getattr(item, name)(*[_real(value) for value in args], **real)
+            kind = member.returns
+        return Receiver(item, kind, text)
+
+    def _member(self, receiver: Receiver, method: str) -> tuple[Receiver, Member]:
+        item, kind, text = receiver
+        if kind == "EventInfo" and method == MANAGER_EXIT:
+            return receiver, _EXIT
+        member = CLASSES[kind].get(method)
+        if member is None or member.kind not in {"call", "get", "manage", "listen"}:
+            raise Refusal("AW504", f"{kind}.{method[:60]} is not for generated code")
+        if kind == "Page" and isinstance(item, Frame):
+            if method in OF_THE_PAGE:
+                return Receiver(item.page, "Page", text), member
+            return Receiver(item, "Frame", text), CLASSES["Frame"][method]
+        return receiver, member
+
+    def _claims(
+        self, receiver: Receiver, method: str, message: str | None
+    ) -> tuple[Receiver, Member]:
+        kind = CLAIMS_OF.get(receiver.kind, "")
+        member = CLASSES.get(kind, {}).get(method)
+        if member is None:
+            raise Refusal("AW504", f"expect({receiver.kind}).{method[:60]} is not available")
+        item = receiver.object
+        actual = item.page if isinstance(item, Frame) else item
+        return Receiver(expect(actual, message), kind, f"expect({receiver.text})"), member
+
+    def _argument(self, data: Any, callbacks: bool) -> Any:
+        def special(tag: str, inner: Any) -> Any:
+            if tag == "$p" and isinstance(inner, dict) and isinstance(inner.get("root"), str):
+                check_chain(inner.get("chain"))
+                found = self._resolve(inner["root"], inner["chain"])
+                if found.kind not in {"Locator", "FrameLocator"}:
+                    raise Refusal("AW504", f"a {found.kind} cannot be an argument")
+                return _Located(found.text, found.object)
+            if tag == "$cb" and type(inner) is int:
+                if not callbacks:
+                    raise Refusal("AW504", "this call takes no function")
+                return _Callback(inner)
+            raise WireError(f"unexpected {tag[:20]}")
+
+        return decode(data, special)
+
+    def _page_of(self, item: Any) -> Any:
+        if isinstance(item, Page):
+            return item
+        page = getattr(item, "page", None)
+        return page if isinstance(page, Page) else self._border.page
+
+    # -- performing --------------------------------------------------------------------
+
+    def perform(self, bound: Bound, budget: Budget) -> Any:
+        """Make the call and return what it gives, unwrapped.
+
+        Raises:
+            Refusal: a rule about its arguments forbids it.
+            StuckError: the browser did not answer and was stopped.
+        """
+        budget.cut = False
+        # A timeout of Playwright's own gives the better message, so it comes first.
+        margin = 0.5 if bound.member.timeout else 0.0
+        return self._guard.run(
+            bound.page, budget.remaining_s + margin, lambda: self._prepared(bound, budget)()
+        )
+
+    def peek(self, bound: Bound) -> Any:
+        """Read a property without letting the event loop run, for predicates.
+
+        Raises:
+            Refusal: the call would need the browser.
+        """
+        if bound.member.kind != "get":
+            raise Refusal("AW504", f"{bound.method} is not available inside a predicate")
+        return _read(bound)
+
+    def _prepared(self, bound: Bound, budget: Budget) -> Callable[[], Any]:
+        receiver, method, args, kwargs = bound.receiver, bound.method, bound.args, bound.kwargs
+        item = receiver.object
+        if bound.member.kind == "get":
+            return lambda: _read(bound)
+        if bound.member.kind == "listen":
+            return lambda: self._listen(bound)
+        if method == MANAGER_EXIT:
+            return lambda: self._leave(item, failed=bool(args and args[0]))
+        if method == "wait_for_timeout":
+            wanted = args[0] if args else kwargs.get("timeout")
+            return _pause(item, budget.grant_ms(wanted, DEFAULT_MS), cut=budget.cut)
+        if method in {"set_default_timeout", "set_default_navigation_timeout"}:
+            return self._set_default(method, args[0] if args else kwargs.get("timeout"))
+        self._check(bound)
+        args, kwargs = self._rewritten(bound, budget)
+        if bound.member.timeout:
+            kwargs["timeout"] = budget.grant_ms(kwargs.get("timeout"), self._default_of(bound))
+        function = getattr(item, method)
+        if bound.member.kind == "manage":
+            return lambda: self._enter(function(*args, **kwargs))
+        if receiver.kind == "Dialog":
+            self.handled_dialogs.add(id(item))
+        return lambda: function(*args, **kwargs)
+
+    def _check(self, bound: Bound) -> None:
+        """Rules that only look."""
+        kind, method, args = bound.receiver.kind, bound.method, bound.args
+        if method == "close" and bound.receiver.object is self._border.page:
+            raise Refusal("AW504", "the page under test stays open; close popups only")
+        if method in {"expect_event", "wait_for_event"}:
+            event = args[0] if args else bound.kwargs.get("event")
+            _known_event(event)
+        if method == "set_viewport_size":
+            arguments.viewport(args[0] if args else bound.kwargs.get("viewport_size"))
+        if (kind, method) in URL_MATCHERS:
+            for value in [*args[:1], bound.kwargs.get(URL_MATCHERS[kind, method])]:
+                if hasattr(value, "search"):
+                    raise Refusal("AW504", "an expression over URLs must come as a predicate")
+                arguments.glob(value)
+
+    def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as the rules allow them: absolute addresses, real paths, real secrets."""
+        kind, method = bound.receiver.kind, bound.method
+        args, kwargs = self._with_predicates(bound)
+        if method == "goto":
+            url, args, kwargs = _taken(args, kwargs, 0, "url")
+            kwargs["url"] = arguments.address(url, bound.page.url, self._border)
+        elif method == "screenshot" and kwargs.get("path") is not None:
+            kwargs["path"] = arguments.artifact(kwargs["path"], self._border)
+        elif method == "save_as":
+            name, args, kwargs = _taken(args, kwargs, 0, "path")
+            kwargs["path"] = arguments.artifact(name, self._border)
+        elif method in {"set_input_files", "set_files"}:
+            place = 0 if kind in {"Locator", "FileChooser"} else 1
+            files, args, kwargs = _taken(args, kwargs, place, "files")
+            kwargs["files"] = arguments.uploads(files, self._border)
+        elif method in SECRET_METHODS:
+            args = [self._typed(bound, budget, i, value) for i, value in enumerate(args)]
+            kwargs = {k: self._typed(bound, budget, k, value) for k, value in kwargs.items()}
+        return args, kwargs
+
+    def _with_predicates(self, bound: Bound) -> tuple[list[Any], dict[str, Any]]:
+        args = [self._called(value) for value in bound.args]
+        kwargs = {}
+        for name, value in bound.kwargs.items():
+            if isinstance(value, _Callback) and name not in PREDICATE_ARGUMENTS:
+                raise Refusal("AW504", f"{name[:60]!r} takes no function")
+            kwargs[name] = self._called(value)
+        return args, kwargs
+
+    def _called(self, value: Any) -> Any:
+        return self.predicate(value.number) if isinstance(value, _Callback) else value
+
+    def _typed(self, bound: Bound, budget: Budget, where: int | str, value: Any) -> Any:
+        """The text to type, with its secrets if they may be typed here."""
+        by_selector = bound.receiver.kind in {"Page", "Frame"}
+        selector = where == "selector" or (where == 0 and by_selector)
+        if selector or not arguments.holds_secret(value):
+            return value
+        urls = [bound.page.url]
+        if bound.receiver.kind == "Keyboard":
+            # Nobody can tell which frame has the focus, so all of them must be trusted.
+            urls += [frame.url for frame in bound.page.frames if frame.url != "about:blank"]
+        else:
+            urls.append(self._owner_url(bound, budget))
+        return arguments.with_secrets(value, urls, self._border)
+
+    def _owner_url(self, bound: Bound, budget: Budget) -> str:
+        """The address of the frame that holds the element, however the element was found."""
+        locator = bound.receiver.object
+        if bound.receiver.kind in {"Page", "Frame"}:
+            selector = bound.args[0] if bound.args else bound.kwargs.get("selector")
+            locator = locator.locator(selector).first
+        timeout = budget.grant_ms(bound.kwargs.get("timeout"), self._default_ms)
+        owner = locator.element_handle(timeout=timeout).owner_frame()
+        return str(owner.url) if owner is not None else ""
+
+    def _default_of(self, bound: Bound) -> float:
+        if bound.receiver.kind.endswith("Assertions"):
+            return CLAIM_MS
+        if bound.method in {"goto", "reload", "go_back", "go_forward", "expect_navigation"}:
+            return self._navigation_ms
+        return self._default_ms
+
+    def _set_default(self, method: str, requested: Any) -> Callable[[], None]:
+        if isinstance(requested, bool) or not isinstance(requested, int | float):
+            raise TypeError("the default timeout is a number of milliseconds")
+        wanted = float(requested) if requested > 0 else DEFAULT_MS
+        self._navigation_ms = wanted
+        if method == "set_default_timeout":
+            self._default_ms = wanted
+        return lambda: None
+
+    def _listen(self, bound: Bound) -> None:
+        event, callback = (*bound.args, None, None)[:2]
+        _known_event(event)
+        if not isinstance(callback, _Callback):
+            raise TypeError(f"{bound.method}() takes an event and a function")
+        self.listen(bound.receiver.object, bound.method, event, callback.number)
+
+    # -- waiting for events ------------------------------------------------------------
+
+    def _enter(self, manager: Any) -> Any:
+        info = manager.__enter__()
+        self.open_waits[id(info)] = EventWait(manager, info)
+        return info
+
+    def _leave(self, info: Any, *, failed: bool) -> None:
+        """End of the `with`. A failed one stays open: a retry of the step may still need it."""
+        wait = self.open_waits.get(id(info))
+        if wait is not None and not failed:
+            del self.open_waits[id(info)]
+            wait.manager.__exit__(None, None, None)
+
+    def cancel_waits(self) -> None:
+        """Give up every wait whose `with` never ended."""
+        for wait in self.open_waits.values():
+            error = RuntimeError("the step is over")
+            wait.manager.__exit__(RuntimeError, error, None)
+        self.open_waits.clear()
+
+
+class _Callback(NamedTuple):
+    """A function that lives in the worker."""
+
+    number: int
+
+    def __repr__(self) -> str:
+        return "<function>"
+
+
+class _Located(Expression):
+    """A locator as an argument, together with the real one."""
+
+    def __init__(self, text: str, real: Any) -> None:
+        super().__init__(text)
+        self.real = real
+
+
+def _real(value: Any) -> Any:
+    """The argument as Playwright takes it: real locators, lists instead of tuples and sets."""
+    if isinstance(value, _Located):
+        return value.real
+    if isinstance(value, _Callback):
+        return value
+    if isinstance(value, list | tuple | set):
+        return [_real(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _real(item) for key, item in value.items()}
+    return value
+
+
+def _read(bound: Bound) -> Any:
+    value = getattr(bound.receiver.object, bound.method)
+    return plain_headers(value) if bound.method == "headers" else value
+
+
+def _known_event(event: object) -> None:
+    if not isinstance(event, str) or event not in EVENTS:
+        known = ", ".join(sorted(EVENTS))
+        raise Refusal("AW504", f"the event {event!r:.60} is not available ({known})")
+
+
+def _pause(item: Any, milliseconds: float, *, cut: bool) -> Callable[[], None]:
+    def pause() -> None:
+        item.wait_for_timeout(milliseconds)
+        if cut:
+            raise TimeoutError("the wait is longer than the time that is left to the step")
+
+    return pause
+
+
+def _taken(
+    args: list[Any], kwargs: dict[str, Any], place: int, name: str
+) -> tuple[Any, list[Any], dict[str, Any]]:
+    """One argument and what remains: it goes back in by name, so that it stands there once."""
+    if len(args) > place:
+        if len(args) > place + 1:
+            raise TypeError("too many positional arguments")
+        return args[place], args[:place], dict(kwargs)
+    rest = dict(kwargs)
+    return rest.pop(name, None), args, rest

@@ -1,0 +1,292 @@
+"""The single checks of the lint: each looks at one node and yields what is wrong with it."""
+
+import ast
+import difflib
+import re
+import string
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+from urllib.parse import urlsplit
+
+from pytest_autoweb.results import LintFinding
+from pytest_autoweb.sandbox import policy
+
+
+class Place(NamedTuple):
+    """A node, where it stands and what it stands in."""
+
+    node: ast.AST
+    parent: Optional["Place"]
+    line: int
+    col: int
+
+    def finding(self, code: str, message: str, hint: str = "") -> LintFinding:
+        """A finding at this place."""
+        return LintFinding(line=self.line, col=self.col, code=code, message=message, hint=hint)
+
+
+def bound_names(places: list[Place]) -> frozenset[str]:
+    """Every name that the code binds somewhere, so that it hides a builtin of that name."""
+    names: set[str] = set()
+    for place in places:
+        match place.node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                names.add(name)
+            case ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.ExceptHandler(name=str(name)):
+                names.add(name)
+            case ast.alias(name=name, asname=asname):
+                names.add(asname or name.partition(".")[0])
+    return frozenset(names)
+
+
+def check_node(place: Place, bound: frozenset[str]) -> Iterator[LintFinding]:
+    """What is wrong with one node itself; its children are checked as nodes of their own."""
+    node = place.node
+    if type(node) not in policy.NODES:
+        yield _refused_syntax(place)
+        return
+    match node:
+        case ast.Import():
+            for alias in node.names:
+                yield from _check_module(place, alias.name)
+        case ast.ImportFrom():
+            yield from _check_from(place, node)
+        case ast.Name():
+            yield from _check_name(place, node, bound)
+        case ast.Attribute():
+            yield from _check_attribute(place, node)
+        case ast.FunctionDef():
+            yield from _check_function(place, node)
+        case ast.While():
+            yield from _check_while(place, node)
+        case ast.Call():
+            yield from _check_call(place, node)
+    yield from _check_other_names(place, node)
+
+
+def _refused_syntax(place: Place) -> LintFinding:
+    node = place.node
+    for kind, (code, message, hint) in policy.REFUSED_NODES.items():
+        if isinstance(node, kind):
+            return place.finding(code, f"{message} is not available", hint)
+    if isinstance(node, ast.pattern | ast.match_case):
+        return place.finding("AW205", "a match statement is not available", "use if and elif")
+    return place.finding("AW205", f"{type(node).__name__} is not available")
+
+
+def _check_module(place: Place, name: str) -> Iterator[LintFinding]:
+    if name in policy.MODULES:
+        return
+    for known in (name, name.partition(".")[0]):
+        if known in policy.REFUSED_MODULES:
+            code, hint = policy.REFUSED_MODULES[known]
+            yield place.finding(code, f"the module {_quoted(name)} is not available", hint)
+            return
+    near = _near(name, policy.MODULES)
+    hint = f"did you mean {near!r}?" if near else f"available: {', '.join(sorted(policy.MODULES))}"
+    yield place.finding("AW101", f"the module {_quoted(name)} is not available", hint)
+
+
+def _check_from(place: Place, node: ast.ImportFrom) -> Iterator[LintFinding]:
+    if node.level or node.module is None:
+        yield place.finding("AW103", "relative imports are not available")
+        return
+    findings = list(_check_module(place, node.module))
+    if findings:
+        yield from findings
+        return
+    allowed = policy.MODULES[node.module]
+    for alias in node.names:
+        if alias.name == "*":
+            hint = f"name what you need: from {node.module} import …"
+            yield place.finding("AW103", "`import *` is not available", hint)
+        elif alias.name in policy.BOILERPLATE_NAMES:
+            hint = policy.BOILERPLATE_NAMES[alias.name]
+            yield place.finding("AW104", f"{alias.name!r} is not available", hint)
+        elif alias.name not in allowed:
+            near = _near(alias.name, allowed)
+            hint = f"did you mean {near!r}?" if near else f"it has: {', '.join(sorted(allowed))}"
+            message = f"{node.module} has no {_quoted(alias.name)} here"
+            yield place.finding("AW102", message, hint)
+
+
+def _check_name(place: Place, node: ast.Name, bound: frozenset[str]) -> Iterator[LintFinding]:
+    name = node.id
+    yield from _check_spelling(place, name)
+    if not isinstance(node.ctx, ast.Load):
+        yield from _check_binding(place, name)
+    elif name in bound:
+        return
+    elif name in policy.NOT_IN_THIS_VERSION:
+        yield place.finding("AW309", f"{name!r} is not available in this version")
+    elif name in policy.BOILERPLATE_NAMES:
+        hint = policy.BOILERPLATE_NAMES[name]
+        yield place.finding("AW104", f"{name!r} is not available", hint)
+    elif name in policy.REFUSED_BUILTINS:
+        hint = policy.REFUSED_BUILTINS[name]
+        yield place.finding("AW301", f"{name!r} is not available", hint)
+
+
+def _check_spelling(place: Place, name: str) -> Iterator[LintFinding]:
+    if name.startswith("__"):
+        hint = "call the code directly" if name == "__name__" else ""
+        yield place.finding("AW302", f"the name {_quoted(name)} is not available", hint)
+
+
+def _check_binding(place: Place, name: str) -> Iterator[LintFinding]:
+    if name in policy.GIVEN_NAMES:
+        message = f"{name!r} is given and may not be bound anew"
+        yield place.finding("AW303", message, "use another name, e.g. popup or result")
+
+
+def _check_other_names(place: Place, node: ast.AST) -> Iterator[LintFinding]:
+    """Names that stand in the tree as plain strings."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ExceptHandler(name=str(name)):
+            yield from _check_spelling(place, name)
+            yield from _check_binding(place, name)
+        case ast.alias(asname=str(name)):
+            yield from _check_spelling(place, name)
+            # `from playwright.sync_api import expect` binds the given name to itself.
+            yield from _check_binding(place, name)
+        case ast.alias(name=name):
+            if name in policy.GIVEN_NAMES and name != "expect":
+                yield from _check_binding(place, name)
+        case ast.arg(arg=name) | ast.keyword(arg=str(name)):
+            # A parameter may be called `page`: it hides the given name inside its function only.
+            yield from _check_spelling(place, name)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            for name in names:
+                yield from _check_spelling(place, name)
+                yield from _check_binding(place, name)
+
+
+def _check_attribute(place: Place, node: ast.Attribute) -> Iterator[LintFinding]:
+    name = node.attr
+    if not isinstance(node.ctx, ast.Load):
+        message = f"the attribute {_quoted(name)} is assigned or deleted"
+        yield place.finding("AW305", message, "keep values in variables or a dict")
+    elif name == "format":
+        yield from _check_format(place, node)
+    elif name in policy.ATTRIBUTES:
+        return
+    elif name in policy.NOT_IN_THIS_VERSION:
+        yield place.finding("AW309", f"{name!r} is not available in this version")
+    elif name in policy.REFUSED_MEMBERS:
+        yield place.finding(
+            "AW308", f"{name!r} is not for generated code", policy.REFUSED_MEMBERS[name]
+        )
+    else:
+        near = _near_attribute(name)
+        hint = f"did you mean {near!r}?" if near else ""
+        yield place.finding("AW304", f"nothing here has an attribute {_quoted(name)}", hint)
+
+
+def _check_format(place: Place, node: ast.Attribute) -> Iterator[LintFinding]:
+    """`"{} of {}".format(a, b)` passes; a format string that is a value or walks does not."""
+    parent = place.parent.node if place.parent else None
+    called = isinstance(parent, ast.Call) and parent.func is node
+    text = node.value.value if isinstance(node.value, ast.Constant) else None
+    if called and isinstance(text, str) and _plain_fields(text):
+        return
+    yield place.finding(
+        "AW306", "`.format` needs a literal with plain {} fields", "use an f-string"
+    )
+
+
+def _plain_fields(text: str) -> bool:
+    try:
+        fields = [(name, spec) for _, name, spec, _ in string.Formatter().parse(text)]
+    except ValueError:
+        return False
+    return all(
+        (name is None or re.fullmatch(r"\w*", name)) and "{" not in (spec or "")
+        for name, spec in fields
+    )
+
+
+def _check_function(place: Place, node: ast.FunctionDef) -> Iterator[LintFinding]:
+    if node.decorator_list:
+        yield place.finding("AW202", "decorators are not available", "call the function instead")
+
+
+def _check_while(place: Place, node: ast.While) -> Iterator[LintFinding]:
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    if endless and not _leaves(node):
+        hint = "give it a condition or a break: for _ in range(20): …"
+        yield place.finding("AW307", "the loop never ends", hint)
+
+
+def _leaves(loop: ast.While) -> bool:
+    """Whether the loop's own body has a `break`, `return` or `raise` in it."""
+    stack: list[tuple[ast.AST, bool]] = [(child, False) for child in loop.body]
+    while stack:
+        node, inner = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Return | ast.Raise) or (isinstance(node, ast.Break) and not inner):
+            return True
+        if isinstance(node, ast.For | ast.While):
+            stack.extend((child, True) for child in node.body)
+            stack.extend((child, inner) for child in node.orelse)
+        else:
+            stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+    return False
+
+
+_FILE_ARGUMENTS = {"screenshot": "path", "save_as": "path", "set_input_files": "", "set_files": ""}
+
+
+def _check_call(place: Place, node: ast.Call) -> Iterator[LintFinding]:
+    """File names and addresses that can be read off the code; the border checks them all."""
+    if not isinstance(node.func, ast.Attribute):
+        return
+    method = node.func.attr
+    values = [*node.args, *(k.value for k in node.keywords if k.arg in {"path", "files", "url"})]
+    texts = [
+        leaf.value
+        for value in values
+        for leaf in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])
+        if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)
+    ]
+    if method == "goto":
+        for text in texts[:1]:
+            if scheme_of(text) not in {"", "http", "https", "about"}:
+                yield place.finding("AW402", f"goto({_quoted(text)}) is not http or https")
+    elif method in {"screenshot", "save_as", "set_files"} or (
+        method == "set_input_files" and len(node.args) < 2
+    ):
+        for text in texts:
+            if "/" in text or "\\" in text or text in {".", ".."}:
+                hint = "give a bare name such as 'report.csv'"
+                yield place.finding("AW401", f"the file name {_quoted(text)} names a folder", hint)
+
+
+def scheme_of(url: str) -> str:
+    """The scheme of a URL, empty when it has none or cannot be read."""
+    try:
+        return urlsplit(url.strip()).scheme.lower()
+    except ValueError:
+        return ""
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -> str | None:
+    close = difflib.get_close_matches(name[:60], candidates, n=1, cutoff=0.75)
+    return close[0] if close else None
+
+
+def _near_attribute(name: str) -> str | None:
+    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+    for known in (snake, policy.SYNONYMS.get(snake, "")):
+        if known in policy.PLAYWRIGHT_ATTRIBUTES:
+            return known
+    if name.startswith("_"):
+        return None
+    playwright = difflib.get_close_matches(snake[:60], policy.PLAYWRIGHT_ATTRIBUTES, 1, 0.7)
+    return playwright[0] if playwright else _near(snake, policy.PYTHON_ATTRIBUTES)

@@ -1,0 +1,67 @@
+"""Event listeners that generated code registers: the page calls the host, the host the worker."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+MAX_WAITING = 500
+
+
+class _Listener(NamedTuple):
+    page: Any
+    event: str
+    callback: int
+    handler: Callable[..., None]
+    step: int
+
+
+class Listeners:
+    """What listens on which page, and events that wait to be told.
+
+    A dialog blocks the page until it is answered, so it is told at once. Everything else waits
+    until the call at hand is done: then the worker listens.
+
+    Args:
+        tell_now: tells the worker of a dialog and sees to it that the dialog is answered.
+    """
+
+    def __init__(self, tell_now: Callable[[int, Any], None]) -> None:
+        self._tell_now = tell_now
+        self._listeners: list[_Listener] = []
+        self.waiting: list[tuple[int, Any]] = []
+        self.step = 0
+
+    def change(self, page: Any, method: str, event: str, callback: int) -> None:
+        """`on`, `once` or `remove_listener`."""
+        if method == "remove_listener":
+            self._remove(lambda x: (x.page, x.event, x.callback) == (page, event, callback))
+            return
+        handler = self._handler(event, callback)
+        self._listeners.append(_Listener(page, event, callback, handler, self.step))
+        (page.once if method == "once" else page.on)(event, handler)
+
+    def forget_step(self, step: int) -> None:
+        """Remove what a step registered, before that step is run again."""
+        self._remove(lambda listener: listener.step == step)
+
+    def forget_all(self) -> None:
+        """Remove everything: the functions are gone with their worker."""
+        self._remove(lambda _listener: True)
+        self.waiting.clear()
+
+    def _remove(self, chosen: Callable[[_Listener], bool]) -> None:
+        for listener in [item for item in self._listeners if chosen(item)]:
+            self._listeners.remove(listener)
+            try:
+                listener.page.remove_listener(listener.event, listener.handler)
+            except Exception:  # a `once` that fired, or a page that is gone: both mean removed
+                continue
+
+    def _handler(self, event: str, callback: int) -> Callable[..., None]:
+        def handler(*items: Any) -> None:
+            item = items[0] if items else None
+            if event == "dialog":
+                self._tell_now(callback, item)
+            elif len(self.waiting) < MAX_WAITING:
+                self.waiting.append((callback, item))
+
+        return handler

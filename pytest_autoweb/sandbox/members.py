@@ -1,0 +1,228 @@
+"""Which members of which Playwright classes generated code may use, and what each one is.
+
+This table is the border: the lint takes attribute names from it, the worker builds its proxies
+from it and the host performs nothing that is not in it. It also runs inside the worker, so it
+imports the standard library only.
+"""
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["chain", "link", "local", "call", "get", "manage", "listen"]
+"""`chain`: method that narrows a locator, done in the worker without a message; `link`: property
+doing the same; `local`: method that the worker builds from other members; `call`: method
+performed by the host; `get`: property read by the host; `manage`: `with page.expect_…()`;
+`listen`: `on`, `once`, `remove_listener`."""
+
+
+class Member(NamedTuple):
+    """One member of a Playwright class."""
+
+    kind: Kind
+    returns: str = ""
+    """Class of what a chain or link gives."""
+    acting: bool = False
+    """May change the page."""
+    timeout: bool = False
+    """Takes a `timeout` argument."""
+
+
+Members = dict[str, Member]
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for lists that are read as text."""
+    return frozenset(text.split())
+
+
+def _links(returns: str, names: str) -> Members:
+    return {name: Member("link", returns) for name in names.split()}
+
+
+def _chains(returns: str, names: str) -> Members:
+    return {name: Member("chain", returns) for name in names.split()}
+
+
+def _acts(names: str, *, timeout: bool = True) -> Members:
+    return {name: Member("call", acting=True, timeout=timeout) for name in names.split()}
+
+
+def _reads(names: str, *, timeout: bool = False) -> Members:
+    return {name: Member("call", timeout=timeout) for name in names.split()}
+
+
+def _gets(names: str) -> Members:
+    return {name: Member("get") for name in names.split()}
+
+
+def _manages(names: str) -> Members:
+    return {name: Member("manage", "EventInfo", timeout=True) for name in names.split()}
+
+
+_FINDERS = _chains(
+    "Locator",
+    "locator get_by_role get_by_text get_by_label get_by_placeholder get_by_alt_text "
+    "get_by_title get_by_test_id",
+) | _chains("FrameLocator", "frame_locator")
+
+_LISTEN: Members = {name: Member("listen") for name in ("on", "once", "remove_listener")}
+
+_SELECTOR_ACTIONS = (
+    "check click dblclick dispatch_event drag_and_drop fill focus hover press select_option "
+    "set_checked set_input_files tap type uncheck"
+)
+_SELECTOR_READS = (
+    "get_attribute inner_html inner_text input_value is_checked is_disabled is_editable "
+    "is_enabled text_content wait_for_function wait_for_load_state wait_for_timeout wait_for_url"
+)
+_EVALUATE = _acts("evaluate eval_on_selector eval_on_selector_all", timeout=False)
+_QUERY: Members = {
+    name: Member("local") for name in ("query_selector", "query_selector_all", "wait_for_selector")
+}
+"""Answered with locators: element handles do not cross the border."""
+
+_PAGE: Members = {
+    **_FINDERS,
+    **_EVALUATE,
+    **_QUERY,
+    **_links("Keyboard", "keyboard"),
+    **_links("Mouse", "mouse"),
+    **_links("BrowserContext", "context"),
+    **_acts(_SELECTOR_ACTIONS + " goto reload go_back go_forward"),
+    **_acts("bring_to_front close set_viewport_size emulate_media", timeout=False),
+    **_reads(
+        _SELECTOR_READS + " is_hidden is_visible screenshot aria_snapshot wait_for_event",
+        timeout=True,
+    ),
+    **_reads("title content is_closed frame opener"),
+    **_reads("set_default_timeout set_default_navigation_timeout"),
+    **_gets("url frames main_frame viewport_size"),
+    **_manages(
+        "expect_popup expect_download expect_event expect_file_chooser expect_navigation "
+        "expect_request expect_request_finished expect_response expect_console_message"
+    ),
+    **_LISTEN,
+}
+
+_FRAME: Members = {
+    **_FINDERS,
+    **_EVALUATE,
+    **_QUERY,
+    **_acts(_SELECTOR_ACTIONS + " goto"),
+    **_reads(_SELECTOR_READS, timeout=True),
+    **_reads("title content is_detached is_hidden is_visible"),
+    **_gets("url name page parent_frame child_frames"),
+    **_manages("expect_navigation"),
+}
+
+_LOCATOR: Members = {
+    **_FINDERS,
+    **_chains("Locator", "filter nth and_ or_"),
+    **_links("Locator", "first last"),
+    **_links("FrameLocator", "content_frame"),
+    **_QUERY,
+    **_acts(
+        "blur check clear click dblclick dispatch_event drag_to fill focus hover press "
+        "press_sequentially select_option select_text set_checked set_input_files tap type "
+        "uncheck evaluate"
+    ),
+    **_acts("evaluate_all", timeout=False),
+    **_reads(
+        "aria_snapshot bounding_box get_attribute inner_html inner_text input_value is_checked "
+        "is_disabled is_editable is_enabled is_hidden is_visible screenshot "
+        "scroll_into_view_if_needed text_content wait_for",
+        timeout=True,
+    ),
+    "all": Member("local"),
+    **_reads("all_inner_texts all_text_contents count"),
+    **_gets("page"),
+}
+
+_LOCATOR_CLAIMS = (
+    "to_be_attached to_be_checked to_be_disabled to_be_editable to_be_empty to_be_enabled "
+    "to_be_focused to_be_hidden to_be_in_viewport to_be_visible to_contain_class "
+    "to_contain_text to_have_accessible_description to_have_accessible_error_message "
+    "to_have_accessible_name to_have_attribute to_have_class to_have_count to_have_css "
+    "to_have_id to_have_js_property to_have_role to_have_text to_have_value to_have_values "
+    "to_match_aria_snapshot"
+)
+_PAGE_CLAIMS = "to_have_title to_have_url"
+
+
+def _claims(names: str) -> Members:
+    both = [form for name in names.split() for form in (name, f"not_{name}")]
+    return {name: Member("call", timeout=True) for name in both}
+
+
+CLASSES: dict[str, Members] = {
+    "Page": _PAGE,
+    "Frame": _FRAME,
+    "Locator": _LOCATOR,
+    "FrameLocator": {
+        **_FINDERS,
+        **_chains("FrameLocator", "nth"),
+        **_links("FrameLocator", "first last"),
+        **_links("Locator", "owner"),
+    },
+    "Keyboard": _acts("down insert_text press type up", timeout=False),
+    "Mouse": _acts("click dblclick down move up wheel", timeout=False),
+    "Dialog": {
+        **_acts("accept dismiss", timeout=False),
+        **_gets("message type default_value page"),
+    },
+    "Download": {**_reads("save_as failure cancel"), **_gets("suggested_filename url page")},
+    "ConsoleMessage": _gets("text type location page"),
+    "Request": {
+        **_reads("is_navigation_request response"),
+        **_gets("url method headers post_data post_data_json resource_type failure frame"),
+    },
+    "Response": {
+        **_reads("body finished json text"),
+        **_gets("url status status_text ok headers request frame"),
+    },
+    "FileChooser": {**_acts("set_files"), **_reads("is_multiple"), **_gets("page")},
+    "BrowserContext": {**_gets("pages"), **_manages("expect_page")},
+    "EventInfo": {**_reads("is_done"), **_gets("value")},
+    "LocatorAssertions": _claims(_LOCATOR_CLAIMS),
+    "PageAssertions": _claims(_PAGE_CLAIMS),
+}
+
+CLAIMS_OF = {"Page": "PageAssertions", "Locator": "LocatorAssertions"}
+"""What `expect(x)` gives for an `x` of this class."""
+
+MANAGER_EXIT = "$exit"
+"""The message that ends a `with page.expect_…()`; no identifier, so no code can name it."""
+
+OF_THE_PAGE = frozenset(_PAGE) - (
+    frozenset(_FINDERS)
+    | frozenset(_EVALUATE)
+    | frozenset(_QUERY)
+    | words(_SELECTOR_ACTIONS)
+    | words("get_attribute inner_html inner_text input_value is_checked is_disabled")
+    | words("is_editable is_enabled is_hidden is_visible text_content content")
+    | words("wait_for_function wait_for_timeout")
+)
+"""Members that mean the whole page even while `page` stands for one of its frames."""
+
+EVENTS = words(
+    "close console dialog domcontentloaded download filechooser frameattached "
+    "framedetached framenavigated load pageerror popup request requestfailed "
+    "requestfinished response"
+)
+"""Events that may be listened to or waited for."""
+
+URL_MATCHERS: dict[tuple[str, str], str] = {
+    ("Page", "wait_for_url"): "url",
+    ("Frame", "wait_for_url"): "url",
+    ("Page", "frame"): "url",
+    ("Page", "expect_navigation"): "url",
+    ("Frame", "expect_navigation"): "url",
+    ("Page", "expect_request"): "url_or_predicate",
+    ("Page", "expect_response"): "url_or_predicate",
+}
+"""Arguments that Playwright matches in Python, by parameter name. A regular expression there
+would run in the test process, which nothing can interrupt, so the worker sends a predicate
+instead and runs the expression itself."""
+
+PREDICATE_ARGUMENTS = frozenset({"predicate", "url", "url_or_predicate"})
+SECRET_METHODS = frozenset({"fill", "type", "press_sequentially", "insert_text"})
+"""Only here is `<secret:name>` replaced by the secret."""

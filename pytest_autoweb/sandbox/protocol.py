@@ -1,0 +1,111 @@
+"""What a worker may say, checked frame by frame: it is an untrusted peer.
+
+A frame that is unknown, misshapen or oversized ends the worker. Strings are made encodable here,
+once, so that nothing behind this module meets a lone surrogate.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_autoweb.sandbox.wire import WireError, from_line
+
+MAX_CHAIN = 64
+MAX_NAME = 60
+
+_ANY = object
+_OPT_INT = (int, type(None))
+_OPT_STR = (str, type(None))
+
+_SHAPES: dict[str, dict[str, Any]] = {
+    "ready": {},
+    "denied": {"event": str},
+    "log": {"text": str},
+    "answer": {"value": _ANY, "line": _OPT_INT},
+    "call": {
+        "id": int,
+        "root": str,
+        "chain": list,
+        "expect": bool,
+        "message": _OPT_STR,
+        "method": str,
+        "args": list,
+        "kwargs": dict,
+        "line": _OPT_INT,
+    },
+    "cbdone": {"id": int, "value": (bool, type(None)), "error": _OPT_STR},
+    "done": {
+        "ok": bool,
+        "error": (dict, type(None)),
+        "names": list,
+        "vars": (dict, type(None)),
+    },
+}
+_ERROR_SHAPE: dict[str, Any] = {"type": str, "message": str, "line": _OPT_INT}
+
+
+def read_frame(line: bytes) -> dict[str, Any]:
+    """The frame that a worker sent.
+
+    Raises:
+        WireError: it is not one of the known frames in its exact shape.
+    """
+    frame: dict[str, Any] = _clean(from_line(line), 0)
+    op = frame.pop("op", None)
+    if not isinstance(op, str) or op not in _SHAPES:
+        raise WireError("unknown operation")
+    _check_shape(op, frame, _SHAPES[op])
+    if op == "call":
+        check_chain(frame["chain"])
+    if op == "done":
+        _check_done(frame)
+    return {"op": op, **frame}
+
+
+def check_chain(chain: Any) -> None:
+    """Raise unless this is a list of `[name]` and `[name, args, kwargs]`."""
+    if not isinstance(chain, list) or len(chain) > MAX_CHAIN:
+        raise WireError("a chain is a list of at most 64 steps")
+    for segment in chain:
+        fits = isinstance(segment, list) and (
+            (len(segment) == 1 and isinstance(segment[0], str))
+            or (
+                len(segment) == 3
+                and isinstance(segment[0], str)
+                and isinstance(segment[1], list)
+                and isinstance(segment[2], dict)
+            )
+        )
+        if not fits:
+            raise WireError("misshapen step of a chain")
+
+
+def _check_done(frame: dict[str, Any]) -> None:
+    if frame["error"] is not None:
+        _check_shape("error", frame["error"], _ERROR_SHAPE)
+    if frame["ok"] is not (frame["error"] is None):
+        raise WireError("done is neither ok nor an error")
+    if not all(isinstance(name, str) and len(name) <= 200 for name in frame["names"]):
+        raise WireError("misshapen names")
+    frame["names"] = [name for name in frame["names"] if name.isidentifier()][:500]
+
+
+def _check_shape(what: str, frame: Mapping[str, Any], shape: Mapping[str, Any]) -> None:
+    if frame.keys() != shape.keys():
+        raise WireError(f"misshapen {what}")
+    for key, kind in shape.items():
+        value = frame[key]
+        # A bool is an int to isinstance; only a real int will do where one is asked for.
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, _OPT_INT)):
+            raise WireError(f"misshapen {what}: {key}")
+
+
+def _clean(data: Any, depth: int) -> Any:
+    if depth > 200:
+        raise WireError("data is nested too deeply")
+    if isinstance(data, str):
+        return data.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(data, list):
+        return [_clean(item, depth + 1) for item in data]
+    if isinstance(data, dict):
+        return {_clean(key, 0): _clean(value, depth + 1) for key, value in data.items()}
+    return data

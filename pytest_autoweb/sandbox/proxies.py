@@ -1,0 +1,246 @@
+"""The objects that stand for Playwright's in the worker.
+
+There is no object behind a proxy, only a handle's id and a chain of narrowing steps: locators are
+built here without a message, and each action is one message to the host.
+"""
+
+import re
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol
+
+from pytest_autoweb.sandbox.members import CLAIMS_OF, CLASSES, MANAGER_EXIT, URL_MATCHERS, Member
+from pytest_autoweb.sandbox.policy import REFUSED_MEMBERS, SYNONYMS
+from pytest_autoweb.sandbox.wire import WireError
+
+Segment = list[Any]
+"""`[name]` for a link, `[name, args, kwargs]` for a chain, already encoded."""
+
+
+class Border(Protocol):
+    """The worker's side of the pipe."""
+
+    def call(self, target: dict[str, Any], method: str, args: Any, kwargs: Any) -> Any:
+        """Have the host perform a call and return its decoded result."""
+        ...
+
+    def encode(self, value: Any) -> Any:
+        """A value as wire data."""
+        ...
+
+
+class Proxy:
+    """One Playwright object as generated code sees it."""
+
+    __slots__ = ("_border", "_chain", "_root")
+    kind = ""
+
+    def __init__(self, border: Border, root: str, chain: tuple[Segment, ...] = ()) -> None:
+        self._border, self._root, self._chain = border, root, chain
+
+    def __getattr__(self, name: str) -> Any:
+        member = CLASSES[self.kind].get(name)
+        if member is None:
+            raise AttributeError(_no_member(self.kind, name))
+        if member.kind == "link":
+            return make(member.returns, self._border, self._root, (*self._chain, [name]))
+        if member.kind == "get":
+            return self._border.call(target(self), name, [], {})
+        return _METHODS[member.kind](self, name, member)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Proxy) and (self.kind, self._root, self._chain) == (
+            other.kind,
+            other._root,
+            other._chain,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self._root, len(self._chain)))
+
+    def __repr__(self) -> str:
+        steps = "".join(f".{segment[0]}" for segment in self._chain)
+        return f"<{self.kind} {self._root}{steps}>"
+
+    def __copy__(self) -> "Proxy":
+        return self
+
+    def __deepcopy__(self, _memo: object) -> "Proxy":
+        return self
+
+
+TYPES: dict[str, type[Proxy]] = {
+    name: type(name, (Proxy,), {"kind": name, "__slots__": ()}) for name in CLASSES
+}
+
+
+def make(kind: str, border: Border, root: str, chain: tuple[Segment, ...] = ()) -> Proxy:
+    """A proxy of the class called `kind`."""
+    return TYPES[kind](border, root, chain)
+
+
+def target(proxy: Proxy) -> dict[str, Any]:
+    """The receiver of a call, or a locator given as an argument, as wire data."""
+    return {"root": proxy._root, "chain": list(proxy._chain)}
+
+
+def expecter(border: Border) -> Callable[..., "Claims"]:
+    """The function `expect` of the step language."""
+
+    def expect(actual: object, message: str | None = None) -> Claims:
+        if not isinstance(actual, Proxy) or actual.kind not in CLAIMS_OF:
+            raise TypeError(
+                f"expect() takes a locator or a page, not {type(actual).__name__}; "
+                "compare plain values with assert"
+            )
+        return Claims(border, actual, message)
+
+    return expect
+
+
+class Claims:
+    """What `expect(x)` gives."""
+
+    __slots__ = ("_actual", "_border", "_message")
+
+    def __init__(self, border: Border, actual: Proxy, message: str | None) -> None:
+        self._border, self._actual, self._message = border, actual, message
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        kind = CLAIMS_OF[self._actual.kind]
+        if name not in CLASSES[kind]:
+            raise AttributeError(_no_member(kind, name))
+
+        def claim(*args: Any, **kwargs: Any) -> None:
+            message = None if self._message is None else str(self._message)
+            receiver = {**target(self._actual), "expect": True, "message": message}
+            self._border.call(receiver, name, *_encoded(self._border, args, kwargs))
+
+        return claim
+
+
+class Manager:
+    """What `page.expect_popup()` and its like give: to be entered with `with`."""
+
+    __slots__ = ("_args", "_info", "_kwargs", "_method", "_proxy")
+
+    def __init__(self, proxy: Proxy, method: str, args: Any, kwargs: Any) -> None:
+        self._proxy, self._method, self._args, self._kwargs = proxy, method, args, kwargs
+        self._info: Proxy | None = None
+
+    def __enter__(self) -> Proxy:
+        border = self._proxy._border
+        info: Proxy = border.call(target(self._proxy), self._method, self._args, self._kwargs)
+        self._info = info
+        return info
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        assert self._info is not None
+        self._proxy._border.call(target(self._info), MANAGER_EXIT, [kind is not None], {})
+
+
+def _no_member(kind: str, name: str) -> str:
+    text = f"{kind!r} object has no attribute {name!r}"
+    near = SYNONYMS.get(name, "")
+    if near in CLASSES[kind]:
+        return f"{text}; did you mean {near!r}?"
+    if name in REFUSED_MEMBERS:
+        return f"{text} here; {REFUSED_MEMBERS[name]}"
+    owners = [owner for owner in CLASSES if name in CLASSES[owner]]
+    return f"{text}; it belongs to {' and '.join(owners[:3])}" if owners else text
+
+
+def _chain_method(proxy: Proxy, name: str, member: Member) -> Callable[..., Proxy]:
+    def narrow(*args: Any, **kwargs: Any) -> Proxy:
+        segment = [name, *_encoded(proxy._border, args, kwargs)]
+        return make(member.returns, proxy._border, proxy._root, (*proxy._chain, segment))
+
+    return narrow
+
+
+def _call_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _predicated(proxy, name, args, kwargs)
+        encoded = _encoded(proxy._border, args, kwargs)
+        return proxy._border.call(target(proxy), name, *encoded)
+
+    return call
+
+
+def _manage_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Manager]:
+    def manage(*args: Any, **kwargs: Any) -> Manager:
+        args, kwargs = _predicated(proxy, name, args, kwargs)
+        return Manager(proxy, name, *_encoded(proxy._border, args, kwargs))
+
+    return manage
+
+
+def _local_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any]:
+    def all_() -> list[Any]:
+        return [proxy.nth(i) for i in range(proxy.count())]
+
+    def query_selector(selector: str, **_kwargs: Any) -> Any:
+        found = proxy.locator(selector)
+        return found.first if found.count() else None
+
+    def query_selector_all(selector: str) -> list[Any]:
+        found = proxy.locator(selector)
+        return [found.nth(i) for i in range(found.count())]
+
+    def wait_for_selector(selector: str, **kwargs: Any) -> Any:
+        first = proxy.locator(selector).first
+        kwargs.pop("strict", None)
+        first.wait_for(**kwargs)
+        return None if kwargs.get("state") in {"hidden", "detached"} else first
+
+    methods: dict[str, Callable[..., Any]] = {
+        "all": all_,
+        "query_selector": query_selector,
+        "query_selector_all": query_selector_all,
+        "wait_for_selector": wait_for_selector,
+    }
+    return methods[name]
+
+
+_METHODS: dict[str, Callable[[Proxy, str, Member], Any]] = {
+    "chain": _chain_method,
+    "local": _local_method,
+    "call": _call_method,
+    "listen": _call_method,
+    "manage": _manage_method,
+}
+
+
+def _encoded(border: Border, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        return (
+            [border.encode(value) for value in args],
+            {name: border.encode(value) for name, value in kwargs.items()},
+        )
+    except WireError as error:
+        raise TypeError(str(error)) from None
+
+
+def _predicated(proxy: Proxy, name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Turn a regular expression that Playwright would match in Python into a predicate."""
+    parameter = URL_MATCHERS.get((proxy.kind, name))
+    if parameter is None:
+        return args, kwargs
+    if args and isinstance(args[0], re.Pattern):
+        args = (_url_predicate(args[0]), *args[1:])
+    if isinstance(kwargs.get(parameter), re.Pattern):
+        kwargs = {**kwargs, parameter: _url_predicate(kwargs[parameter])}
+    return args, kwargs
+
+
+def _url_predicate(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
+    def matches(item: Any) -> bool:
+        url = item if isinstance(item, str) else item.url
+        return pattern.search(url) is not None
+
+    return matches

@@ -1,0 +1,43 @@
+"""Every rule of the sandbox by its id: the lint's, and the border's while the code runs.
+
+The text says what is refused; messages name the offending thing, hints say what to do instead.
+"""
+
+LINT_RULES: dict[str, str] = {
+    "AW001": "The code is not valid Python.",
+    "AW002": "The code is too long, has too many parts or is nested too deeply.",
+    "AW101": "A module is imported that is not on the list.",
+    "AW102": "A name is imported from a listed module, but that name is not on its list.",
+    "AW103": "`import *` or a relative import.",
+    "AW104": "A browser or Playwright is started; the page is already open and called `page`.",
+    "AW201": "A class is defined.",
+    "AW202": "A decorator is used.",
+    "AW203": "`async` or `await` is used; the step language is synchronous.",
+    "AW204": "A generator function (`yield`) is defined.",
+    "AW205": "A kind of statement or expression that the step language lacks.",
+    "AW301": "A builtin that is not available.",
+    "AW302": "A name with two leading underscores.",
+    "AW303": "A given name (`page`, `expect`, `answer`, `log`) is bound anew.",
+    "AW304": "An attribute that nothing in the step language has.",
+    "AW305": "An attribute is assigned or deleted.",
+    "AW306": "`.format` on something that is not a plain literal.",
+    "AW307": "A `while` loop that can never end.",
+    "AW308": "A member of Playwright that is not for generated code.",
+    "AW309": "Not available in this version.",
+    "AW401": "A file name with a folder in it.",
+    "AW402": "An address that is neither http nor https.",
+}
+
+BORDER_RULES: dict[str, str] = {
+    "AW501": "The page is sent to an origin that the case does not allow.",
+    "AW502": "A file name that is not a bare name, or an upload that the case does not list.",
+    "AW503": "A secret is used where it may not be typed, or has no such name.",
+    "AW504": "A call that is not on the list, or with arguments of a kind that may not pass.",
+    "AW505": "The step made too many calls or wrote too much output.",
+    "AW506": "The worker used up its memory or its processor time, or it died.",
+    "AW507": "The worker broke the protocol.",
+    "AW508": "The worker tried something that only the operating system can grant.",
+    "AW509": "The step computed on after its time was over, and was stopped.",
+}
+
+RULES: dict[str, str] = LINT_RULES | BORDER_RULES

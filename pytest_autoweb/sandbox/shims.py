@@ -1,0 +1,112 @@
+"""What generated code sees in the worker: restricted builtins and stand-ins for modules.
+
+Real module objects lead to `sys` and `os` in one or two attributes, so code gets plain objects
+that hold the listed members only.
+"""
+
+import builtins
+import importlib
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_autoweb.sandbox import policy
+
+_LOADED_LATE = (
+    "_strptime",
+    "encodings.ascii",
+    "encodings.cp1252",
+    "encodings.idna",
+    "encodings.latin_1",
+    "encodings.unicode_escape",
+    "encodings.utf_16",
+    "encodings.utf_8_sig",
+    "html.entities",
+    "locale",
+)
+"""Modules that the standard library imports at first use, when nothing can be opened any more."""
+
+
+class _AnyType:
+    """Stands for every member of `typing`: annotations are read by nobody."""
+
+    def __getitem__(self, _item: object) -> "_AnyType":
+        return self
+
+    def __or__(self, _other: object) -> "_AnyType":
+        return self
+
+    __ror__ = __or__
+
+    def __call__(self, *_args: object) -> "_AnyType":
+        return self
+
+
+def preload() -> dict[str, types.ModuleType]:
+    """Import everything that code may need later; must run before `confine`."""
+    for name in _LOADED_LATE:
+        importlib.import_module(name)
+    skipped = {"playwright", "playwright.sync_api", "typing"}
+    return {name: importlib.import_module(name) for name in policy.MODULES if name not in skipped}
+
+
+def stand_ins(
+    real: Mapping[str, types.ModuleType], special: Mapping[str, Mapping[str, Any]]
+) -> dict[str, types.SimpleNamespace]:
+    """One plain object for each module of the policy.
+
+    Args:
+        real: what `preload` returned.
+        special: members that differ from the real ones, by module.
+    """
+    modules: dict[str, types.SimpleNamespace] = {}
+    for name, members in policy.MODULES.items():
+        values: dict[str, Any] = {}
+        for member in members:
+            if member in special.get(name, {}):
+                values[member] = special[name][member]
+            elif name == "typing":
+                values[member] = _AnyType()
+            elif name in real and hasattr(real[name], member):
+                values[member] = getattr(real[name], member)
+        modules[name] = types.SimpleNamespace(**values)
+    # `datetime.strptime` looks its helper up through `__import__`; it takes it from elsewhere.
+    modules["_strptime"] = types.SimpleNamespace()
+    for name in policy.MODULES:
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(modules[parent], child, modules[name])
+    return modules
+
+
+def restricted_builtins(
+    modules: Mapping[str, types.SimpleNamespace], special: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The `__builtins__` of generated code."""
+    allowed = {name: getattr(builtins, name) for name in policy.BUILTINS}
+    return {**allowed, "type": _type_of, "__import__": _importer(modules), **special}
+
+
+def _type_of(value: object) -> type:
+    """`type(x)`; the form that makes classes is left out."""
+    return type(value)
+
+
+def _importer(modules: Mapping[str, types.SimpleNamespace]) -> Callable[..., Any]:
+    def import_(
+        name: str,
+        _globals: object = None,
+        _locals: object = None,
+        fromlist: tuple[str, ...] | None = (),
+        level: int = 0,
+    ) -> Any:
+        if level or name not in modules:
+            raise ImportError(f"the module {name!r} is not available")
+        if not fromlist:
+            return modules[name.partition(".")[0]]
+        for member in fromlist:
+            if not hasattr(modules[name], member):
+                raise ImportError(f"{name} has no {member!r} here")
+        return modules[name]
+
+    return import_

@@ -1,0 +1,169 @@
+"""How values and frames travel between the host and the worker: JSON lines, never pickle.
+
+Runs on both sides, so it imports the standard library only. What JSON lacks is written as an
+object with one key that starts with `$`; an ordinary dict that looks like that is written as
+`{"$dict": [[key, value], …]}`.
+"""
+
+import base64
+import datetime
+import decimal
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+MAX_FRAME_BYTES = 16_000_000
+MAX_DEPTH = 40
+MAX_PATTERN_CHARS = 2_000
+_REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
+
+Special = Callable[[Any], "dict[str, Any] | None"]
+"""Encodes what only one side knows (proxies, handles, callbacks); None: not one of those."""
+Unspecial = Callable[[str, Any], Any]
+"""Decodes a tag that only one side knows; raises WireError for an unknown tag."""
+
+
+class WireError(ValueError):
+    """Raised when a value cannot be put on the wire or a frame cannot be read."""
+
+
+def to_line(frame: Mapping[str, Any]) -> bytes:
+    """One frame as a line of ASCII."""
+    try:
+        line = json.dumps(frame, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    except (ValueError, RecursionError, TypeError) as error:
+        raise WireError(f"value does not fit the wire: {error}") from None
+    if len(line) > MAX_FRAME_BYTES:
+        raise WireError(f"value is too large for the wire ({len(line)} bytes)")
+    return line
+
+
+def from_line(line: bytes) -> dict[str, Any]:
+    """The frame that a line holds."""
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise WireError(f"unreadable frame: {type(error).__name__}") from None
+    if not isinstance(frame, dict):
+        raise WireError("a frame must be an object")
+    return frame
+
+
+def encode(value: Any, special: Special, depth: int = 0) -> Any:
+    """A value as JSON data."""
+    if depth > MAX_DEPTH:
+        raise WireError("value is nested too deeply")
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, list):
+        return [encode(item, special, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return _encode_dict(value, special, depth)
+    tagged = special(value)
+    return tagged if tagged is not None else _encode_tagged(value, special, depth)
+
+
+def _encode_dict(value: dict[Any, Any], special: Special, depth: int) -> Any:
+    pairs = [
+        (encode(k, special, depth + 1), encode(v, special, depth + 1)) for k, v in value.items()
+    ]
+    if all(isinstance(k, str) for k, _ in pairs) and not (
+        len(pairs) == 1 and str(pairs[0][0]).startswith("$")
+    ):
+        return dict(pairs)
+    return {"$dict": [list(pair) for pair in pairs]}
+
+
+def _encode_tagged(value: Any, special: Special, depth: int) -> dict[str, Any]:
+    match value:
+        case bytes():
+            return {"$bytes": base64.b64encode(value).decode("ascii")}
+        case tuple():
+            return {"$tuple": [encode(item, special, depth + 1) for item in value]}
+        case set() | frozenset():
+            return {"$set": [encode(item, special, depth + 1) for item in value]}
+        case re.Pattern() if isinstance(value.pattern, str):
+            return {"$re": [value.pattern, value.flags & _REGEX_FLAGS]}
+        case datetime.datetime():
+            return {"$datetime": value.isoformat()}
+        case datetime.date():
+            return {"$date": value.isoformat()}
+        case datetime.time():
+            return {"$time": value.isoformat()}
+        case datetime.timedelta():
+            return {"$timedelta": value.total_seconds()}
+        case decimal.Decimal():
+            return {"$decimal": str(value)}
+    raise WireError(f"a {type(value).__name__} cannot cross the sandbox's border")
+
+
+def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
+    """The value that JSON data stands for."""
+    if depth > MAX_DEPTH * 2:
+        raise WireError("data is nested too deeply")
+    if isinstance(data, list):
+        return [decode(item, special, depth + 1) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if len(data) == 1:
+        (key,) = data
+        if isinstance(key, str) and key.startswith("$"):
+            return _decode_tagged(key, data[key], special, depth)
+    return {key: decode(value, special, depth + 1) for key, value in data.items()}
+
+
+def _decode_tagged(tag: str, data: Any, special: Unspecial, depth: int) -> Any:
+    try:
+        match tag:
+            case "$dict":
+                pairs = [decode(pair, special, depth + 1) for pair in data]
+                return dict(pairs)
+            case "$tuple":
+                return tuple(decode(item, special, depth + 1) for item in data)
+            case "$set":
+                return {decode(item, special, depth + 1) for item in data}
+            case "$float":
+                return float(data)
+            case "$bytes":
+                return base64.b64decode(data, validate=True)
+            case "$re":
+                return _decode_pattern(data)
+            case "$datetime":
+                return datetime.datetime.fromisoformat(data)
+            case "$date":
+                return datetime.date.fromisoformat(data)
+            case "$time":
+                return datetime.time.fromisoformat(data)
+            case "$timedelta":
+                return datetime.timedelta(seconds=data)
+            case "$decimal":
+                return decimal.Decimal(data)
+        return special(tag, data)
+    except WireError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, RecursionError, re.error) as error:
+        raise WireError(f"bad {tag}: {type(error).__name__}") from None
+
+
+def _decode_pattern(data: Any) -> re.Pattern[str]:
+    pattern, flags = data
+    if not isinstance(pattern, str) or type(flags) is not int or flags & ~_REGEX_FLAGS:
+        raise WireError("bad $re")
+    if len(pattern) > MAX_PATTERN_CHARS:
+        raise WireError("a regular expression is too long")
+    return re.compile(pattern, flags)
+
+
+def nothing_special(_value: Any) -> None:
+    """For values that hold neither handles nor callbacks."""
+
+
+def no_tags(tag: str, _data: Any) -> Any:
+    """For data that may hold neither handles nor callbacks."""
+    raise WireError(f"unexpected {tag}")

@@ -1,0 +1,335 @@
+"""The process in which generated code runs: no Playwright, no secrets, no files, no network.
+
+Started by `process.WorkerProcess` with `python -I -S -c`, an empty environment and nothing but two
+pipes. Its modules come over the pipe too, so it reads no file of this package.
+"""
+
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from pytest_autoweb.sandbox import confine, members, policy, proxies, shims, wire
+
+_MAX_VARS_BYTES = 1_000_000
+_MAX_NAMES = 500
+
+
+class Error(Exception):
+    """Playwright's `Error` as generated code sees it."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.name = type(self).__name__
+        self.stack = ""
+
+
+# `except TimeoutError` without an import is what models write: it catches this one too.
+PlaywrightTimeout: type[Exception] = type("TimeoutError", (Error, TimeoutError), {})
+
+
+class Refused(BaseException):
+    """The host refused a call; `except Exception` does not swallow it, and the step is lost."""
+
+
+_ERRORS: dict[str, Callable[[str], BaseException]] = {
+    "TimeoutError": PlaywrightTimeout,
+    "AssertionError": AssertionError,
+    "TypeError": TypeError,
+    "ValueError": ValueError,
+    "Refused": Refused,
+}
+
+
+class Pipe:
+    """Reads and writes frames on descriptors that no generated code can name."""
+
+    def __init__(self, in_fd: int, out_fd: int) -> None:
+        self._in, self._out, self._rest = in_fd, out_fd, b""
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Write one frame; raises WireError, with nothing written, when it does not fit."""
+        line = memoryview(wire.to_line(frame))
+        while line:
+            line = line[os.write(self._out, line) :]
+
+    def receive(self) -> dict[str, Any]:
+        """Wait for one frame; the process ends with the host."""
+        chunks = [self._rest]
+        while b"\n" not in chunks[-1]:
+            chunk = os.read(self._in, 1 << 16)
+            if not chunk:
+                os._exit(0)
+            chunks.append(chunk)
+        line, _, self._rest = b"".join(chunks).partition(b"\n")
+        return wire.from_line(line)
+
+
+class Worker:
+    """Runs blocks in one namespace and asks the host for everything else."""
+
+    def __init__(self, pipe: Pipe, real: dict[str, types.ModuleType]) -> None:
+        self.pipe = pipe
+        self._replies: dict[int, dict[str, Any]] = {}
+        self._last_call = 0
+        self._callbacks: dict[int, Callable[..., Any]] = {}
+        self._file = ""
+        self.names = self._given(real)
+        self._at_start = dict(self.names)
+
+    def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
+        expect, helpers = proxies.expecter(self), _helpers(self)
+        errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
+        modules = shims.stand_ins(
+            real,
+            {
+                "playwright.sync_api": {**proxies.TYPES, **errors, "expect": expect},
+                "time": {"sleep": helpers["sleep"]},
+            },
+        )
+        builtins = shims.restricted_builtins(modules, {**errors, "print": helpers["log"]})
+        handy = {name: modules[name] for name in ("re", "json", "math", "datetime")}
+        given = {"expect": expect, "answer": helpers["answer"], "log": helpers["log"]}
+        return {"__builtins__": builtins, "__name__": "step", **handy, **given}
+
+    def serve(self) -> None:
+        """Serve the host until it goes away."""
+        while True:
+            frame = self.pipe.receive()
+            match frame["op"]:
+                case "run":
+                    self._run(frame)
+                case "restore":
+                    self.names.update(wire.decode(frame["vars"], self._unspecial))
+                case "cb":
+                    self._serve_callback(frame)
+
+    # -- running a block ---------------------------------------------------------------
+
+    def _run(self, frame: dict[str, Any]) -> None:
+        if frame["rerun"]:
+            self.names.clear()
+            self.names.update(_copied(self._at_start))
+        else:
+            self._at_start = _copied(self.names)
+        root, kind = frame["root"]
+        self.names["page"] = proxies.make(kind, self, root)
+        self._file = f"<step {frame['index']}>"
+        error = self._execute(frame["code"])
+        names = [name for name in self.names if self._is_users(name)][:_MAX_NAMES]
+        done = {"op": "done", "ok": error is None, "error": error, "names": names}
+        self.pipe.send({**done, "vars": None if error else self._snapshot(names)})
+
+    def _execute(self, code: str) -> dict[str, Any] | None:
+        try:
+            exec(compile(code, self._file, "exec", dont_inherit=True), self.names)
+        except BaseException as error:  # whatever the block raised is data for the host
+            kind = "Refused" if isinstance(error, Refused) else type(error).__name__
+            try:
+                message = str(error)[:20_000]
+            except Exception:
+                message = ""
+            return {"type": kind, "message": message, "line": self._line_of(error)}
+        return None
+
+    def _line_of(self, error: BaseException) -> int | None:
+        if isinstance(error, SyntaxError) and error.filename == self._file:
+            return error.lineno
+        line, trace = None, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self._file:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        return line
+
+    def current_line(self) -> int | None:
+        """The line of the running block that leads to this call."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_filename == self._file:
+                return frame.f_lineno
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        return None
+
+    def _is_users(self, name: str) -> bool:
+        return (
+            not name.startswith("_")
+            and name not in policy.GIVEN_NAMES
+            and not isinstance(self.names[name], types.SimpleNamespace)
+        )
+
+    def _snapshot(self, names: list[str]) -> dict[str, Any]:
+        """The values that survive a restart: plain ones, and handles, which live in the host."""
+        kept: dict[str, Any] = {}
+        room = _MAX_VARS_BYTES
+        for name in names:
+            try:
+                data = wire.encode(self.names[name], self._without_callbacks)
+                room -= len(wire.to_line({"value": data}))
+            except wire.WireError:
+                continue
+            if room < 0:
+                break
+            kept[name] = data
+        return kept
+
+    # -- the border --------------------------------------------------------------------
+
+    def encode(self, value: Any) -> Any:
+        """A value as wire data, with proxies and callbacks."""
+        return wire.encode(value, self._special)
+
+    def call(self, target: dict[str, Any], method: str, args: Any, kwargs: Any) -> Any:
+        """Have the host perform a call; serves callbacks while it waits for the reply."""
+        self._last_call += 1
+        number = self._last_call
+        frame = {"expect": False, "message": None, **target, "op": "call", "id": number}
+        what = {"method": method, "args": args, "kwargs": kwargs, "line": self.current_line()}
+        try:
+            self.pipe.send({**frame, **what})
+        except wire.WireError as error:
+            raise TypeError(str(error)) from None
+        return self._await_reply(number)
+
+    def _await_reply(self, number: int) -> Any:
+        while number not in self._replies:
+            frame = self.pipe.receive()
+            if frame["op"] == "cb":
+                self._serve_callback(frame)
+            else:
+                self._replies[frame["id"]] = frame
+        reply = self._replies.pop(number)
+        if reply["error"] is not None:
+            kind, message = reply["error"]
+            raise _ERRORS.get(kind, Error)(message)
+        return wire.decode(reply["value"], self._unspecial)
+
+    def _serve_callback(self, frame: dict[str, Any]) -> None:
+        value: Any = None
+        error: str | None = None
+        try:
+            function = self._callbacks[frame["callback"]]
+            args = wire.decode(frame["args"], self._unspecial)
+            result = function(*args[: _arity(function, len(args))])
+            value = bool(result) if frame["predicate"] else None
+        except Refused:
+            error = "Refused"
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}"[:2_000]
+        self.pipe.send({"op": "cbdone", "id": frame["id"], "value": value, "error": error})
+
+    def _special(self, value: Any) -> dict[str, Any] | None:
+        tagged = self._without_callbacks(value)
+        if tagged is None and callable(value):
+            number = next((n for n, f in self._callbacks.items() if f is value), None)
+            if number is None:
+                number = len(self._callbacks) + 1
+                self._callbacks[number] = value
+            return {"$cb": number}
+        return tagged
+
+    def _without_callbacks(self, value: Any) -> dict[str, Any] | None:
+        if isinstance(value, proxies.Proxy):
+            return {"$p": {**proxies.target(value), "kind": value.kind}}
+        return None
+
+    def _unspecial(self, tag: str, data: Any) -> Any:
+        if tag == "$p" and data["kind"] in members.CLASSES:
+            return proxies.make(data["kind"], self, data["root"], tuple(data["chain"]))
+        if tag == "$error":
+            return _ERRORS.get(data[0], Error)(data[1])
+        raise wire.WireError(f"unexpected {tag}")
+
+
+def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
+    """`log`, `answer` and `sleep` of the step language."""
+
+    def log(*values: object, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
+        text = (" " if sep is None else sep).join(str(value) for value in values)
+        tail = "" if end in {None, "\n"} else str(end)
+        worker.pipe.send({"op": "log", "text": text + tail})
+
+    def answer(value: Any) -> None:
+        line = worker.current_line()
+        worker.pipe.send({"op": "answer", "value": _json_like(value), "line": line})
+
+    def sleep(seconds: float) -> None:
+        worker.names["page"].wait_for_timeout(float(seconds) * 1000)
+
+    return {"log": log, "answer": answer, "sleep": sleep}
+
+
+def _json_like(value: Any, depth: int = 0) -> Any:
+    if depth > 20:
+        raise TypeError("answer() takes values nested at most 20 deep")
+    if value is None or isinstance(value, str | int | float):
+        return wire.encode(value, wire.nothing_special)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_json_like(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json_like(item, depth + 1) for key, item in value.items()}
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if type(value).__name__ in {"Decimal", "Fraction"}:
+        return float(value)
+    raise TypeError(f"answer() takes text, numbers, lists and dicts, not {type(value).__name__}")
+
+
+def _arity(function: Callable[..., Any], given: int) -> int:
+    """How many of the given arguments the function takes, as Playwright counts them."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & 0x04:
+        return given
+    return min(given, int(code.co_argcount))
+
+
+def _copied(names: dict[str, Any]) -> dict[str, Any]:
+    """The namespace with its plain containers copied, so that a retry starts from the same."""
+    memo: dict[int, Any] = {}
+    copied: dict[str, Any] = {}
+    for name, value in names.items():
+        try:
+            copied[name] = _copy(value, memo)
+        except RecursionError:
+            copied[name] = value
+    return copied
+
+
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
+    """Lists, dicts, sets and tuples anew, aliases kept; everything else as it is."""
+    if id(value) in memo:
+        return memo[id(value)]
+    kind = type(value)
+    fresh: Any
+    if kind is list:
+        fresh = memo[id(value)] = []
+        fresh.extend(_copy(item, memo) for item in value)
+        return fresh
+    if kind is dict:
+        fresh = memo[id(value)] = {}
+        fresh.update((key, _copy(item, memo)) for key, item in value.items())
+        return fresh
+    if kind is set:
+        return set(value)
+    if kind is tuple:
+        return tuple(_copy(item, memo) for item in value)
+    return value
+
+
+def main(limits: dict[str, Any]) -> None:
+    """Claim the pipes, give everything up, say ready, serve."""
+    in_fd, out_fd = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nothing, fd)
+    os.close(nothing)
+    pipe = Pipe(in_fd, out_fd)
+    real = shims.preload()
+    worker = Worker(pipe, real)
+    confine.confine(memory_mb=limits["memory_mb"], cpu_s=limits["cpu_s"], out_fd=out_fd)
+    pipe.send({"op": "ready"})
+    worker.serve()

@@ -109,7 +109,8 @@ class _Handler(BaseHTTPRequestHandler):
         chat, began = self.path == "/api/chat", time.monotonic_ns()
         asked = _openai_request(self.server.owner.models[name], body, chat=chat)
         if body.get("stream", True):
-            self._stream(name, self._upstream(asked | {"stream": True}), chat=chat, began=began)
+            asked |= {"stream": True, "stream_options": {"include_usage": True}}
+            self._stream(name, self._upstream(asked), chat=chat, began=began)
             return
         with self._upstream(asked) as response:
             answer = json.loads(response.read())
@@ -124,7 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/x-ndjson")
         self.end_headers()
-        reason, usage = "stop", {}
+        reason = "stop"
+        usage: Json = {}
         with response:
             for event in _events(response):
                 usage = event.get("usage") or usage

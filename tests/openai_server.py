@@ -1,6 +1,6 @@
 """A scripted server that speaks OpenAI's chat API over real HTTP, for tests.
 
-    with OpenAIServer([Answer("hello"), Answer(status=429, headers={"Retry-After": "0"})]) as server:
+    with OpenAIServer([Answer("hello"), Answer(status=429)]) as server:
         ...  # call server.api_base with any OpenAI client
         assert server.requests[0].body["model"] == "m"
 

@@ -92,7 +92,7 @@ def cassette_path(folder: Path, model: str, case_id: str) -> Path:
 def safe_name(text: str) -> str:
     """A file name for any text; equal only for equal texts."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", text.replace("/", "__")).lstrip(".")
-    if name.replace("__", "/") == text and len(name) <= _LONGEST_NAME:
+    if name and name.replace("__", "/") == text and len(name) <= _LONGEST_NAME:
         return name
     return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 

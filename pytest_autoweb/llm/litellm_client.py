@@ -226,6 +226,8 @@ def _cost(
     if spec.input_cost_per_mtok is not None or spec.output_cost_per_mtok is not None:
         spent = given * (spec.input_cost_per_mtok or 0) + made * (spec.output_cost_per_mtok or 0)
         return spent / 1_000_000
+    if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
+        return None  # litellm would ask the server about the model, once a call
     try:
         cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
     except Exception:  # a model without a price raises one of several kinds

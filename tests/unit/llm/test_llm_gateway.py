@@ -1,0 +1,532 @@
+"""The gateway over real HTTP, in front of a scripted server. One process imports litellm here."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from openai_server import Answer, OpenAIServer
+
+from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.llm.spec import ModelSpec
+
+SECRET = "sk-abcdefghijklmnop1234567890"
+AGAIN = {"Retry-After": "0"}
+
+SCRIPTS: dict[str, list[Answer]] = {
+    "plain": [Answer("hello", prompt_tokens=100, completion_tokens=20)],
+    "401": [Answer(status=401, error=f"Incorrect API key provided: {SECRET}")],
+    "403": [Answer(status=403, error="not for you")],
+    "404": [Answer(status=404, error="no such model")],
+    "429": [Answer(status=429, error="slow down", headers=AGAIN)],
+    "429-once": [Answer(status=429, headers={"Retry-After": "0.4"}), Answer("after a pause")],
+    "429-for-hours": [Answer(status=429, headers={"Retry-After": "7200"})],
+    "500": [Answer(status=500, error="boom")],
+    "500-twice": [Answer(status=500), Answer(status=503), Answer("third time lucky")],
+    "400": [Answer(status=400, error="unknown field")],
+    "context": [
+        Answer(status=400, error="maximum context length is 10 tokens", code="context_length")
+    ],
+    "context-llama": [
+        Answer(status=400, error="request (20 tokens) exceeds the available context size (10)")
+    ],
+    "policy": [Answer(status=400, error="rejected by our safety system", code="content_policy")],
+    "filtered": [Answer("", finish_reason="content_filter")],
+    "refused": [Answer(None, message={"refusal": "I will not click that."})],
+    "empty": [Answer("  \n")],
+    "null": [Answer(None)],
+    "spent": [Answer("", finish_reason="length", completion_tokens=64)],
+    "broken-json": [Answer(raw='{"choices": [')],
+    "html": [Answer(raw="<html>proxy</html>", headers={"Content-Type": "text/html"})],
+    "no-choices": [Answer(raw='{"id": "x", "choices": []}')],
+    "slow": [Answer("late", delay=1.5)],
+    "thinks": [Answer("done", message={"reasoning_content": "first I ponder"})],
+    "thinks-aloud": [Answer("<think>hmm</think>done")],
+    "priced": [Answer("ok", prompt_tokens=1000, completion_tokens=500)],
+    "gpt-4o": [Answer("ok", prompt_tokens=1000, completion_tokens=500)],
+    "narrow": [Answer("ok", delay=0.2)],
+    "recorded": [Answer("page.goto('http://127.0.0.1:4001/')"), Answer("never asked for")],
+    "counted": [Answer("a"), Answer("b")],
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "slow": {"timeout": 0.3},
+    "gbnf": {"constrained": "gbnf"},
+    "schema": {"constrained": "json_schema"},
+    "seeing": {"vision": True},
+    "priced": {"input_cost_per_mtok": 2.0, "output_cost_per_mtok": 10.0},
+    "narrow": {"max_parallel": 2},
+    "tuned": {
+        "temperature": 0.5,
+        "seed": 7,
+        "max_tokens": 50,
+        "extra_body": {"top_k": 1},
+    },
+    "hot": {"temperature": None},
+    "no-key": {"api_key_env": "AUTOWEB_TEST_ABSENT_KEY"},
+    "own-key": {"api_key_env": "AUTOWEB_TEST_API_KEY"},
+}
+RECORDED = ("openai/recorded", "openai/refused", "openai/counted")
+
+
+class Session(NamedTuple):
+    client: GatewayClient
+    server: OpenAIServer
+    address: GatewayAddress
+    cassettes: Path
+    specs: dict[str, ModelSpec]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    folder = tmp_path_factory.mktemp("gateway")
+    with OpenAIServer(by_model=SCRIPTS) as server, pytest.MonkeyPatch.context() as environ:
+        environ.setenv("OPENAI_API_KEY", "the-real-openai-key")
+        environ.setenv("ANTHROPIC_API_KEY", "")
+        environ.setenv("AUTOWEB_TEST_API_KEY", "the-servers-own-key")
+        specs = {
+            f"openai/{name}": ModelSpec(
+                name=f"openai/{name}", api_base=server.api_base, **SETTINGS.get(name, {})
+            )
+            for name in (SCRIPTS | SETTINGS)
+        }
+        others = ("nobody/knows-it", "anthropic/claude-x", "openai/hosted")
+        specs |= {name: ModelSpec(name=name) for name in others}
+        specs["openai/off"] = ModelSpec(name="openai/off", api_base="http://127.0.0.1:9/v1")
+        specs["openai/odd"] = ModelSpec(name="openai/odd", api_base="localhost:80")
+        address = start_gateway(
+            specs,
+            record_mode="new_episodes",
+            cassettes=folder / "cassettes",
+            run_dir=folder / "run",
+            live=[name for name in specs if name not in RECORDED],
+            backoff_s=0.01,
+        )
+        client = GatewayClient(GatewayAddress.parse(str(address)))
+        yield Session(client, server, address, folder / "cassettes", specs)
+        stop_gateway(address)
+
+
+def ask(model: str, text: str = "hi", **changes: Any) -> Request:
+    values: dict[str, Any] = {
+        "model": f"openai/{model}",
+        "messages": (Message(role="user", content=text),),
+        "stage": "generate",
+        "case_id": "login",
+    }
+    return Request(**(values | changes))
+
+
+def failure(session: Session, model: str) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        session.client.complete(ask(model))
+    return caught.value
+
+
+def test_a_reply_comes_with_tokens_latency_and_the_name_the_server_gave_itself(
+    session: Session,
+) -> None:
+    reply = session.client.complete(ask("plain"))
+
+    assert (reply.text, reply.model_served, reply.finish_reason) == (
+        "hello",
+        "plain-served",
+        "stop",
+    )
+    assert (reply.usage.calls, reply.usage.input_tokens, reply.usage.output_tokens) == (1, 100, 20)
+    assert 0 < reply.usage.latency_s < 30
+
+
+@pytest.mark.parametrize(
+    ("model", "cause", "tries", "says"),
+    [
+        ("401", "auth", 1, "Incorrect API key provided: <key>"),
+        ("403", "auth", 1, "not for you"),
+        ("404", "unavailable", 1, "no such model"),
+        ("429", "rate_limit", 3, "slow down (after 3 tries)"),
+        ("429-for-hours", "rate_limit", 1, "scripted error"),
+        ("500", "unavailable", 3, "boom (after 3 tries)"),
+        ("400", "unavailable", 1, "unknown field"),
+        ("context", "context_window", 1, "maximum context length"),
+        ("context-llama", "context_window", 1, "exceeds the available context size"),
+        ("policy", "refusal", 1, "safety system"),
+        ("filtered", "refusal", 1, "content filter"),
+        ("refused", "refusal", 1, "I will not click that."),
+        ("empty", "empty", 1, "no text"),
+        ("null", "empty", 1, "no text"),
+        ("spent", "empty", 1, "raise max_tokens"),
+        ("broken-json", "parse", 1, ""),
+        ("html", "parse", 1, ""),
+        ("no-choices", "empty", 1, "no text"),
+        ("slow", "timeout", 3, "no reply in time"),
+        ("no-key", "auth", 0, "AUTOWEB_TEST_ABSENT_KEY is not set"),
+    ],
+)
+def test_each_failure_has_its_cause_and_only_the_services_own_are_tried_again(
+    session: Session, model: str, cause: str, tries: int, says: str
+) -> None:
+    before = len(session.server.requests_of(model))
+
+    error = failure(session, model)
+
+    assert (error.cause, len(session.server.requests_of(model)) - before) == (cause, tries)
+    assert says in error.detail
+    assert (error.usage.calls if error.usage else 0) == tries
+
+
+def test_a_failed_call_tells_what_it_used_up(session: Session) -> None:
+    usage = failure(session, "spent").usage
+
+    assert usage is not None
+    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 11, 64)
+
+
+def test_no_key_is_in_an_error(session: Session) -> None:
+    assert SECRET not in failure(session, "401").detail
+
+
+def test_a_server_that_stumbles_is_asked_again_and_all_calls_are_counted(session: Session) -> None:
+    reply = session.client.complete(ask("500-twice"))
+
+    assert (reply.text, reply.usage.calls) == ("third time lucky", 3)
+
+
+def test_the_wait_the_service_asks_for_is_kept(session: Session) -> None:
+    began = time.monotonic()
+
+    assert session.client.complete(ask("429-once")).text == "after a pause"
+    assert time.monotonic() - began >= 0.4
+
+
+@pytest.mark.parametrize("model", ["thinks", "thinks-aloud"])
+def test_reasoning_is_not_part_of_the_text(session: Session, model: str) -> None:
+    assert session.client.complete(ask(model)).text == "done"
+
+
+@pytest.mark.parametrize(
+    ("model", "cost", "unpriced"),
+    [("plain", None, 1), ("priced", 0.007, 0), ("gpt-4o", 0.0075, 0)],
+    ids=["unknown", "from the settings", "known to litellm"],
+)
+def test_cost_is_known_or_said_to_be_unknown(
+    session: Session, model: str, cost: float | None, unpriced: int
+) -> None:
+    usage = session.client.complete(ask(model)).usage
+
+    assert usage.cost_usd == (cost if cost is None else pytest.approx(cost))
+    assert usage.unpriced_calls == unpriced
+
+
+def body_of(session: Session, model: str, **changes: Any) -> dict[str, Any]:
+    session.client.complete(ask(model, **changes))
+    return session.server.requests_of(model)[-1].body
+
+
+def test_settings_reach_the_server_and_nothing_else_does(session: Session) -> None:
+    body = body_of(session, "tuned", stop=("END",), max_tokens=900)
+
+    assert body == {
+        "model": "tuned",
+        "messages": [{"role": "user", "content": "hi"}],
+        "temperature": 0.5,
+        "seed": 7,
+        "max_tokens": 50,
+        "stop": ["END"],
+        "top_k": 1,
+    }
+
+
+def test_a_request_may_ask_for_less_than_the_settings_allow(session: Session) -> None:
+    assert body_of(session, "tuned", max_tokens=5)["max_tokens"] == 5
+
+
+def test_a_temperature_of_none_is_left_to_the_service(session: Session) -> None:
+    assert "temperature" not in body_of(session, "hot")
+
+
+GRAMMAR = 'root ::= "x"'
+SCHEMA = {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("model", "grammar_sent", "schema_sent"),
+    [("plain", False, False), ("schema", False, True), ("gbnf", True, False)],
+)
+def test_replies_are_bound_only_as_the_server_can(
+    session: Session, model: str, grammar_sent: bool, schema_sent: bool
+) -> None:
+    body = body_of(session, model, grammar=GRAMMAR, json_schema=SCHEMA)
+
+    assert (body.get("grammar") == GRAMMAR) == grammar_sent
+    assert ("response_format" in body) == schema_sent
+
+
+def test_a_server_with_grammars_takes_a_schema_too(session: Session) -> None:
+    form = body_of(session, "gbnf", json_schema=SCHEMA)["response_format"]
+
+    assert form["json_schema"]["schema"] == SCHEMA
+
+
+def test_pictures_go_to_models_that_see_and_to_no_other(session: Session) -> None:
+    uri = "data:image/png;base64,iVBORw0KGgo="
+    messages = (Message(role="user", content="look", images=(uri,)),)
+
+    assert body_of(session, "plain", messages=messages)["messages"][0]["content"] == "look"
+    assert body_of(session, "seeing", messages=messages)["messages"][0]["content"] == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": uri}},
+    ]
+
+
+def test_a_local_server_never_gets_the_providers_key(session: Session) -> None:
+    body_of(session, "plain")
+    body_of(session, "own-key")
+    sent = [
+        session.server.requests_of(model)[-1].headers["Authorization"]
+        for model in ("plain", "own-key")
+    ]
+
+    assert sent == ["Bearer none", "Bearer the-servers-own-key"]
+
+
+def test_no_more_requests_are_in_flight_than_the_settings_allow(session: Session) -> None:
+    session.server.peak = 0
+    threads = [
+        threading.Thread(target=session.client.complete, args=(ask("narrow"),)) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert session.server.peak == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "ok", "says"),
+    [
+        ("openai/plain", True, "can be called"),
+        ("openai/hosted", True, "can be called"),
+        ("nobody/knows-it", False, "litellm knows no provider for 'nobody/knows-it'"),
+        ("anthropic/claude-x", False, "set ANTHROPIC_API_KEY in the environment"),
+        ("openai/no-key", False, "AUTOWEB_TEST_ABSENT_KEY is not set"),
+        ("openai/off", False, "nothing answers at http://127.0.0.1:9"),
+        ("openai/odd", False, "is not a URL; write it as http://host:port/v1"),
+        ("openai/never-named", False, "not among the models of this session"),
+    ],
+)
+def test_a_check_says_what_to_do_without_asking_the_model_anything(
+    session: Session, model: str, ok: bool, says: str
+) -> None:
+    before = len(session.server.requests)
+
+    (check,) = session.client.check([model])
+
+    assert (check.ok, len(session.server.requests)) == (ok, before)
+    assert says in check.detail
+
+
+def post(address: GatewayAddress, path: str, body: bytes, token: str | None = None) -> int:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=10)
+    headers = {"Authorization": f"Bearer {address.token if token is None else token}"}
+    try:
+        connection.request("POST", path, body, headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "token", "status"),
+    [
+        ("/stats", b"", None, 200),
+        ("/stats", b"", "", 401),
+        ("/complete", b"{}", "wrong", 401),
+        ("/complete", b"{}", None, 400),
+        ("/complete", b"\xff\x00", None, 400),
+        ("/complete", b'{"model": "openai/plain", "command": "rm"}', None, 400),
+        ("/shutdown", b"", None, 404),
+    ],
+)
+def test_only_wellformed_requests_with_the_token_are_answered(
+    session: Session, path: str, body: bytes, token: str | None, status: int
+) -> None:
+    assert post(session.address, path, body, token) == status
+
+
+def test_a_request_that_claims_to_be_huge_is_refused_unread(session: Session) -> None:
+    connection = http.client.HTTPConnection(session.address.host, session.address.port, timeout=10)
+    connection.putrequest("POST", "/complete")
+    connection.putheader("Authorization", f"Bearer {session.address.token}")
+    connection.putheader("Content-Length", str(10**12))
+    connection.endheaders()
+
+    assert connection.getresponse().status == 413
+
+    connection.close()
+
+
+def test_the_token_is_not_in_the_process_list(session: Session) -> None:
+    listed = subprocess.run(["ps", "-A", "-o", "args"], capture_output=True, text=True, check=True)
+
+    assert "gateway_process" in listed.stdout
+    assert session.address.token not in listed.stdout
+    assert session.address.token not in repr(session.address)
+
+
+CLIENT = """
+import sys
+from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient
+client = GatewayClient(GatewayAddress.parse(sys.stdin.readline().strip()))
+for number in range(5):
+    text = f"open http://127.0.0.1:{sys.argv[2]}/{sys.argv[1]}{number}"
+    request = Request(model=sys.argv[3], messages=(Message(role="user", content=text),),
+                      stage="generate", case_id=sys.argv[4], turn=number)
+    print(client.complete(request).text)
+assert "litellm" not in sys.modules
+"""
+
+
+def run_clients(address: GatewayAddress, model: str, cases: list[str], port: int) -> list[str]:
+    """Two test processes at once, as under `pytest -n 2`."""
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLIENT, name, str(port), model, case],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name, case in zip("ab", cases, strict=True)
+    ]
+    outputs = [child.communicate(f"{address}\n", timeout=60)[0] for child in children]
+
+    assert [child.returncode for child in children] == [0, 0]
+
+    return outputs
+
+
+def test_two_processes_record_and_two_replay_without_litellm_or_network(
+    session: Session, tmp_path: Path
+) -> None:
+    live = run_clients(session.address, "openai/counted", ["same", "same"], 4001)
+    answered = len(session.server.requests_of("counted"))
+
+    player = replaying(session, tmp_path)
+    try:
+        again = run_clients(player, "openai/counted", ["same", "same"], 5999)
+        stats = GatewayClient(player).stats()
+    finally:
+        stop_gateway(player)
+
+    assert (again, answered) == (live, 10)
+    assert len(session.server.requests_of("counted")) == 10
+    assert (stats.litellm_loaded, stats.models["openai/counted"].usage.replayed_calls) == (
+        False,
+        10,
+    )
+
+
+def replaying(session: Session, folder: Path) -> GatewayAddress:
+    """A replay-only gateway; the scripted server is out of its reach."""
+    specs = {
+        name: spec.model_copy(update={"api_base": "http://127.0.0.1:9/v1"})
+        for name, spec in session.specs.items()
+    }
+    return start_gateway(
+        specs, record_mode="none", cassettes=session.cassettes, run_dir=folder / "run"
+    )
+
+
+def test_a_recording_replays_on_other_ports_and_a_miss_is_told_apart(
+    session: Session, tmp_path: Path
+) -> None:
+    session.client.complete(ask("recorded", "open http://127.0.0.1:4001/"))
+    refused = failure(session, "refused")
+    address = replaying(session, tmp_path)
+    player = GatewayClient(address)
+    try:
+        reply = player.complete(ask("recorded", "open http://127.0.0.1:61000/"))
+        with pytest.raises(ModelError) as replayed_refusal:
+            player.complete(ask("refused"))
+        with pytest.raises(CassetteMiss, match="now:      close http://<origin:1>/"):
+            player.complete(ask("recorded", "close http://127.0.0.1:61000/"))
+        known, unknown = player.check(["openai/recorded", "openai/plain"], ["login"])
+        loaded = player.stats().litellm_loaded
+    finally:
+        stop_gateway(address)
+
+    assert reply.text == "page.goto('http://127.0.0.1:61000/')"
+    assert reply.usage.replayed_calls == 1
+    assert (replayed_refusal.value.cause, replayed_refusal.value.detail) == (
+        "refusal",
+        refused.detail,
+    )
+    assert (known.ok, known.live, unknown.ok, loaded) == (True, False, False, False)
+    assert "--autoweb-record-mode=new_episodes" in unknown.detail
+
+
+def test_the_stats_hold_the_calls_of_all_processes_and_failures_by_cause(session: Session) -> None:
+    before = session.client.stats().models.get("openai/401")
+    failure(session, "401")
+    after = session.client.stats().models["openai/401"]
+
+    assert after.failures["auth"] == (before.failures["auth"] if before else 0) + 1
+    assert after.usage.calls == (before.usage.calls if before else 0) + 1
+
+
+OWNER = """
+import os, sys
+from pathlib import Path
+from pytest_autoweb.llm.gateway import start_gateway
+address = start_gateway({}, record_mode="none", cassettes=Path("c"), run_dir=Path("run"))
+print(address, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_gateway_dies_with_its_owner(tmp_path: Path) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
+    )
+    assert owner.stdout is not None
+    client = GatewayClient(GatewayAddress.parse(owner.stdout.readline().strip()))
+
+    assert client.stats().models == {}
+
+    owner.kill()
+    owner.wait()
+
+    assert "gateway process is gone" in last_words(client)
+
+
+def last_words(client: GatewayClient) -> str:
+    """What the client says once the gateway has ended."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            client.stats()
+        except ModelError as error:
+            return error.detail
+        time.sleep(0.05)
+    return "the gateway outlived its owner"
+
+
+def test_an_address_survives_being_plain_text() -> None:
+    address = GatewayAddress("127.0.0.1", 1234, "to-ken_")
+
+    assert GatewayAddress.parse(str(address)) == address
+    assert json.loads(json.dumps(str(address))) == str(address)

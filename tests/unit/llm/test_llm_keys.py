@@ -1,0 +1,60 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.llm.keys import MASK, KeyMask, drop_empty_secrets, without_secrets
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-abcdefghijklmnop1234567890",
+        "sk-ant-api03-abcdefghijklmnop_1234",
+        "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+        "gsk_abcdefghijklmnop1234567890",
+        "hf_abcdefghijklmnop1234567890",
+        "ghp_abcdefghijklmnopqrst1234567890",
+        "AKIAABCDEFGHIJKLMNOP",
+    ],
+)
+def test_what_looks_like_a_key_is_masked_without_being_known(key: str) -> None:
+    masked = KeyMask({})(f'Incorrect API key provided: "{key}".')
+
+    assert masked == f'Incorrect API key provided: "{MASK}".'
+
+
+def test_a_bearer_header_is_masked() -> None:
+    assert "s3cr3t" not in KeyMask({})("Authorization: Bearer s3cr3t-t0ken.value")
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=8), st.text(), st.text())
+def test_no_value_of_a_key_variable_survives(secret: str, before: str, after: str) -> None:
+    mask = KeyMask({"MY_API_KEY": secret, "PATH": "/bin"})
+
+    assert secret not in mask(before + secret + after) or secret in MASK
+
+
+def test_a_secret_that_contains_another_goes_as_a_whole() -> None:
+    mask = KeyMask({"A_TOKEN": "abcdefgh", "B_TOKEN": "abcdefgh-and-more"})
+
+    assert mask("x abcdefgh-and-more y") == f"x {MASK} y"
+
+
+def test_short_values_and_other_variables_are_left_alone() -> None:
+    mask = KeyMask({"CI_TOKEN": "true", "GREETING": "hello world"})
+
+    assert mask("true: hello world") == "true: hello world"
+
+
+def test_processes_that_need_no_keys_get_none() -> None:
+    environ = {"OPENAI_API_KEY": "x", "SHOP_PASSWORD": "y", "HOME": "h", "KEYBOARD": "us"}
+
+    assert without_secrets(environ) == {"HOME": "h", "KEYBOARD": "us"}
+
+
+def test_an_empty_key_variable_counts_as_unset() -> None:
+    environ = {"OPENAI_API_KEY": " ", "OTHER_API_KEY": "x", "EMPTY": ""}
+
+    drop_empty_secrets(environ)
+
+    assert environ == {"OTHER_API_KEY": "x", "EMPTY": ""}

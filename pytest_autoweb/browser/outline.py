@@ -46,7 +46,8 @@ def parse_outline(text: str, read: Callable[[str], Line]) -> tuple[Line, ...]:
     """The trees of an indented text (two spaces a level); `read` makes a node of each line."""
     roots: list[_Draft] = []
     open_drafts: list[_Draft] = []
-    for raw in text.splitlines():
+    # Names may hold other line separators than the one that ends a line.
+    for raw in text.split("\n"):
         if not raw.strip():
             continue
         depth = min((len(raw) - len(raw.lstrip(" "))) // 2, DEPTH_LIMIT)

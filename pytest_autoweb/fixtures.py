@@ -1,4 +1,8 @@
-"""Fixtures: the browser that cells run in, and `autoweb` for people who write Python."""
+"""Fixtures: the browser that cells run in, and `autoweb` for people who write Python.
+
+The plugin registers this module in `pytest_configure`, after all entry-point plugins, so that its
+fixture extends pytest-playwright's of the same name.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,29 +15,24 @@ if TYPE_CHECKING:
 FIXTURE = "autoweb"
 
 
-class BrowserFixtures:
-    """Registered after all entry-point plugins, so that it extends pytest-playwright's fixture."""
+@pytest.fixture(scope="session")
+def browser_type_launch_args(
+    browser_type_launch_args: dict[str, Any], request: pytest.FixtureRequest
+) -> dict[str, Any]:
+    """Playwright's own Chromium, else the system's with the flags it needs.
 
-    @pytest.fixture(scope="session")
-    def browser_type_launch_args(
-        self,
-        browser_type_launch_args: dict[str, Any],
-        request: pytest.FixtureRequest,
-    ) -> dict[str, Any]:
-        """Playwright's own Chromium, else the system's with the flags it needs.
+    Sessions without cells keep what pytest-playwright gives.
+    """
+    if not any(_needs_browser(item) for item in request.session.items):
+        return browser_type_launch_args
+    from pytest_autoweb.browser.chromium import launch_args
 
-        Sessions without cells keep what pytest-playwright gives.
-        """
-        if not any(_needs_browser(item) for item in request.session.items):
-            return browser_type_launch_args
-        from pytest_autoweb.browser.chromium import launch_args
-
-        browser_type = request.getfixturevalue("browser_type")
-        return launch_args(
-            browser_type_launch_args,
-            playwright_executable=browser_type.executable_path,
-            browser_name=browser_type.name,
-        )
+    browser_type = request.getfixturevalue("browser_type")
+    return launch_args(
+        browser_type_launch_args,
+        playwright_executable=browser_type.executable_path,
+        browser_name=browser_type.name,
+    )
 
 
 def _needs_browser(item: pytest.Item) -> bool:

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.fixtures import FIXTURE, BrowserFixtures, autoweb
+from pytest_autoweb import fixtures
 from pytest_autoweb.shared_run import SharedRun, share_run
 
 if TYPE_CHECKING:
     from pytest_autoweb.controller import RunController
     from pytest_autoweb.items import CaseFile
     from pytest_autoweb.options import Settings
-
-__all__ = ["autoweb"]
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
@@ -44,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_autoweb.options import is_on
 
     config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
-    config.pluginmanager.register(BrowserFixtures(), "autoweb-browser")
+    config.pluginmanager.register(fixtures, "autoweb-fixtures")
     if is_on(config, os.environ):
         settings = _settings(config)
         _add_case_arguments(config, settings)
@@ -157,7 +155,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that uses the `autoweb` fixture opens a session when the command line did not."""
-    if FIXTURE in getattr(item, "fixturenames", ()):
+    if fixtures.FIXTURE in getattr(item, "fixturenames", ()):
         from pytest_autoweb.items import SESSION
 
         if SESSION in item.config.stash:

@@ -45,12 +45,12 @@ def safe_name(text: str) -> str:
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", unicodedata.normalize("NFKC", text))
     name = name.lstrip(".")[:60].rstrip(".")
-    if name == text and not _DEVICE_NAME.match(name):
+    if name and name == text and not _DEVICE_NAME.match(name):
         return name
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     if _DEVICE_NAME.match(name):
         name = f"_{name}"[:60]
-    return f"{name.strip('-') or 'x'}-{digest}"
+    return f"{name.strip('-.') or 'x'}-{digest}"
 
 
 def cell_folder(case_id: str, model: str, capture: str, repeat: int) -> str:

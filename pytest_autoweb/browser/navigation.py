@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
@@ -45,6 +46,15 @@ def open_page(
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
     return None
+
+
+def settle(page: "Page", *, quiet_ms: float) -> None:
+    """Wait until what an action set off has happened, within bounds; never raises."""
+    from playwright.sync_api import Error
+
+    _reached(page, "networkidle", _SETTLE_MS)
+    with suppress(Error):
+        page.wait_for_timeout(quiet_ms)
 
 
 def _reached(page: "Page", state: str, timeout_ms: float) -> bool:

@@ -11,7 +11,7 @@ ENTRY_TIMEOUT_MS = 30_000
 def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     """Always navigate, even if the page seems to be there already, then run `setup.js`."""
     url = tools.case.entry_url
-    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS)
+    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
     if failure is None and tools.case.setup.js:
         failure = run_setup_js(tools.page, tools.case.setup.js)
     attempt = change(attempt, entry_url_used=tools.page.url)

@@ -4,10 +4,11 @@ import ast
 from typing import NamedTuple
 
 from pytest_autoweb.browser.base import RefView
+from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.cases.model import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot
+from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.execute import finish_execution, run_block
@@ -16,6 +17,8 @@ from pytest_autoweb.stages.repair import repair_hint
 from pytest_autoweb.stages.script import unified_diff
 
 MAX_TURNS = 8
+SETTLE_MS = 400
+"""Quiet time before a new look: suggestion lists and folds open with a delay."""
 REPLY_TOKENS = 200
 
 
@@ -37,17 +40,22 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     done: tuple[str, ...] = ()
     banned = _banned(tools)
     for number in range(1, MAX_TURNS + 1):
+        if number > 1:
+            settle(tools.page, quiet_ms=SETTLE_MS)
         view = observe(tools.page)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
             break
         seen |= names
-        turn = _Turn(number, view, done, banned if number == 1 else frozenset())
-        attempt, actions = _ask_turn(attempt, tools, turn)
+        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, banned))
         if attempt.failure or not actions.actions:
             break
         attempt = _run_turn(attempt, tools, number, actions.actions)
         done = (*done, *(action.line for action in actions.actions))
+        # What a repair may not begin with is free again; what was done is not repeated.
+        banned = frozenset(action.pair for action in actions.actions if action.pair) | (
+            banned if number > 1 else frozenset()
+        )
         if attempt.failure or actions.done:
             break
     return _finish(attempt, tools)
@@ -78,7 +86,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         secrets=sorted(tools.case.secrets),
     )
     attempt = _keep_view(attempt, tools, turn, text)
-    stage = "repair" if tools.previous and turn.number == 1 else "generate"
+    stage: StageName = "repair" if tools.previous and turn.number == 1 else "generate"
     attempt, reply = ask(
         attempt,
         tools,

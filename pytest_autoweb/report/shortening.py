@@ -12,7 +12,7 @@ _MARKER = 60
 
 _NAMES = frozenset(
     {"id", "case_id", "case_path", "folder", "nodeid", "model", "format", "ts", "screenshot"}
-    | {"final_screenshot", "cache_key"}
+    | {"final_screenshot", "cache_key", "verdict"}
 )
 """Fields that other fields or files refer to."""
 

@@ -45,10 +45,10 @@ TASKS = {
     "cjk-checkout": "把购物车里的商品结账，并选择“货到付款”。",
     "enter-time": "Enter 8:35 AM as the time and press submit.",
     "click-tab": "Switch between the tabs to find and click on the link “Amet”.",
-    "user-admin": "Add a user named bob with staff rights and verify that the list shows two users.",
+    "user-admin": "Add a user named bob with staff rights; the list must show two users.",
 }
 
-CODE = '''# Step 1
+CODE = """# Step 1
 page.get_by_role("textbox", name="User name").fill("ana")
 page.get_by_label("Password").fill("<secret:password>")
 
@@ -61,7 +61,7 @@ total = float(page.get_by_test_id("total").inner_text().strip("€ "))
 rows = [row.inner_text() for row in page.get_by_role("row").all() if "mug" in row.inner_text()]
 log(f"found {len(rows)} rows, total {total:.2f}")  # shown in the log
 answer({"total": total, "rows": rows})
-'''
+"""
 FIXED = CODE.replace('name="Sign in"', 'name="Log in", exact=True')
 
 STRENGTH = {"openai/gpt-5-mini": 0.8, "ollama_chat/qwen3:8b": 0.55, "local/qwen2.5-coder-1.5b": 0.3}

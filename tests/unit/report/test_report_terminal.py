@@ -1,0 +1,116 @@
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_run import CellKey, cell, realistic_cells, run_info
+
+from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.summary import summarise
+from pytest_autoweb.report.terminal import Line, terminal_lines
+from pytest_autoweb.report.wording import width
+from pytest_autoweb.results import Attempt, CellResult, PlanStep, StepResult
+
+PLAN = (PlanStep(index=1), PlanStep(index=2))
+
+
+def lines_of(*cells: CellResult, **info: Any) -> list[Line]:
+    run = Run(Path(), run_info(list(cells), **info), cells)
+    return terminal_lines(summarise(run), run)
+
+
+def text_of(*cells: CellResult) -> str:
+    return "\n".join(text for text, _ in lines_of(*cells))
+
+
+def row_of(result: CellResult) -> str:
+    return next(text for text, _ in lines_of(result) if "first=" in text)
+
+
+def failing(**attempt: Any) -> CellResult:
+    return cell(CellKey("a", "m"), "failed", attempts=(Attempt(**attempt),))
+
+
+def test_a_cell_has_one_line_with_its_first_run_its_repair_and_what_failed() -> None:
+    bad = StepResult(step_index=2, ok=False, status="failed")
+    first = Attempt(plan_steps=PLAN, step_results=(bad,))
+    healed = Attempt(plan_steps=PLAN, executed=True, checks_passed=True, repair_attempt=True)
+
+    row = row_of(cell(CellKey("login", "m"), "healed", attempts=(first, healed)))
+
+    assert row.split() == ["HEALED", "m", "login", "first=failed", "repair=yes", "repaired=ok"]
+
+
+def test_failed_steps_are_named_by_number() -> None:
+    bad = tuple(StepResult(step_index=i, ok=False, status="failed") for i in (2, 3))
+
+    assert row_of(failing(plan_steps=PLAN, step_results=bad)).endswith("failed: 2, 3")
+
+
+def test_a_missing_plan_a_stopped_run_and_a_check_have_labels() -> None:
+    stopped = row_of(failing(plan_steps=PLAN))
+    wrong = row_of(failing(plan_steps=PLAN, executed=True, checks_passed=False))
+
+    assert row_of(failing()).endswith("failed: plan")
+    assert stopped.endswith("failed: run")
+    assert wrong.endswith("failed: check")
+
+
+def test_a_cell_that_nobody_judged_is_not_called_failed() -> None:
+    row = row_of(
+        cell(CellKey("a", "m"), "ungraded", attempts=(Attempt(plan_steps=PLAN, executed=True),))
+    )
+
+    assert "first=unjudged" in row
+    assert "failed" not in row
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=()), min_size=1))
+def test_foreign_text_can_neither_steer_the_terminal_nor_break_lines(text: str) -> None:
+    lines = lines_of(cell(CellKey(text, text), "failed", reason=text))
+
+    for line, _ in lines:
+        assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line)
+        assert not set("\u202a\u202e\u2066\u2069\u2028") & set(line)
+
+
+def test_columns_line_up_for_wide_characters() -> None:
+    lines = lines_of(cell(CellKey("结账", "m")), cell(CellKey("abc", "m")))
+
+    starts = {width(line.split("first=")[0]) for line, _ in lines if "first=" in line}
+    assert len(starts) == 1
+
+
+def test_many_cells_show_only_those_that_did_not_pass() -> None:
+    cells = [cell(CellKey(f"c{i}", "m"), "failed" if i == 70 else "passed") for i in range(100)]
+
+    rows = [line for line, _ in lines_of(*cells) if "first=" in line]
+
+    assert len(rows) == 1
+    assert "c70" in rows[0]
+
+
+def test_models_controls_and_verdict_are_summed_up() -> None:
+    text = text_of(*realistic_cells())
+
+    assert "first attempt (95%)" in text
+    assert "Not decisive" in text
+    assert "controls hold in all 12 cases" in text
+    assert "builtin/oracle" not in text
+
+
+def test_a_control_in_doubt_is_red() -> None:
+    noop = cell(CellKey("a", "builtin/noop"), "passed", attempts=(Attempt(checks_passed=True),))
+
+    (line,) = ((t, m) for t, m in lines_of(noop) if "in doubt" in t)
+
+    assert line == (
+        "control in doubt: a: "
+        "doing nothing passes every check, so a pass of this case proves nothing",
+        {"red": True},
+    )
+
+
+def test_an_empty_run_says_so() -> None:
+    assert "no cells were run" in text_of()

@@ -1,5 +1,6 @@
 """Rules for the arguments of single calls: addresses, file names, uploads, secrets."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from pytest_autoweb.sandbox.base import Border
 from pytest_autoweb.sandbox.handles import Refusal
 
-MAX_UPLOAD_BYTES = 5_000_000
+MAX_UPLOAD_BYTES = 2_000_000
 MAX_URL_CHARS = 4_000
 MAX_WILDCARDS = 6
 MAX_VIEWPORT = 8_192
@@ -124,7 +125,7 @@ def glob(pattern: object) -> None:
     if isinstance(pattern, str) and (
         len(pattern) > MAX_URL_CHARS or len(re.findall(r"\*+|\?", pattern)) > MAX_WILDCARDS
     ):
-        raise Refusal("AW504", f"a URL pattern may have at most {MAX_WILDCARDS} wildcards")
+        raise ValueError(f"a URL pattern may have at most {MAX_WILDCARDS} wildcards")
 
 
 def viewport(size: object) -> None:
@@ -132,4 +133,16 @@ def viewport(size: object) -> None:
     if isinstance(size, Mapping):
         for side in (size.get("width"), size.get("height")):
             if isinstance(side, int | float) and not 1 <= side <= MAX_VIEWPORT:
-                raise Refusal("AW504", f"a viewport side is between 1 and {MAX_VIEWPORT} pixels")
+                raise ValueError(f"a viewport side is between 1 and {MAX_VIEWPORT} pixels")
+
+
+def finite(value: object) -> None:
+    """Refuse numbers that JSON cannot carry: the driver would hang up on them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    if isinstance(value, list | tuple | set):
+        for item in value:
+            finite(item)
+    if isinstance(value, Mapping):
+        for item in value.values():
+            finite(item)

@@ -18,6 +18,7 @@ T = TypeVar("T")
 _AFTER_STOP_S = 0.6
 """How long the browser has to answer once its script was stopped."""
 _PROBE_S = 1.5
+_ATTACH_S = 5.0
 
 
 class StuckError(Exception):
@@ -91,7 +92,11 @@ class BrowserDeadline:
         if known is None:
             session = None
             if _loop_of(page) is not None and not page.is_closed():
-                session = _quietly(lambda: page.context.new_cdp_session(page))
+                session = _quietly(
+                    lambda: self._bounded(
+                        page, None, _ATTACH_S, lambda: page.context.new_cdp_session(page)
+                    )
+                )
             known = self._sessions[id(page)] = (page, session)
         return known[1]
 

@@ -7,9 +7,10 @@ from typing import Any
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.budget import Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, StuckError
-from pytest_autoweb.sandbox.facade import Bound, Facade
+from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.listeners import Listeners
 from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
@@ -128,14 +129,14 @@ class Dialogue:
         listening = frame["method"] in {"on", "once", "remove_listener"}
         if self.record.catching_up and not nested and not listening:
             try:
-                return self.record.replay(key)
+                return self.record.replay(key, number)
             except DivergedError as diverged:
                 self.diverged = diverged
                 return None, ("Refused", "the step is over")
         if self.budget.remaining_s == 0:
             self.budget.spent = True
             return None, ("TimeoutError", _OVER)
-        return self._perform(frame, key, Timed(self.record, number, nested=nested))
+        return self._perform(frame, key, Timed(self.record, number, live=nested or listening))
 
     def _perform(self, frame: dict[str, Any], key: str, timed: Timed) -> Reply:
         bound: Bound | None = None
@@ -203,7 +204,7 @@ class Dialogue:
             self._border.on_log(line)
 
     def _take_answer(self, said: dict[str, Any]) -> None:
-        timed = Timed(self.record, self._count_call(), nested=bool(self._open))
+        timed = Timed(self.record, self._count_call(), live=True)
         value = redacted(said["value"], self._border.redact)
         self.answered = (True, value)
         timed.file(

@@ -3,51 +3,28 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Frame, Page, TimeoutError, expect
+from playwright.sync_api import TimeoutError
 
 from pytest_autoweb.sandbox import arguments
 from pytest_autoweb.sandbox.base import Border
+from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.budget import CLAIM_MS, DEFAULT_MS, Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline
-from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
+from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.members import (
-    CLAIMS_OF,
-    CLASSES,
     EVENTS,
     MANAGER_EXIT,
-    OF_THE_PAGE,
     PREDICATE_ARGUMENTS,
     SECRET_METHODS,
     URL_MATCHERS,
-    Member,
 )
-from pytest_autoweb.sandbox.protocol import check_chain
-from pytest_autoweb.sandbox.values import Expression, plain_headers, shown
-from pytest_autoweb.sandbox.wire import WireError, decode
+from pytest_autoweb.sandbox.values import plain_headers
 
-_EXIT = Member("call")
-
-
-class Receiver(NamedTuple):
-    """What a call is made on."""
-
-    object: Any
-    kind: str
-    text: str
-
-
-class Bound(NamedTuple):
-    """A call that is allowed, with everything decoded."""
-
-    receiver: Receiver
-    method: str
-    member: Member
-    args: list[Any]
-    kwargs: dict[str, Any]
-    arguments: str
-    """As a report shows them; secrets are still placeholders."""
-    page: Any
-    """The page whose browser does the work."""
+_PASSWORDS = "input[type=password]"
+_TAKES_ANY_NUMBER = frozenset(
+    {"evaluate", "evaluate_all", "eval_on_selector", "eval_on_selector_all"}
+)
+"""Their arguments go through Playwright's own serializer, which knows infinity."""
 
 
 class EventWait(NamedTuple):
@@ -58,109 +35,24 @@ class EventWait(NamedTuple):
 
 
 class Facade:
-    """Binds a frame to a real call, applies the rules, performs it."""
+    """Applies the rules to a bound call and performs it.
+
+    Attributes:
+        bind: turns a frame into a bound call.
+        predicate: makes the function that asks the worker's function of that number.
+        listen: registers the worker's function as a listener.
+        open_waits: entered `with page.expect_…()` that have not ended, by the id of their info.
+        handled_dialogs: ids of the dialogs that the code answered.
+    """
 
     def __init__(self, border: Border, handles: Handles, guard: BrowserDeadline) -> None:
-        self._border, self._handles, self._guard = border, handles, guard
+        self._border, self._guard = border, guard
+        self.bind = Binder(border, handles).bind
         self._default_ms, self._navigation_ms = DEFAULT_MS, DEFAULT_MS
         self.open_waits: dict[int, EventWait] = {}
         self.handled_dialogs: set[int] = set()
         self.predicate: Callable[[int], Callable[[Any], bool]] = lambda _number: lambda _item: False
         self.listen: Callable[[Any, str, str, int], None] = lambda *_: None
-
-    # -- binding -----------------------------------------------------------------------
-
-    def bind(self, frame: dict[str, Any]) -> Bound:
-        """What a `call` frame asks for.
-
-        Raises:
-            Refusal: it is not on the list.
-            WireError: its arguments cannot be read.
-        """
-        receiver = self._resolve(frame["root"], frame["chain"])
-        method = frame["method"]
-        if frame["expect"]:
-            receiver, member = self._claims(receiver, method, frame["message"])
-        else:
-            receiver, member = self._member(receiver, method)
-        callbacks = member.kind in {"manage", "listen"} or method in {
-            "frame", "wait_for_event", "wait_for_url",
-        }  # fmt: skip
-        args = [self._argument(value, callbacks) for value in frame["args"]]
-        kwargs = {name: self._argument(value, callbacks) for name, value in frame["kwargs"].items()}
-        text = self._border.redact(shown(args, kwargs))
-        args = [_real(value) for value in args]
-        kwargs = {name: _real(value) for name, value in kwargs.items()}
-        page = self._page_of(self._handles.get(frame["root"]).object)
-        return Bound(receiver, method, member, args, kwargs, text, page)
-
-    def _resolve(self, root: str, chain: list[Any]) -> Receiver:
-        handle: Handle = self._handles.get(root)
-        item, kind, text = handle.object, handle.kind, handle.label
-        for segment in chain:
-            name = segment[0]
-            member = CLASSES[kind].get(name)
-            wanted = "link" if len(segment) == 1 else "chain"
-            if member is None or member.kind != wanted:
-                raise Refusal("AW504", f"{kind} has no {name[:60]!r} to narrow with")
-            if isinstance(item, Frame) and name in OF_THE_PAGE:
-                item = item.page
-            if wanted == "link":
-                item, text = getattr(item, name), f"{text}.{name}"
-            else:
-                args = [self._argument(value, False) for value in segment[1]]
-                kwargs = {k: self._argument(value, False) for k, value in segment[2].items()}
-                text = f"{text}.{name}({shown(args, kwargs)})"
-                real = {k: _real(value) for k, value in kwargs.items()}
-                item = getattr(item, name)(*[_real(value) for value in args], **real)
-            kind = member.returns
-        return Receiver(item, kind, text)
-
-    def _member(self, receiver: Receiver, method: str) -> tuple[Receiver, Member]:
-        item, kind, text = receiver
-        if kind == "EventInfo" and method == MANAGER_EXIT:
-            return receiver, _EXIT
-        member = CLASSES[kind].get(method)
-        if member is None or member.kind not in {"call", "get", "manage", "listen"}:
-            raise Refusal("AW504", f"{kind}.{method[:60]} is not for generated code")
-        if kind == "Page" and isinstance(item, Frame):
-            if method in OF_THE_PAGE:
-                return Receiver(item.page, "Page", text), member
-            return Receiver(item, "Frame", text), CLASSES["Frame"][method]
-        return receiver, member
-
-    def _claims(
-        self, receiver: Receiver, method: str, message: str | None
-    ) -> tuple[Receiver, Member]:
-        kind = CLAIMS_OF.get(receiver.kind, "")
-        member = CLASSES.get(kind, {}).get(method)
-        if member is None:
-            raise Refusal("AW504", f"expect({receiver.kind}).{method[:60]} is not available")
-        item = receiver.object
-        actual = item.page if isinstance(item, Frame) else item
-        return Receiver(expect(actual, message), kind, f"expect({receiver.text})"), member
-
-    def _argument(self, data: Any, callbacks: bool) -> Any:
-        def special(tag: str, inner: Any) -> Any:
-            if tag == "$p" and isinstance(inner, dict) and isinstance(inner.get("root"), str):
-                check_chain(inner.get("chain"))
-                found = self._resolve(inner["root"], inner["chain"])
-                if found.kind not in {"Locator", "FrameLocator"}:
-                    raise Refusal("AW504", f"a {found.kind} cannot be an argument")
-                return _Located(found.text, found.object)
-            if tag == "$cb" and type(inner) is int:
-                if not callbacks:
-                    raise Refusal("AW504", "this call takes no function")
-                return _Callback(inner)
-            raise WireError(f"unexpected {tag[:20]}")
-
-        return decode(data, special)
-
-    def _page_of(self, item: Any) -> Any:
-        if isinstance(item, Page):
-            return item
-        page = getattr(item, "page", None)
-        return page if isinstance(page, Page) else self._border.page
 
     # -- performing --------------------------------------------------------------------
 
@@ -216,6 +108,8 @@ class Facade:
     def _check(self, bound: Bound) -> None:
         """Rules that only look."""
         kind, method, args = bound.receiver.kind, bound.method, bound.args
+        if method not in _TAKES_ANY_NUMBER:
+            arguments.finite([*args, *(v for k, v in bound.kwargs.items() if k != "timeout")])
         if method == "close" and bound.receiver.object is self._border.page:
             raise Refusal("AW504", "the page under test stays open; close popups only")
         if method in {"expect_event", "wait_for_event"}:
@@ -236,8 +130,10 @@ class Facade:
         if method == "goto":
             url, args, kwargs = _taken(args, kwargs, 0, "url")
             kwargs["url"] = arguments.address(url, bound.page.url, self._border)
-        elif method == "screenshot" and kwargs.get("path") is not None:
-            kwargs["path"] = arguments.artifact(kwargs["path"], self._border)
+        elif method == "screenshot":
+            kwargs["mask"] = [*(kwargs.get("mask") or []), bound.page.locator(_PASSWORDS)]
+            if kwargs.get("path") is not None:
+                kwargs["path"] = arguments.artifact(kwargs["path"], self._border)
         elif method == "save_as":
             name, args, kwargs = _taken(args, kwargs, 0, "path")
             kwargs["path"] = arguments.artifact(name, self._border)
@@ -254,13 +150,13 @@ class Facade:
         args = [self._called(value) for value in bound.args]
         kwargs = {}
         for name, value in bound.kwargs.items():
-            if isinstance(value, _Callback) and name not in PREDICATE_ARGUMENTS:
-                raise Refusal("AW504", f"{name[:60]!r} takes no function")
+            if isinstance(value, Callback) and name not in PREDICATE_ARGUMENTS:
+                raise TypeError(f"{name[:60]!r} takes no function")
             kwargs[name] = self._called(value)
         return args, kwargs
 
     def _called(self, value: Any) -> Any:
-        return self.predicate(value.number) if isinstance(value, _Callback) else value
+        return self.predicate(value.number) if isinstance(value, Callback) else value
 
     def _typed(self, bound: Bound, budget: Budget, where: int | str, value: Any) -> Any:
         """The text to type, with its secrets if they may be typed here."""
@@ -305,7 +201,7 @@ class Facade:
     def _listen(self, bound: Bound) -> None:
         event, callback = (*bound.args, None, None)[:2]
         _known_event(event)
-        if not isinstance(callback, _Callback):
+        if not isinstance(callback, Callback):
             raise TypeError(f"{bound.method}() takes an event and a function")
         self.listen(bound.receiver.object, bound.method, event, callback.number)
 
@@ -331,36 +227,6 @@ class Facade:
         self.open_waits.clear()
 
 
-class _Callback(NamedTuple):
-    """A function that lives in the worker."""
-
-    number: int
-
-    def __repr__(self) -> str:
-        return "<function>"
-
-
-class _Located(Expression):
-    """A locator as an argument, together with the real one."""
-
-    def __init__(self, text: str, real: Any) -> None:
-        super().__init__(text)
-        self.real = real
-
-
-def _real(value: Any) -> Any:
-    """The argument as Playwright takes it: real locators, lists instead of tuples and sets."""
-    if isinstance(value, _Located):
-        return value.real
-    if isinstance(value, _Callback):
-        return value
-    if isinstance(value, list | tuple | set):
-        return [_real(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _real(item) for key, item in value.items()}
-    return value
-
-
 def _read(bound: Bound) -> Any:
     value = getattr(bound.receiver.object, bound.method)
     return plain_headers(value) if bound.method == "headers" else value
@@ -369,7 +235,7 @@ def _read(bound: Bound) -> Any:
 def _known_event(event: object) -> None:
     if not isinstance(event, str) or event not in EVENTS:
         known = ", ".join(sorted(EVENTS))
-        raise Refusal("AW504", f"the event {event!r:.60} is not available ({known})")
+        raise ValueError(f"the event {event!r:.60} is not available ({known})")
 
 
 def _pause(item: Any, milliseconds: float, *, cut: bool) -> Callable[[], None]:

@@ -145,12 +145,9 @@ class WorkerEngine:
     def _new_talk(self, index: int, earlier: list[Entry], limits: Limits) -> Dialogue:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
-        if wanted != has:
+        if wanted != has or not self._worker.alive:
             self._replace_worker()
         self._worker.wait_ready()
-        if self._restore:
-            self._worker.send({"op": "restore", "vars": self._variables})
-            self._restore = False
         self._talk = Dialogue(
             self._worker,
             self._border,
@@ -176,6 +173,9 @@ class WorkerEngine:
         last_resort.daemon = True
         last_resort.start()
         try:
+            if self._restore:
+                self._worker.send({"op": "restore", "vars": self._variables})
+                self._restore = False
             done = talk.run({**frame, "rerun": rerun})
         except WorkerGoneError as gone:
             self._replace_worker()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
+from pytest_autoweb.sandbox.members import CLAIMS_OF, CLASSES
 
 
 class Place(NamedTuple):
@@ -164,24 +165,47 @@ def _check_other_names(place: Place, node: ast.AST) -> Iterator[LintFinding]:
 
 
 def _check_attribute(place: Place, node: ast.Attribute) -> Iterator[LintFinding]:
-    name = node.attr
+    name, kind = node.attr, _kind_of(node.value)
+    known = policy.ATTRIBUTES if kind is None else CLASSES[kind].keys()
     if not isinstance(node.ctx, ast.Load):
         message = f"the attribute {_quoted(name)} is assigned or deleted"
         yield place.finding("AW305", message, "keep values in variables or a dict")
-    elif name == "format":
+    elif name == "format" and kind is None:
         yield from _check_format(place, node)
-    elif name in policy.ATTRIBUTES:
+    elif name in known:
         return
     elif name in policy.NOT_IN_THIS_VERSION:
         yield place.finding("AW309", f"{name!r} is not available in this version")
-    elif name in policy.REFUSED_MEMBERS:
-        yield place.finding(
-            "AW308", f"{name!r} is not for generated code", policy.REFUSED_MEMBERS[name]
-        )
+    elif hint := policy.REFUSED_MEMBERS.get(name) or policy.REFUSED_OF.get((kind, name)):
+        yield place.finding("AW308", f"{name!r} is not for generated code", hint)
     else:
-        near = _near_attribute(name)
-        hint = f"did you mean {near!r}?" if near else ""
-        yield place.finding("AW304", f"nothing here has an attribute {_quoted(name)}", hint)
+        owner = "nothing here" if kind is None else f"{kind}"
+        hint = _attribute_hint(name, kind)
+        yield place.finding("AW304", f"{owner} has no attribute {_quoted(name)}", hint)
+
+
+def _kind_of(node: ast.AST) -> str | None:
+    """The Playwright class of an expression, where the code alone tells it."""
+    match node:
+        case ast.Name(id="page"):
+            return "Page"
+        case ast.Call(func=ast.Name(id="expect"), args=[actual, *_]):
+            return CLAIMS_OF.get(_kind_of(actual) or "")
+        case ast.Attribute(value=owner, attr=name):
+            member = CLASSES.get(_kind_of(owner) or "", {}).get(name)
+            return member.returns if member and member.kind == "link" else None
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)):
+            member = CLASSES.get(_kind_of(owner) or "", {}).get(name)
+            return member.returns if member and member.kind == "chain" else None
+    return None
+
+
+def _attribute_hint(name: str, kind: str | None) -> str:
+    near = _near_attribute(name, kind)
+    if near:
+        return f"did you mean {near!r}?"
+    owners = [owner for owner, members in CLASSES.items() if name in members]
+    return f"it belongs to {' and '.join(owners[:3])}" if owners else ""
 
 
 def _check_format(place: Place, node: ast.Attribute) -> Iterator[LintFinding]:
@@ -281,12 +305,15 @@ def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -
     return close[0] if close else None
 
 
-def _near_attribute(name: str) -> str | None:
+def _near_attribute(name: str, kind: str | None) -> str | None:
+    offered = policy.PLAYWRIGHT_ATTRIBUTES if kind is None else CLASSES[kind].keys()
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
     for known in (snake, policy.SYNONYMS.get(snake, "")):
-        if known in policy.PLAYWRIGHT_ATTRIBUTES:
+        if known in offered:
             return known
     if name.startswith("_"):
         return None
-    playwright = difflib.get_close_matches(snake[:60], policy.PLAYWRIGHT_ATTRIBUTES, 1, 0.7)
-    return playwright[0] if playwright else _near(snake, policy.PYTHON_ATTRIBUTES)
+    close = difflib.get_close_matches(snake[:60], offered, 1, 0.7)
+    if close or kind is not None:
+        return close[0] if close else None
+    return _near(snake, policy.PYTHON_ATTRIBUTES)

@@ -264,6 +264,13 @@ REFUSED_MEMBERS: dict[str, str] = {
 }  # fmt: skip
 """Public members of Playwright that exist but are not for generated code, with the way out."""
 
+REFUSED_OF: dict[tuple[str | None, str], str] = {
+    ("Page", "request"): _FIXED_NETWORK,
+    ("BrowserContext", "request"): _FIXED_NETWORK,
+    ("BrowserContext", "close"): _HARNESS,
+}
+"""The same, where another class has an allowed member of that name."""
+
 NOT_IN_THIS_VERSION = frozenset({"get_by_mark", "get_by_sight", "collect_urls"})
 
 SYNONYMS: dict[str, str] = {
@@ -296,6 +303,5 @@ SYNONYMS: dict[str, str] = {
     "sleep": "wait_for_timeout",
     "back": "go_back",
     "refresh": "reload",
-    "not_": "not_to_be_visible",
 }
 """What other libraries call it."""

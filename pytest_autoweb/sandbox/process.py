@@ -14,7 +14,7 @@ from typing import Any
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.protocol import read_frame
-from pytest_autoweb.sandbox.wire import MAX_FRAME_BYTES, WireError, to_line
+from pytest_autoweb.sandbox.wire import MAX_FROM_WORKER, WireError, to_line
 
 START_S = 30.0
 """Starting takes a tenth of a second; a loaded machine may need much longer."""
@@ -59,7 +59,7 @@ class WorkerProcess:
 
     def __init__(self, *, memory_mb: int, cpu_s: float) -> None:
         self._limits = {"memory_mb": memory_mb, "cpu_s": cpu_s}
-        self._frames: queue.Queue[bytes | None] = queue.Queue(maxsize=64)
+        self._frames: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
         self._ready = False
         self._gone: WorkerGoneError | None = None
         try:
@@ -84,6 +84,11 @@ class WorkerProcess:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
 
     def wait_ready(self) -> None:
         """Wait until the worker has given everything up and listens.
@@ -181,7 +186,7 @@ class WorkerProcess:
                 for line in lines:
                     self._frames.put(bytes(line))
                 rest = bytearray(tail)
-            if len(rest) > MAX_FRAME_BYTES:
+            if len(rest) > MAX_FROM_WORKER:
                 self._frames.put(b"oversized")
                 break
         self._frames.put(None)

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pytest_autoweb.results import ToolCall
@@ -19,8 +20,8 @@ class Entry(NamedTuple):
     call: ToolCall
     key: str
     reply: Reply
-    nested: bool
-    """Made inside a callback: it happens again only if the callback does."""
+    live: bool
+    """Performed anew in a retry: listeners, answers, and what happened inside a callback."""
 
 
 class DivergedError(Exception):
@@ -35,10 +36,10 @@ class Record:
         earlier: entries that answer the first calls of a retried step.
     """
 
-    def __init__(self, step_index: int, earlier: list[Entry]) -> None:
+    def __init__(self, step_index: int, earlier: Iterable[Entry]) -> None:
         self.entries: list[Entry] = []
         self._step = step_index
-        self._earlier = [entry for entry in earlier if not entry.nested]
+        self._earlier = [entry for entry in earlier if not entry.live]
         self._replayed = 0
 
     @property
@@ -51,7 +52,7 @@ class Record:
         """Whether the next call will be answered from the record."""
         return self._replayed < len(self._earlier)
 
-    def replay(self, key: str) -> Reply:
+    def replay(self, key: str, number: int) -> Reply:
         """The recorded answer to the next call.
 
         Raises:
@@ -63,7 +64,7 @@ class Record:
                 "the continued step took another way: the first run called "
                 f"{entry.call.target}.{entry.call.method}({entry.call.arguments}) here"
             )
-        call = entry.call.model_copy(update={"replayed": True, "seq": self._replayed})
+        call = entry.call.model_copy(update={"replayed": True, "seq": number})
         self.entries.append(entry._replace(call=call))
         self._replayed += 1
         return entry.reply
@@ -72,8 +73,8 @@ class Record:
 class Timed:
     """Measures one call and files it."""
 
-    def __init__(self, record: Record, number: int, *, nested: bool) -> None:
-        self._record, self._number, self._nested = record, number, nested
+    def __init__(self, record: Record, number: int, *, live: bool) -> None:
+        self._record, self._number, self._live = record, number, live
         self._began = time.perf_counter()
 
     def file(
@@ -101,7 +102,7 @@ class Timed:
             duration_ms=(time.perf_counter() - self._began) * 1000,
             line=line,
         )
-        self._record.entries.append(Entry(call, key, reply, self._nested))
+        self._record.entries.append(Entry(call, key, reply, self._live))
 
 
 def key_of(frame: dict[str, Any]) -> str:

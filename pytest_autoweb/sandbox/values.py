@@ -32,7 +32,10 @@ def outgoing(value: Any, handles: Handles, redact: Callable[[str], str]) -> Any:
             raise WireError(f"a {type(item).__name__} is not available in the step language")
         return None
 
-    return encode(redacted(value, redact), special)
+    try:
+        return encode(redacted(value, redact), special)
+    except RecursionError:
+        raise WireError("value is nested too deeply") from None
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:

@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-MAX_FRAME_BYTES = 16_000_000
+MAX_TO_WORKER = 16_000_000
+MAX_FROM_WORKER = 4_000_000
 MAX_DEPTH = 40
 MAX_PATTERN_CHARS = 2_000
 _REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
@@ -29,13 +30,17 @@ class WireError(ValueError):
     """Raised when a value cannot be put on the wire or a frame cannot be read."""
 
 
-def to_line(frame: Mapping[str, Any]) -> bytes:
-    """One frame as a line of ASCII."""
+def to_line(frame: Mapping[str, Any], limit: int = MAX_TO_WORKER) -> bytes:
+    """One frame as a line of ASCII.
+
+    Raises:
+        WireError: it is no JSON, or longer than `limit` bytes.
+    """
     try:
         line = json.dumps(frame, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
     except (ValueError, RecursionError, TypeError) as error:
         raise WireError(f"value does not fit the wire: {error}") from None
-    if len(line) > MAX_FRAME_BYTES:
+    if len(line) > limit:
         raise WireError(f"value is too large for the wire ({len(line)} bytes)")
     return line
 
@@ -43,12 +48,16 @@ def to_line(frame: Mapping[str, Any]) -> bytes:
 def from_line(line: bytes) -> dict[str, Any]:
     """The frame that a line holds."""
     try:
-        frame = json.loads(line)
+        frame = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:
         raise WireError(f"unreadable frame: {type(error).__name__}") from None
     if not isinstance(frame, dict):
         raise WireError("a frame must be an object")
     return frame
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def encode(value: Any, special: Special, depth: int = 0) -> Any:

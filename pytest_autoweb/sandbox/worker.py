@@ -51,7 +51,7 @@ class Pipe:
 
     def send(self, frame: dict[str, Any]) -> None:
         """Write one frame; raises WireError, with nothing written, when it does not fit."""
-        line = memoryview(wire.to_line(frame))
+        line = memoryview(wire.to_line(frame, wire.MAX_FROM_WORKER))
         while line:
             line = line[os.write(self._out, line) :]
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from pytest_autoweb.assets import asset_dir
 
@@ -45,13 +44,14 @@ def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    # Markup marks what needs no escaping: our own files, and JSON without any `<`, `>` or `&`.
+    # The template marks style, script and data as safe: they are this package's own files, and
+    # JSON without any `<`, `>` or `&`.
     return environment.get_template("index.html.j2").render(
         title=f"autoweb report {report['ts']}",
         policy=policy,
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(_inert({"report": report, "pictures": pictures})),
+        style=style,
+        script=script,
+        data=_inert({"report": report, "pictures": pictures}),
     )
 
 

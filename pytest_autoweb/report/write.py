@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Analysis, Report, build_report
@@ -10,12 +12,14 @@ from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.pictures import embed
 from pytest_autoweb.report.run_folder import read_run
 from pytest_autoweb.report.shortening import compact_json, shorten
-from pytest_autoweb.saving import plain, write_text_atomic
+from pytest_autoweb.saving import json_text, plain, write_text_atomic
 
 REPORT_FILE = "report.json"
 HTML_FILE = "index.html"
 MARKDOWN_FILE = "summary.md"
 CHECKSUM_FILE = "report.full.sha256"
+ANALYSIS_FILE = "analysis.json"
+"""What the local model said, so that the report can be written anew without asking it again."""
 
 
 def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = None) -> Report:
@@ -25,7 +29,7 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         folder: the run folder; the files of its cells are only read.
         max_chars: size limit of `report.json`; longer texts are shortened in both reports. The
             checksum of the whole document is kept in `report.full.sha256`.
-        analysis: what a local model said about the run.
+        analysis: what a local model said about the run; None keeps what was said earlier.
 
     Returns:
         The whole report, nothing shortened.
@@ -34,7 +38,7 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         AutowebError: a report cannot be written.
     """
     run = read_run(folder)
-    report = build_report(run, analysis)
+    report = build_report(run, analysis or _earlier_analysis(folder))
     full = plain(report)
     text = compact_json(full)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -45,6 +49,8 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         HTML_FILE: render_html(short, embed(folder, run.cells)),
         MARKDOWN_FILE: render_markdown(report),
     }
+    if analysis is not None:
+        texts[ANALYSIS_FILE] = json_text(analysis)
     for name, content in texts.items():
         try:
             write_text_atomic(folder / name, content)
@@ -54,3 +60,10 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
                 f"all cells are kept in {folder / 'cells'}"
             ) from error
     return report
+
+
+def _earlier_analysis(folder: Path) -> Analysis | None:
+    try:
+        return Analysis.model_validate_json((folder / ANALYSIS_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None

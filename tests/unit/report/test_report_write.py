@@ -45,13 +45,15 @@ def test_the_page_shows_what_the_shortened_json_holds(tmp_path: Path) -> None:
     assert json.loads(data)["report"] == json.loads((tmp_path / "report.json").read_text())
 
 
-def test_a_second_report_replaces_the_first_and_carries_the_analysis(tmp_path: Path) -> None:
+def test_an_analysis_is_in_the_second_report_and_in_every_later_one(tmp_path: Path) -> None:
     save_run(tmp_path, [cell(CellKey("a", "m"))])
     write_report(tmp_path, max_chars=8_000_000)
 
     write_report(
         tmp_path, max_chars=8_000_000, analysis=Analysis(prompt="p", model="q", text="said")
     )
+
+    write_report(tmp_path, max_chars=8_000_000)
 
     assert json.loads((tmp_path / "report.json").read_text())["local_analysis"] == "said"
     assert "said" in (tmp_path / "summary.md").read_text()

@@ -11,6 +11,7 @@ gives that one. `by_model` scripts several models on one server.
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -85,10 +86,10 @@ class OpenAIServer:
         by_model: Mapping[str, Sequence[Answer]] | None = None,
     ) -> None:
         self.requests: list[Seen] = []
-        self.peak = 0
-        """Most requests that were being answered at the same moment."""
+        self.peaks: Counter[str] = Counter()
+        """Per model, the most requests that were being answered at the same moment."""
         self._scripts = {"": list(answers), **{k: list(v) for k, v in (by_model or {}).items()}}
-        self._active = 0
+        self._active: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._http = _Server(self)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
@@ -112,15 +113,15 @@ class OpenAIServer:
         model = str(seen.body.get("model", ""))
         with self._lock:
             self.requests.append(seen)
-            self._active += 1
-            self.peak = max(self.peak, self._active)
+            self._active[model] += 1
+            self.peaks[model] = max(self.peaks[model], self._active[model])
             script = self._scripts.get(model) or self._scripts[""]
             answer = script.pop(0) if len(script) > 1 else script[0]
         try:
             time.sleep(answer.delay)
         finally:
             with self._lock:
-                self._active -= 1
+                self._active[model] -= 1
         return answer, answer.body(model)
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """What the gateway does with a request: replay it, or call the model and record the reply."""
 
+import importlib.metadata
 import os
 import socket
 import threading
@@ -166,7 +167,9 @@ def _source(spec: ModelSpec) -> Source:
     if spec.provider == "local":
         model = local_model(spec.litellm_model)
         return Source(model.file_name, model.quantisation, engine_version())
-    return Source(server=f"litellm provider of {spec.litellm_model}")
+    provider, slash, _ = spec.litellm_model.partition("/")
+    version = importlib.metadata.version("litellm")
+    return Source(server=f"{provider if slash else 'hosted'} (litellm {version})")
 
 
 def _connection_problem(url: str) -> str | None:

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
-from pytest_autoweb.llm.cassette_file import cassette_path, safe_name
-from pytest_autoweb.llm.cassette_key import Placeholders
+from pytest_autoweb.llm.cassette_file import cassette_path
 from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, Source
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.keys import MASK, KeyMask
@@ -129,17 +126,6 @@ def test_the_digest_of_a_fence_around_a_page_does_not_matter(tmp_path: Path) -> 
     recorded(tmp_path, (request(page.format("0a1b2c3d", 1234)), reply()))
 
     assert store(tmp_path, "none").replay(request(page.format("ffffffff", 4321)), SPEC)
-
-
-@given(st.text(st.sampled_from("ab :/<>1.localhost127[]%3A\n"), max_size=80), st.integers(1, 65535))
-def test_concealing_and_restoring_gives_the_text_back(noise: str, port: int) -> None:
-    text = f"{noise} http://127.0.0.1:{port}/x {noise} localhost%3A{port}"
-    places = Placeholders()
-    hidden = places.learn(text)
-
-    assert places.restore(places.conceal(text)) == text
-    assert places.restore(hidden) == text
-    assert f"127.0.0.1:{port}" not in hidden
 
 
 @pytest.mark.parametrize(
@@ -384,19 +370,6 @@ def test_recording_the_same_call_again_replaces_it(tmp_path: Path) -> None:
     recorded(tmp_path, (request(), reply("old")), (request(), reply("new")))
 
     assert [entry["reply"] for entry in saved(tmp_path)["entries"]] == ["new"]
-
-
-@pytest.mark.parametrize("name", ["..", "../../etc", "a:b", "", "x" * 400, "con\n", "a/../b", "é"])
-def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
-    path = cassette_path(tmp_path, name, name)
-
-    assert path.resolve().is_relative_to(tmp_path.resolve())
-    assert len(path.relative_to(tmp_path).parts) == 2
-
-
-@given(st.text(max_size=120), st.text(max_size=120))
-def test_different_names_never_share_a_file(one: str, other: str) -> None:
-    assert (safe_name(one) == safe_name(other)) == (one == other)
 
 
 def test_recordings_are_known_per_case(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """The gateway over real HTTP, in front of a scripted server. One process imports litellm here."""
 
-import http.client
-import json
-import os
 import subprocess
 import sys
 import threading
@@ -12,69 +9,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from openai_server import Answer, OpenAIServer
+from openai_server import OpenAIServer
+from scripted_models import SCRIPTS, SECRET, SETTINGS
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.spec import ModelSpec
 
-SECRET = "sk-abcdefghijklmnop1234567890"
-AGAIN = {"Retry-After": "0"}
-
-SCRIPTS: dict[str, list[Answer]] = {
-    "plain": [Answer("hello", prompt_tokens=100, completion_tokens=20)],
-    "401": [Answer(status=401, error=f"Incorrect API key provided: {SECRET}")],
-    "403": [Answer(status=403, error="not for you")],
-    "404": [Answer(status=404, error="no such model")],
-    "429": [Answer(status=429, error="slow down", headers=AGAIN)],
-    "429-once": [Answer(status=429, headers={"Retry-After": "0.4"}), Answer("after a pause")],
-    "429-for-hours": [Answer(status=429, headers={"Retry-After": "7200"})],
-    "500": [Answer(status=500, error="boom")],
-    "500-twice": [Answer(status=500), Answer(status=503), Answer("third time lucky")],
-    "400": [Answer(status=400, error="unknown field")],
-    "context": [
-        Answer(status=400, error="maximum context length is 10 tokens", code="context_length")
-    ],
-    "context-llama": [
-        Answer(status=400, error="request (20 tokens) exceeds the available context size (10)")
-    ],
-    "policy": [Answer(status=400, error="rejected by our safety system", code="content_policy")],
-    "filtered": [Answer("", finish_reason="content_filter")],
-    "refused": [Answer(None, message={"refusal": "I will not click that."})],
-    "empty": [Answer("  \n")],
-    "null": [Answer(None)],
-    "spent": [Answer("", finish_reason="length", completion_tokens=64)],
-    "broken-json": [Answer(raw='{"choices": [')],
-    "html": [Answer(raw="<html>proxy</html>", headers={"Content-Type": "text/html"})],
-    "no-choices": [Answer(raw='{"id": "x", "choices": []}')],
-    "slow": [Answer("late", delay=1.5)],
-    "thinks": [Answer("done", message={"reasoning_content": "first I ponder"})],
-    "thinks-aloud": [Answer("<think>hmm</think>done")],
-    "priced": [Answer("ok", prompt_tokens=1000, completion_tokens=500)],
-    "gpt-4o": [Answer("ok", prompt_tokens=1000, completion_tokens=500)],
-    "narrow": [Answer("ok", delay=0.2)],
-    "recorded": [Answer("page.goto('http://127.0.0.1:4001/')"), Answer("never asked for")],
-    "counted": [Answer("a"), Answer("b")],
-}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "slow": {"timeout": 0.3},
-    "gbnf": {"constrained": "gbnf"},
-    "schema": {"constrained": "json_schema"},
-    "seeing": {"vision": True},
-    "priced": {"input_cost_per_mtok": 2.0, "output_cost_per_mtok": 10.0},
-    "narrow": {"max_parallel": 2},
-    "tuned": {
-        "temperature": 0.5,
-        "seed": 7,
-        "max_tokens": 50,
-        "extra_body": {"top_k": 1},
-    },
-    "hot": {"temperature": None},
-    "no-key": {"api_key_env": "AUTOWEB_TEST_ABSENT_KEY"},
-    "own-key": {"api_key_env": "AUTOWEB_TEST_API_KEY"},
-}
 RECORDED = ("openai/recorded", "openai/refused", "openai/counted")
+
+
+pytestmark = pytest.mark.xdist_group("llm-gateway")
 
 
 class Session(NamedTuple):
@@ -252,6 +198,16 @@ def test_a_temperature_of_none_is_left_to_the_service(session: Session) -> None:
     assert "temperature" not in body_of(session, "hot")
 
 
+def test_a_model_that_refuses_the_default_temperature_is_asked_without_it(
+    session: Session,
+) -> None:
+    assert "temperature" not in body_of(session, "gpt-5-mini")
+
+
+def test_a_model_that_refuses_the_temperature_you_set_is_an_error(session: Session) -> None:
+    assert "temperature" in failure(session, "gpt-5-nano").detail
+
+
 GRAMMAR = 'root ::= "x"'
 SCHEMA = {"type": "object", "properties": {}}
 
@@ -298,7 +254,6 @@ def test_a_local_server_never_gets_the_providers_key(session: Session) -> None:
 
 
 def test_no_more_requests_are_in_flight_than_the_settings_allow(session: Session) -> None:
-    session.server.peak = 0
     threads = [
         threading.Thread(target=session.client.complete, args=(ask("narrow"),)) for _ in range(6)
     ]
@@ -307,7 +262,7 @@ def test_no_more_requests_are_in_flight_than_the_settings_allow(session: Session
     for thread in threads:
         thread.join()
 
-    assert session.server.peak == 2
+    assert session.server.peaks["narrow"] == 2
 
 
 @pytest.mark.parametrize(
@@ -332,54 +287,6 @@ def test_a_check_says_what_to_do_without_asking_the_model_anything(
 
     assert (check.ok, len(session.server.requests)) == (ok, before)
     assert says in check.detail
-
-
-def post(address: GatewayAddress, path: str, body: bytes, token: str | None = None) -> int:
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=10)
-    headers = {"Authorization": f"Bearer {address.token if token is None else token}"}
-    try:
-        connection.request("POST", path, body, headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "token", "status"),
-    [
-        ("/stats", b"", None, 200),
-        ("/stats", b"", "", 401),
-        ("/complete", b"{}", "wrong", 401),
-        ("/complete", b"{}", None, 400),
-        ("/complete", b"\xff\x00", None, 400),
-        ("/complete", b'{"model": "openai/plain", "command": "rm"}', None, 400),
-        ("/shutdown", b"", None, 404),
-    ],
-)
-def test_only_wellformed_requests_with_the_token_are_answered(
-    session: Session, path: str, body: bytes, token: str | None, status: int
-) -> None:
-    assert post(session.address, path, body, token) == status
-
-
-def test_a_request_that_claims_to_be_huge_is_refused_unread(session: Session) -> None:
-    connection = http.client.HTTPConnection(session.address.host, session.address.port, timeout=10)
-    connection.putrequest("POST", "/complete")
-    connection.putheader("Authorization", f"Bearer {session.address.token}")
-    connection.putheader("Content-Length", str(10**12))
-    connection.endheaders()
-
-    assert connection.getresponse().status == 413
-
-    connection.close()
-
-
-def test_the_token_is_not_in_the_process_list(session: Session) -> None:
-    listed = subprocess.run(["ps", "-A", "-o", "args"], capture_output=True, text=True, check=True)
-
-    assert "gateway_process" in listed.stdout
-    assert session.address.token not in listed.stdout
-    assert session.address.token not in repr(session.address)
 
 
 CLIENT = """
@@ -481,52 +388,3 @@ def test_the_stats_hold_the_calls_of_all_processes_and_failures_by_cause(session
 
     assert after.failures["auth"] == (before.failures["auth"] if before else 0) + 1
     assert after.usage.calls == (before.usage.calls if before else 0) + 1
-
-
-OWNER = """
-import os, sys
-from pathlib import Path
-from pytest_autoweb.llm.gateway import start_gateway
-address = start_gateway({}, record_mode="none", cassettes=Path("c"), run_dir=Path("run"))
-print(address, flush=True)
-sys.stdin.read()
-"""
-
-
-def test_the_gateway_dies_with_its_owner(tmp_path: Path) -> None:
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONSAFEPATH": "1"},
-    )
-    assert owner.stdout is not None
-    client = GatewayClient(GatewayAddress.parse(owner.stdout.readline().strip()))
-
-    assert client.stats().models == {}
-
-    owner.kill()
-    owner.wait()
-
-    assert "gateway process is gone" in last_words(client)
-
-
-def last_words(client: GatewayClient) -> str:
-    """What the client says once the gateway has ended."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
-            client.stats()
-        except ModelError as error:
-            return error.detail
-        time.sleep(0.05)
-    return "the gateway outlived its owner"
-
-
-def test_an_address_survives_being_plain_text() -> None:
-    address = GatewayAddress("127.0.0.1", 1234, "to-ken_")
-
-    assert GatewayAddress.parse(str(address)) == address
-    assert json.loads(json.dumps(str(address))) == str(address)

@@ -1,7 +1,7 @@
 """A real small model in the embedded engine, called through the gateway and litellm.
 
 Needs the engine (`pip install 'pytest-autoweb[local]'`) and the model's file
-(`autoweb models pull local/smollm2-135m`). The larger model is used too if its file is there.
+(`autoweb models pull local/smollm2-135m`).
 """
 
 import importlib.util
@@ -28,11 +28,11 @@ from pytest_autoweb.llm.registry import load_specs
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.llm.target import Target
 
-SMALL, LARGER = "local/smollm2-135m", "local/qwen2.5-coder-0.5b"
-PRESENT = [name for name in (SMALL, LARGER) if is_present(local_model(name))]
+SMALL = "local/smollm2-135m"
 
+pytestmark = pytest.mark.xdist_group("llm-local")
 needs_model = pytest.mark.skipif(
-    SMALL not in PRESENT or importlib.util.find_spec("xllamacpp") is None,
+    not is_present(local_model(SMALL)) or importlib.util.find_spec("xllamacpp") is None,
     reason=f"needs pip install 'pytest-autoweb[local]' and autoweb models pull {SMALL}",
 )
 RULES = Message(role="system", content="You drive a web page. Answer with one action. " * 25)
@@ -68,7 +68,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         pytest.MonkeyPatch.context() as environ,
     ):
         environ.setenv("OLLAMA_API_BASE", ollama.origin)
-        specs = load_specs([*PRESENT, "ollama_chat/tiny", "ollama/tiny", "ollama_chat/absent"])
+        specs = load_specs([SMALL, "ollama_chat/tiny", "ollama/tiny", "ollama_chat/absent"])
         specs["alias"] = ModelSpec(name="alias", model=SMALL)
         specs["ollama_chat/tiny"] = specs["ollama_chat/tiny"].model_copy(
             update={"constrained": "json_schema", "seed": 5}
@@ -90,20 +90,18 @@ def ask(session: Session, model: str, text: str, **changes: Any) -> Reply:
 
 
 @needs_model
-@pytest.mark.parametrize("name", PRESENT)
-def test_a_grammar_holds_the_model_to_what_it_allows(session: Session, name: str) -> None:
-    reply = ask(session, name, "Press Save.", grammar='root ::= "e" [3-4] ".click()"')
+def test_a_grammar_holds_the_model_to_what_it_allows(session: Session) -> None:
+    reply = ask(session, SMALL, "Press Save.", grammar='root ::= "e" [3-4] ".click()"')
 
     assert reply.text in ("e3.click()", "e4.click()")
     assert reply.usage.input_tokens > 200
     assert (reply.usage.cost_usd, reply.usage.unpriced_calls) == (0, 0)
-    assert reply.model_served == name.removeprefix("local/")
+    assert reply.model_served == "smollm2-135m"
 
 
 @needs_model
-@pytest.mark.parametrize("name", PRESENT)
-def test_a_schema_holds_the_model_to_its_form(session: Session, name: str) -> None:
-    action = json.loads(ask(session, name, "Click mark 4.", json_schema=SCHEMA).text)
+def test_a_schema_holds_the_model_to_its_form(session: Session) -> None:
+    action = json.loads(ask(session, SMALL, "Click mark 4.", json_schema=SCHEMA).text)
 
     assert sorted(action) == ["action", "mark"]
     assert action["action"] in ("click", "fill")

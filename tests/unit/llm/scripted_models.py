@@ -1,0 +1,63 @@
+"""What the scripted server of the gateway's tests says, and the settings of its models."""
+
+from typing import Any
+
+from openai_server import Answer
+
+SECRET = "sk-abcdefghijklmnop1234567890"
+AGAIN = {"Retry-After": "0"}
+
+SCRIPTS: dict[str, list[Answer]] = {
+    "plain": [Answer("hello", prompt_tokens=100, completion_tokens=20)],
+    "401": [Answer(status=401, error=f"Incorrect API key provided: {SECRET}")],
+    "403": [Answer(status=403, error="not for you")],
+    "404": [Answer(status=404, error="no such model")],
+    "429": [Answer(status=429, error="slow down", headers=AGAIN)],
+    "429-once": [Answer(status=429, headers={"Retry-After": "0.4"}), Answer("after a pause")],
+    "429-for-hours": [Answer(status=429, headers={"Retry-After": "7200"})],
+    "500": [Answer(status=500, error="boom")],
+    "500-twice": [Answer(status=500), Answer(status=503), Answer("third time lucky")],
+    "400": [Answer(status=400, error="unknown field")],
+    "context": [
+        Answer(status=400, error="maximum context length is 10 tokens", code="context_length")
+    ],
+    "context-llama": [
+        Answer(status=400, error="request (20 tokens) exceeds the available context size (10)")
+    ],
+    "policy": [Answer(status=400, error="rejected by our safety system", code="content_policy")],
+    "filtered": [Answer("", finish_reason="content_filter")],
+    "refused": [Answer(None, message={"refusal": "I will not click that."})],
+    "empty": [Answer("  \n")],
+    "null": [Answer(None)],
+    "spent": [Answer("", finish_reason="length", completion_tokens=64)],
+    "broken-json": [Answer(raw='{"choices": [')],
+    "html": [Answer(raw="<html>proxy</html>", headers={"Content-Type": "text/html"})],
+    "no-choices": [Answer(raw='{"id": "x", "choices": []}')],
+    "slow": [Answer("late", delay=1.5)],
+    "thinks": [Answer("done", message={"reasoning_content": "first I ponder"})],
+    "thinks-aloud": [Answer("<think>hmm</think>done")],
+    "priced": [Answer("ok", prompt_tokens=1000, completion_tokens=500)],
+    "gpt-4o": [Answer("ok", prompt_tokens=1000, completion_tokens=500)],
+    "narrow": [Answer("ok", delay=0.2)],
+    "gpt-5-mini": [Answer("ok")],
+    "recorded": [Answer("page.goto('http://127.0.0.1:4001/')"), Answer("never asked for")],
+    "counted": [Answer("a"), Answer("b")],
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "slow": {"timeout": 0.3},
+    "gbnf": {"constrained": "gbnf"},
+    "schema": {"constrained": "json_schema"},
+    "seeing": {"vision": True},
+    "priced": {"input_cost_per_mtok": 2.0, "output_cost_per_mtok": 10.0},
+    "narrow": {"max_parallel": 2},
+    "tuned": {
+        "temperature": 0.5,
+        "seed": 7,
+        "max_tokens": 50,
+        "extra_body": {"top_k": 1},
+    },
+    "hot": {"temperature": None},
+    "gpt-5-nano": {"temperature": 0.0},
+    "no-key": {"api_key_env": "AUTOWEB_TEST_ABSENT_KEY"},
+    "own-key": {"api_key_env": "AUTOWEB_TEST_API_KEY"},
+}

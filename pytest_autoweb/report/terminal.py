@@ -44,9 +44,7 @@ def terminal_lines(summary: Summary, run: Run) -> list[Line]:
     if summary.verdict:
         lines.append((one_line(summary.verdict), {"bold": summary.decisive is True}))
     lines += _controls(summary.controls)
-    if contestants:
-        lines += _cells(contestants)
-    return lines
+    return [*lines, *_cells(contestants or run.cells)]
 
 
 def _models(summary: Summary) -> Iterable[Line]:

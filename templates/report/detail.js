@@ -189,7 +189,7 @@ export class Detail {
   }
 
   files(cell) {
-    return el("p.small", fileLink(`${cell.folder}/cell.json`), cell.nodeid && [el("br"), "pytest id: ", el("code", text(cell.nodeid))]);
+    return el("p.small", fileLink(`${cell.folder}/cell.json`), " in the folder ", fileLink(cell.folder), cell.nodeid && [el("br"), "pytest id: ", el("code", text(cell.nodeid))]);
   }
 }
 

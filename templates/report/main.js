@@ -45,7 +45,10 @@ function go(entry, replace = false, quietly = false) {
   location.hash = hash;
 }
 
-const matrix = new Matrix(report.cases, contestants, (report.summary?.models ?? []).map((row) => row.model), go);
+/* A run of nothing but controls shows those. */
+const shownEntries = contestants.length ? contestants : entries;
+const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...report.models];
+const matrix = new Matrix(report.cases, shownEntries, ranking, go);
 const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, go);
 
 function openControl(row, model) {
@@ -95,7 +98,7 @@ function draw() {
   if (!entries.length) parts.push(emptyState());
   if (summary?.models.length) parts.push(leaderboard(summary));
   if (summary?.controls.length) parts.push(controlsPanel(summary.controls, openControl));
-  if (contestants.length) parts.push(matrix.section());
+  if (shownEntries.length) parts.push(matrix.section());
   parts.push(analysisPanel(report), footer(report));
   document.getElementById("main").append(...nodes(parts));
 }

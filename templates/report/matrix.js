@@ -56,7 +56,7 @@ export class Matrix {
   columnsOf(models) {
     const seen = new Map();
     for (const { cell } of this.entries) seen.set(this.columnKey(cell), { model: cell.model, mode: cell.capture_mode });
-    const rank = new Map(models.map((model, i) => [model, i]));
+    const rank = new Map(models.map((model, i) => [model, i]).reverse());
     return [...seen].map(([key, column]) => ({ key, ...column })).sort((a, b) => (rank.get(a.model) ?? 999) - (rank.get(b.model) ?? 999));
   }
 

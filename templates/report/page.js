@@ -6,7 +6,7 @@ export function masthead(report, contestants) {
   const cases = new Set(report.cases.filter((c) => c.cells.length).map((c) => c.case_path + "\n" + c.id));
   const title = contestants.length
     ? [plural(report.summary?.models.length ?? report.models.length, "model"), plural(cases.size, "case"), plural(contestants.length, "cell")].join(", ")
-    : "Nothing to compare yet";
+    : cases.size ? `Controls of ${plural(cases.size, "case")}` : "Nothing to compare yet";
   return [
     el("div.masthead",
       el("div",
@@ -28,7 +28,7 @@ function facts(report) {
   const workers = report.workers
     ? `${plural(report.workers, "xdist worker")}: times are of a shared machine`
     : "one process";
-  const commit = report.environment.git_commit ?? report.environment.commit;
+  const commit = report.environment.git;
   const entries = [
     [new Date(report.started).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })],
     [seconds(report.duration_s), "in all"],
@@ -64,12 +64,16 @@ function settingsTable(settings) {
   return pairsTable(rows);
 }
 
-const show = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+function show(value) {
+  if (value === null || value === "" || (Array.isArray(value) && !value.length)) return "–";
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return value.join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
 
 function pairsTable(rows) {
   if (!rows.length) return el("p.soft.small", "Not recorded.");
   return el("table.rows", el("tbody", rows.map(([name, value, source]) =>
-    el("tr", el("td", name), el("td", text(value)), source !== undefined && el("td.soft", text(source))))));
+    el("tr" + (source && source !== "default" ? ".chosen" : ""), el("td", name), el("td", text(value)), source !== undefined && el("td.soft", text(source))))));
 }
 
 export function leaderboard(summary) {

@@ -348,6 +348,16 @@ def test_a_broken_control_is_named_and_can_be_opened(tmp_path: Path, open_page: 
     expect(page.get_by_role("dialog")).to_contain_text("builtin/noop")
 
 
+def test_a_run_of_controls_alone_shows_them_in_the_matrix(tmp_path: Path, open_page: Open) -> None:
+    oracle, noop = (cell(CellKey("login", f"builtin/{name}")) for name in ("oracle", "noop"))
+    page = open_page(report_on(tmp_path, oracle, noop))
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Controls of 1 case")
+    expect(page.locator(".matrix thead th")).to_have_text(
+        ["Case", "builtin/oracle", "builtin/noop"]
+    )
+
+
 def test_repeats_and_capture_modes_share_the_matrix(tmp_path: Path, open_page: Open) -> None:
     cells = [
         cell(CellKey("a", "m", mode, repeat))

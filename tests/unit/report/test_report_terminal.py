@@ -112,5 +112,11 @@ def test_a_control_in_doubt_is_red() -> None:
     )
 
 
+def test_a_run_of_controls_alone_lists_them() -> None:
+    oracle = cell(CellKey("a", "builtin/oracle"), attempts=(Attempt(executed=True),))
+
+    assert "builtin/oracle" in text_of(oracle)
+
+
 def test_an_empty_run_says_so() -> None:
     assert "no cells were run" in text_of()

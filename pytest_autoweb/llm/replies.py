@@ -46,6 +46,8 @@ _FIELD = {
 _QUESTION = re.compile(
     _PREFIX + r"(?:question|提问|问题)\s*\**\s*:\s*\**\s*(?P<value>.+)$", re.IGNORECASE
 )
+_FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTILINE)
+"""The lines of `prompts.fence`, which models copy."""
 _NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
 
 
@@ -153,7 +155,7 @@ def _read_numbered(lines: list[str]) -> list[PlanStep]:
 
 def extract_code(reply: str) -> str:
     """The code of a reply: its fenced blocks, or the whole of it without plan and reasoning."""
-    text = strip_reasoning(reply)
+    text = _FENCE_MARK.sub("", strip_reasoning(reply))
     fences = [m for m in _FENCE.finditer(text) if m["lang"].lower() in ("", "python", "py")]
     blocks = [m["body"].rstrip() for m in fences if not _PLAN_BLOCK.search(m["body"])]
     blocks = [b for b in blocks if b.strip()]

@@ -91,6 +91,7 @@ def test_a_numbered_list_is_a_plan_of_last_resort() -> None:
         ("# Step 1\nbare()", "# Step 1\nbare()"),
         ("/* PLAN_START\nStep 1: x\nPLAN_END */\n# Step 1\ny()", "# Step 1\ny()"),
         ("<think>```python\nno()\n```</think>```python\nyes()\n```", "yes()"),
+        ("```python\n<<code 670b46bf>>\nc()\n<<end code 670b46bf>>\n```", "c()"),
         ("```json\n{}\n```\n```python\nz()\n```", "z()"),
     ],
 )  # fmt: skip

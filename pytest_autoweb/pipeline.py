@@ -141,15 +141,18 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
     started, clock = datetime.now(UTC), time.perf_counter()
     mark_started(bench.run_folder, cell.folder)
     attempts: list[Attempt] = []
+    resolved: Case | None = None
     allowed = 0 if cell.spec.provider == "builtin" else bench.settings.max_repairs
     while True:
         failed = attempts[-1] if attempts else None
-        attempts.append(_run_attempt(cell, bench, len(attempts) + 1, failed))
+        attempt, case = _run_attempt(cell, bench, len(attempts) + 1, failed)
+        attempts.append(attempt)
+        resolved = case or resolved
         if len(attempts) > allowed or not _repairable(attempts[-1]):
             break
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
     result = CellResult(
-        **_identity(cell),
+        **_identity(cell, resolved),
         outcome=outcome,
         slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
         reason=reason,
@@ -213,12 +216,12 @@ def _repairable(attempt: Attempt) -> bool:
     return attempt.failure.kind in ("plan", "lint", "step", "timeout", "sandbox", "check")
 
 
-def _identity(cell: Cell) -> dict[str, Any]:
+def _identity(cell: Cell, case: Case | None = None) -> dict[str, Any]:
     return {
         "case_id": cell.case.id,
         "case_path": cell.case_path,
-        "entry_url": cell.case.entry_url_template,
-        "user_task": cell.case.user_task_template,
+        "entry_url": case.entry_url if case else cell.case.entry_url_template,
+        "user_task": case.user_task if case else cell.case.user_task_template,
         "tags": cell.case.tags,
         "must_pass": cell.case.must_pass,
         "model": cell.spec.name,
@@ -239,8 +242,11 @@ def _checksums(cell: Cell) -> dict[str, str]:
     }
 
 
-def _run_attempt(cell: Cell, bench: Bench, index: int, failed: Attempt | None) -> Attempt:
+def _run_attempt(
+    cell: Cell, bench: Bench, index: int, failed: Attempt | None
+) -> tuple[Attempt, Case | None]:
     """One attempt with everything fresh: server state, context, sandbox, log."""
+    case: Case | None = None
     attempt = Attempt(attempt_index=index, repair_attempt=index > 1)
     began = time.perf_counter()
     folder = bench.run_folder / cell.folder / f"attempt-{index}"
@@ -264,7 +270,7 @@ def _run_attempt(cell: Cell, bench: Bench, index: int, failed: Attempt | None) -
         duration_ms=(time.perf_counter() - began) * 1000,
     )
     _save_attempt(attempt, folder, log)
-    return attempt
+    return attempt, case
 
 
 @contextmanager

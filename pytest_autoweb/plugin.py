@@ -141,8 +141,10 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 
     run = session.config.stash.get(SESSION, None)
     if run and run.settings.cases:
-        path = session.config.rootpath / "autoweb-cases"
-        items.extend(InlineCases.from_parent(session, path=path).collect())
+        inline = InlineCases.from_parent(session, path=session.config.rootpath / "autoweb-cases")
+        report = session.config.hook.pytest_make_collect_report(collector=inline)
+        session.config.hook.pytest_collectreport(report=report)
+        items.extend(report.result)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

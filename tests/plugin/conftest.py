@@ -1,7 +1,6 @@
 """A small site and case files for tests that run the whole plugin."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -77,14 +76,3 @@ def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """The same test alone and on two xdist workers."""
     chosen: tuple[str, ...] = request.param
     return chosen
-
-
-def read_cells(folder: Path) -> dict[str, dict[str, object]]:
-    """All `cell.json` of a run folder, by `case/model`."""
-    import json
-
-    found = {}
-    for path in sorted(folder.rglob("cell.json")):
-        cell = json.loads(path.read_text(encoding="utf-8"))
-        found[f"{cell['case_id']}/{cell['model']}"] = cell
-    return found

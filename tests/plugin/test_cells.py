@@ -1,0 +1,257 @@
+"""Cells from collection to report, in real Chromium."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILL = 'page.get_by_label("Name").fill("ana")'
+PRESS = 'page.get_by_role("button").click()'
+GOOD = repr(f"```python\n# Step 1\n{FILL}\n{PRESS}\nanswer('Shop')\n```")
+LAZY = repr('```python\n# Step 1\npage.get_by_label("Name").fill("bob")\n```')
+
+
+def cells(project: pytest.Pytester, folder: str = "autoweb-report") -> dict[str, Any]:
+    found = {}
+    for path in (project.path / folder).rglob("cell.json"):
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        found[f"{cell['case_id']} {cell['model']}"] = cell
+    return found
+
+
+def test_controls_run_every_case_and_leave_one_report(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    result = project.runpytest_subprocess(
+        "cases", "--autoweb-models=builtin/oracle,builtin/noop", *workers
+    )
+
+    result.assert_outcomes(passed=2, xfailed=2)
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    outcomes = {
+        (case["id"], cell["model"]): cell["outcome"]
+        for case in report["cases"]
+        for cell in case["cells"]
+    }
+    assert outcomes == {
+        ("login", "builtin/oracle"): "passed",
+        ("login", "builtin/noop"): "failed",
+        ("title", "builtin/oracle"): "passed",
+        ("title", "builtin/noop"): "failed",
+    }
+    assert (project.path / "autoweb-report/index.html").stat().st_size > 10_000
+    assert (project.path / "autoweb-report/summary.md").read_text()
+
+
+def test_ids_name_case_and_model_and_the_axes_only_when_there_are_several(
+    project: pytest.Pytester,
+) -> None:
+    plain = project.runpytest("cases", "--autoweb-models=builtin/oracle", "--collect-only", "-q")
+    plain.stdout.fnmatch_lines(["cases/shop.yaml::login[[]builtin/oracle]"])
+
+    axes = project.runpytest(
+        "cases",
+        "--autoweb-models=builtin/oracle",
+        "--autoweb-capture=ARIA,RAW_HTML",
+        "--autoweb-repeat=2",
+        "--collect-only",
+        "-q",
+    )
+    axes.stdout.fnmatch_lines(["cases/shop.yaml::login[[]builtin/oracle-RAW_HTML-2]"])
+    assert not (project.path / "autoweb-report").exists()
+
+
+def test_tags_are_markers_and_names_can_be_selected(project: pytest.Pytester) -> None:
+    by_tag = project.runpytest(
+        "cases", "--autoweb-models=builtin/oracle", "-m", "smoke", "--collect-only", "-q"
+    )
+    by_tag.stdout.fnmatch_lines(["*login*"])
+    by_tag.stdout.no_fnmatch_line("*title*")
+
+    one = project.runpytest(
+        "cases/shop.yaml::title[builtin/oracle]",
+        "--autoweb-models=builtin/oracle,builtin/noop",
+        "--collect-only",
+        "-q",
+    )
+    one.stdout.fnmatch_lines(["*title*builtin/oracle*", "1 test collected*"])
+
+
+def test_a_failed_script_is_repaired_from_a_fresh_page(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(
+        '{"fake/m": {"plan": scripted_plan("log in"), "generate": '
+        + LAZY
+        + ', "repair": '
+        + GOOD
+        + "}}"
+    )
+    result = project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "-k", "login")
+
+    result.assert_outcomes(passed=1)
+    cell = cells(project)["login fake/m"]
+    assert cell["outcome"] == "healed"
+    first, second = cell["attempts"]
+    assert first["executed"]
+    assert first["false_success"]
+    assert first["checks"][0]["passed"] is False
+    assert second["attempt_index"] == 2
+    assert second["repair_attempt"]
+    assert '+page.get_by_role("button").click()' in second["code_diff"]
+
+
+def test_lint_errors_gate_execution_and_offer_repair(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(
+        '{"fake/m": {"plan": scripted_plan("log in"), "generate": '
+        '"```python\\nimport os\\nos.system(\\"true\\")\\n```", "repair": ' + GOOD + "}}"
+    )
+    project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "-k", "login")
+
+    cell = cells(project)["login fake/m"]
+    first = cell["attempts"][0]
+    assert [s["status"] for s in first["step_results"]] == ["not_run"]
+    assert first["lint_errors"]
+    assert first["tool_calls"] == []
+    assert cell["outcome"] == "healed"
+
+
+def test_a_model_service_that_fails_is_broken_with_its_cause_never_an_empty_plan(
+    project: pytest.Pytester, scripted: Callable[[str], None], workers: tuple[str, ...]
+) -> None:
+    scripted('{"fake/down": {"plan": ModelError("rate_limit", "fake/down", "slow down")}}')
+    result = project.runpytest_subprocess("cases", "--autoweb-models=fake/down", *workers)
+
+    result.assert_outcomes(failed=2)
+    cell = cells(project)["login fake/down"]
+    assert cell["outcome"] == "broken"
+    assert cell["failure"]["cause"] == "rate_limit"
+
+
+def test_an_empty_plan_is_asked_for_again(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted('{"fake/m": {"plan": ["no idea", scripted_plan("log in")], "generate": ' + GOOD + "}}")
+    project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "-k", "login")
+
+    cell = cells(project)["login fake/m"]
+    first, second = cell["attempts"]
+    assert first["formatted_errors"][0].startswith("步骤: (plan), 出错信息: 未解析到任何步骤")
+    assert second["plan_steps"]
+    assert cell["outcome"] == "healed"
+
+
+def test_a_step_without_code_fails_and_blocks_the_later_ones(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(
+        '{"fake/m": {"plan": scripted_plan("a", "b", "c"), "generate": '
+        + repr(f"```python\n# Step 1\n{FILL}\n# Step 3\nlog(1)\n```")
+        + "}}"
+    )
+    project.runpytest_subprocess(
+        "cases", "--autoweb-models=fake/m", "-k", "login", "--autoweb-max-repairs=0"
+    )
+
+    attempt = cells(project)["login fake/m"]["attempts"][0]
+    assert [s["status"] for s in attempt["step_results"]] == ["ok", "failed", "blocked"]
+    assert "未找到步骤代码" in attempt["formatted_errors"][0]
+    assert attempt["scene"] is None or attempt["scene"]["url"]
+
+
+def test_on_step_failure_continue_runs_the_later_steps(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(
+        '{"fake/m": {"plan": scripted_plan("a", "b"), "generate": '
+        + repr(f"```python\n# Step 1\nnothing_here\n# Step 2\n{FILL}\n```")
+        + "}}"
+    )
+    project.runpytest_subprocess(
+        "cases",
+        "--autoweb-models=fake/m",
+        "-k",
+        "login",
+        "--autoweb-max-repairs=0",
+        "--autoweb-on-step-failure=continue",
+    )
+
+    attempt = cells(project)["login fake/m"]["attempts"][0]
+    assert [s["status"] for s in attempt["step_results"]] == ["failed", "ok"]
+    assert "NameError" in attempt["step_results"][0]["error"]
+    assert "variables that exist" in attempt["step_results"][0]["error"]
+    assert attempt["scene"]["step_index"] == 1
+
+
+@pytest.mark.parametrize(("policy", "outcome"), [("record", "passed"), ("strict", "failed")])
+def test_a_plan_that_asks_is_recorded_or_stops(
+    project: pytest.Pytester, scripted: Callable[[str], None], policy: str, outcome: str
+) -> None:
+    scripted(
+        '{"fake/m": {"plan": scripted_plan("log in") + "\\nQUESTION: which user?", "generate": '
+        + GOOD
+        + "}}"
+    )
+    project.runpytest_subprocess(
+        "cases",
+        "--autoweb-models=fake/m",
+        "-k",
+        "login",
+        f"--autoweb-questions={policy}",
+        "--autoweb-max-repairs=0",
+    )
+
+    cell = cells(project)["login fake/m"]
+    assert cell["outcome"] == outcome
+    assert cell["attempts"][0]["plan_has_question"]
+    assert not cell["attempts"][0]["plan_confirmed"]
+
+
+def test_a_killed_worker_costs_only_its_cell(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(
+        '{"fake/kill": {"plan": lambda request: __import__("os")._exit(9)}, '
+        '"fake/m": {"plan": scripted_plan("log in"), "generate": ' + GOOD + "}}"
+    )
+    project.runpytest_subprocess(
+        "cases", "--autoweb-models=fake/kill,fake/m", "-k", "login", "-n", "2"
+    )
+
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    outcomes = {cell["model"]: cell["outcome"] for cell in report["cases"][0]["cells"]}
+    assert outcomes == {"fake/kill": "broken", "fake/m": "passed"}
+
+
+def test_an_earlier_run_is_moved_aside(project: pytest.Pytester) -> None:
+    for _ in range(2):
+        project.runpytest_subprocess(
+            "cases", "--autoweb-models=builtin/oracle", "-k", "title"
+        ).assert_outcomes(passed=1)
+
+    folders = [path.name for path in project.path.iterdir() if path.name.startswith("autoweb-rep")]
+    assert len(folders) == 2
+    assert all((project.path / name / "report.json").is_file() for name in folders)
+
+
+def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    project.makepyfile(
+        """
+        def test_login(autoweb):
+            result = autoweb.run("cases/shop.yaml::login", model="builtin/oracle")
+            assert result.passed
+
+        def test_nothing(autoweb):
+            assert not autoweb.run("cases/shop.yaml::login", model="builtin/noop").passed
+        """
+    )
+    result = project.runpytest_subprocess(*workers)
+
+    result.assert_outcomes(passed=2)
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    assert sum(len(case["cells"]) for case in report["cases"]) == 2
+    assert Path(project.path / "autoweb-report/index.html").is_file()

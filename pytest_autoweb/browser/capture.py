@@ -108,6 +108,8 @@ def _classic_aria(root: "Page | Frame", budget: int) -> _Shown:
     for frame in _inner_frames(root):
         label = frame.name or frame.url
         try:
+            if not frame.frame_element().is_visible():
+                continue
             inner = aria_outline(_aria_snapshot(frame, "default"), secrets)
         except Error:
             notes.append(f"frame {label!r} did not answer")

@@ -36,7 +36,7 @@ def script(name: str) -> str:
 @cache
 def _wrapped(name: str) -> str:
     return (
-        f"arg => {{ const dom = ({script('dom')})(); const aria = ({script('aria')})(dom);"
+        f"async arg => {{ const dom = ({script('dom')})(); const aria = ({script('aria')})(dom);"
         f" const made = ({script(name)})({{dom, aria}}, arg);"
     )
 
@@ -54,7 +54,7 @@ def run_script(
     function has one, and a text it returns needs no second visit to the page.
     """
     handle = context.wait_for_function(
-        f"{_wrapped(name)} return 'v' + dom.stringify(made); }}", arg=arg, timeout=timeout_ms
+        f"{_wrapped(name)} return 'v' + dom.stringify(await made); }}", arg=arg, timeout=timeout_ms
     )
     return json.loads(handle.json_value()[1:])
 

@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.browser.base import RefView
-from pytest_autoweb.browser.injected import run_on_elements, run_script_handle
+from pytest_autoweb.browser.injected import (
+    OBSERVE_TIMEOUT_MS,
+    run_on_elements,
+    run_script,
+    run_script_handle,
+)
 from pytest_autoweb.browser.locator_text import Call, Expression, candidates, last_resort
 from pytest_autoweb.browser.ref_lines import Found, ref_view
 
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
 ELEMENT_LIMIT = 400
 """Elements looked at in one document."""
 _FRAME_DEPTH = 4
+_STILL_MS = 100
+_QUIET_LIMIT_MS = 1_000
 _FRAME_MS = 3_000.0
 _BATCH = 40
 
@@ -23,7 +30,9 @@ _BATCH = 40
 def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
     """The page as a numbered list, frames and open shadow roots included.
 
-    Every locator was found to match exactly its element when the list was made. Reads only.
+    Waits (1 s at most) until the document has stopped changing, so that what an action set off is
+    on the list. Every locator was found to match exactly its element when the list was made.
+    Reads only.
 
     Raises:
         Error: Playwright's, when the page does not answer even at a second try.
@@ -38,6 +47,8 @@ def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
 
 
 def _view(page: "Page | Frame", budget_tokens: int) -> RefView:
+    page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
+    run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
     walk = _Walk()
     found = list(walk.document(page, (), 0, None))
     return ref_view(found, budget_tokens=budget_tokens, complete=walk.complete)
@@ -54,7 +65,9 @@ class _Walk:
         depth: int,
         timeout_ms: float | None,
     ) -> Iterator[Found]:
-        handle = run_script_handle(root, "refs", ELEMENT_LIMIT, timeout_ms=timeout_ms or 10_000.0)
+        handle = run_script_handle(
+            root, "refs", ELEMENT_LIMIT, timeout_ms=timeout_ms or OBSERVE_TIMEOUT_MS
+        )
         try:
             seen = json.loads(handle.evaluate("made => made.json"))
             self.complete = self.complete and bool(seen["full"])

@@ -1,12 +1,12 @@
 """Checks of what the code passed to `answer(...)`."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from pytest_autoweb.cases.model import AnswerCheck, AnswerSpec, Pattern
+from pytest_autoweb.cases.model import AnswerCheck, AnswerSpec
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
 from pytest_autoweb.judge.matching import as_text, contains, equal
-from pytest_autoweb.judge.page_checks import compiled
 
 NO_ANSWER = "(no answer given)"
 
@@ -36,7 +36,7 @@ def _contains(spec: AnswerSpec) -> tuple[str, _Test]:
 
 
 def _matches(spec: AnswerSpec) -> tuple[str, _Test]:
-    pattern = compiled(Pattern(matches=spec.matches or ""))
+    pattern = re.compile(spec.matches or "")
     return f"answer that matches {spec.matches!r}", lambda answer: Verdict(
         pattern.search(as_text(answer)) is not None, as_text(answer)
     )

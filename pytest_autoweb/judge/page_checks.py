@@ -30,7 +30,9 @@ def url_probe(check: UrlCheck, evidence: Evidence) -> Probe:
     """The page's URL, by Playwright's glob or a regular expression that is searched in it."""
     page = evidence.page
     wanted = check.url
-    pattern: str | re.Pattern[str] = compiled(wanted) if isinstance(wanted, Pattern) else wanted
+    pattern: str | re.Pattern[str] = (
+        re.compile(wanted.matches) if isinstance(wanted, Pattern) else wanted
+    )
 
     def look(seconds: float) -> Verdict:
         from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -47,7 +49,7 @@ def url_probe(check: UrlCheck, evidence: Evidence) -> Probe:
 def text_probe(check: TextCheck, evidence: Evidence) -> Probe:
     """Text that is visible on the page or in a frame; case counts, kinds of space do not."""
     wanted = check.text
-    pattern = compiled(wanted) if isinstance(wanted, Pattern) else None
+    pattern = re.compile(wanted.matches) if isinstance(wanted, Pattern) else None
 
     def look(seconds: float) -> Verdict:
         texts = _of_page_and_frames(
@@ -80,7 +82,7 @@ def element_probe(check: ElementCheck, evidence: Evidence) -> Probe:
     query = check.element
     if query.name is not None and query.role is None:
         raise NotEvaluated("`name` needs `role`; use `label` or `text`")
-    name = compiled(query.name) if isinstance(query.name, Pattern) else query.name
+    name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
 
     def states(frame: "Frame", timeout_ms: float) -> list[dict[str, Any]]:
         # Counting elements knows no timeout: see first that the frame answers at all.
@@ -171,18 +173,6 @@ def js_probe(check: JsCheck, evidence: Evidence) -> Probe:
         return Verdict(result.truthy, seen)
 
     return Probe(f"truthy: {check.js.strip()}", look)
-
-
-def compiled(pattern: Pattern) -> re.Pattern[str]:
-    """The pattern of a check.
-
-    Raises:
-        NotEvaluated: it is no regular expression.
-    """
-    try:
-        return re.compile(pattern.matches)
-    except re.error as error:
-        raise NotEvaluated(f"{pattern.matches!r} is no regular expression: {error}") from error
 
 
 def _wanted(wanted: str | Pattern, what: str) -> str:

@@ -1,16 +1,12 @@
 """One real Chromium, one page a test, and a local server for pages."""
 
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
+from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
 from pytest_autoweb.browser.chromium import launch_args
-
-PAGES = Path(__file__).parent / "pages"
 
 
 @pytest.fixture(scope="session")
@@ -23,58 +19,6 @@ def browser_type_launch_args(
         playwright_executable=playwright.chromium.executable_path,
         browser_name=browser_name,
     )
-
-
-class Site:
-    """A local server: files of `pages/`, and whatever a test puts under a path."""
-
-    def __init__(self) -> None:
-        self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
-        self.hits: list[str] = []
-        site = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                site.hits.append(self.path)
-                status, headers, body = site.find(self.path)
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-
-    def find(self, path: str) -> tuple[int, dict[str, str], bytes]:
-        html = {"content-type": "text/html; charset=utf-8"}
-        if path in self.replies:
-            status, headers, body = self.replies[path]
-            return status, {**html, **headers}, body
-        file = PAGES / path.split("?")[0].lstrip("/")
-        if file.is_file() and file.parent == PAGES:
-            return 200, html, file.read_bytes()
-        return 404, html, b"<h1>not here</h1>"
-
-    def put(
-        self, path: str, html: str, *, status: int = 200, headers: dict[str, str] | None = None
-    ) -> str:
-        """Serve `html` under `path` and return its URL."""
-        self.replies[path] = (status, headers or {}, html.encode())
-        return self.url.rstrip("/") + path
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -92,13 +36,28 @@ def other_site() -> Iterator[Site]:
     site.close()
 
 
+@pytest.fixture(scope="session")
+def kept_page(browser: Browser) -> Iterator[Page]:
+    """A page that lives as long as the browser; `blank` empties it."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def show(page: Page) -> Callable[[str], Page]:
+def blank(kept_page: Page) -> Page:
+    """An empty page, without the cost of a new context; cookies and storage are shared."""
+    kept_page.goto("about:blank")
+    return kept_page
+
+
+@pytest.fixture
+def show(blank: Page) -> Callable[[str], Page]:
     """Puts HTML into the page."""
 
     def show(html: str) -> Page:
-        page.set_content(html)
-        return page
+        blank.set_content(html)
+        return blank
 
     return show
 

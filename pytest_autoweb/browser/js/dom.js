@@ -18,7 +18,9 @@
   };
   const attr = call('getAttribute');
   const has = call('hasAttribute');
-  const matches = call('matches');
+  // The page may have replaced it; the old alias does the same.
+  const untouched = Function.prototype.toString.call(Element.prototype.matches).includes('[native');
+  const matches = call(untouched ? 'matches' : 'webkitMatchesSelector');
   const closest = call('closest');
   const rect = call('getBoundingClientRect');
   const query = (root, selector) => {

@@ -168,6 +168,7 @@
       frame(node, tag);
       return;
     }
+    if (['absolute', 'fixed'].includes(css.position) && !dom.reachable(node)) return;
     const hides = dom.attr(node, 'aria-hidden') === 'true';
     const made = dom.visible(node) && dom.reachable(node) && !mute ? asElement(node, tag) : null;
     if (made && !(hides && made[0] === 'clickable' && !made[1])) {

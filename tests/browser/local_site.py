@@ -1,0 +1,59 @@
+"""A local server for pages that tests make up."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+PAGES = Path(__file__).parent / "pages"
+
+
+class Site:
+    """A local server: files of `pages/`, and whatever a test puts under a path."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
+        self.hits: list[str] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.hits.append(self.path)
+                status, headers, body = site.find(self.path)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def find(self, path: str) -> tuple[int, dict[str, str], bytes]:
+        html = {"content-type": "text/html; charset=utf-8"}
+        if path in self.replies:
+            status, headers, body = self.replies[path]
+            return status, {**html, **headers}, body
+        file = PAGES / path.split("?")[0].lstrip("/")
+        if file.is_file() and file.parent == PAGES:
+            return 200, html, file.read_bytes()
+        return 404, html, b"<h1>not here</h1>"
+
+    def put(
+        self, path: str, html: str, *, status: int = 200, headers: dict[str, str] | None = None
+    ) -> str:
+        """Serve `html` under `path` and return its URL."""
+        self.replies[path] = (status, headers or {}, html.encode())
+        return self.url.rstrip("/") + path
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()

@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import pytest
+from local_site import Site
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from pytest_autoweb.browser.setup import add_cookies, context_args, run_setup_js
+from pytest_autoweb.cases.model import Cookie, Setup
+from pytest_autoweb.errors import CaseError
+
+
+def test_a_storage_state_file_is_found_beside_the_case(
+    browser: Browser, site: Site, tmp_path: Path
+) -> None:
+    origin = {"origin": site.url.rstrip("/"), "localStorage": [{"name": "token", "value": "t1"}]}
+    (tmp_path / "auth.json").write_text(json.dumps({"cookies": [], "origins": [origin]}))
+    context = browser.new_context(**context_args(Setup(storage_state="auth.json"), tmp_path))
+    page = context.new_page()
+    page.goto(site.put("/a", "x"))
+
+    token = page.evaluate("() => localStorage.token")
+    context.close()
+
+    assert token == "t1"
+
+
+def test_a_missing_storage_state_file_is_a_case_error(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match=r"setup\.storage_state: there is no file"):
+        context_args(Setup(storage_state="auth.json"), tmp_path)
+
+
+def test_service_workers_cannot_answer_past_the_policy(tmp_path: Path) -> None:
+    assert context_args(Setup(), tmp_path) == {"service_workers": "block"}
+
+
+def test_cookies_are_set_for_the_entry_page_unless_they_say_otherwise(
+    fresh_context: BrowserContext, site: Site
+) -> None:
+    cookies = (
+        Cookie(name="a", value="1"),
+        Cookie(name="b", value="2", domain="other.example"),
+        Cookie(name="c", value="3", url="http://third.example/x"),
+    )
+
+    add_cookies(fresh_context, Setup(cookies=cookies), site.url)
+
+    found = {(c.get("name"), c.get("domain")) for c in fresh_context.cookies()}
+    assert found == {("a", "127.0.0.1"), ("b", "other.example"), ("c", "third.example")}
+
+
+@pytest.mark.parametrize(
+    "js",
+    [
+        "() => { document.title = 'done' }",
+        "document.title = 'done'",
+        "const words = ['do', 'ne']; document.title = words.join('') // joined",
+        "async () => { await new Promise(r => setTimeout(r, 50)); document.title = 'done' }",
+        "new Promise(r => setTimeout(r, 50)).then(() => { document.title = 'done' })",
+    ],
+)
+def test_setup_code_may_be_a_function_an_expression_or_statements(blank: Page, js: str) -> None:
+    assert run_setup_js(blank, js) is None
+    assert blank.title() == "done"
+
+
+def test_setup_code_runs_under_a_strict_content_policy(blank: Page, site: Site) -> None:
+    blank.goto(site.put("/a", "x", headers={"content-security-policy": "default-src 'none'"}))
+
+    assert run_setup_js(blank, "document.title = 'done'") is None
+
+
+@pytest.mark.parametrize(
+    ("js", "problem"),
+    [
+        ("() => { throw new Error('no such user') }", "no such user"),
+        ("() => JSON.parse('{')", "JSON"),
+        ("function (", "SyntaxError"),
+        ("() => { while (true); }", "Timeout 500ms"),
+        ("() => new Promise(() => {})", "Timeout 500ms"),
+    ],
+)
+def test_setup_code_that_fails_is_a_navigation_failure(page: Page, js: str, problem: str) -> None:
+    failure = run_setup_js(page, js, timeout_ms=500)
+
+    assert failure is not None
+    assert failure.kind == "navigation"
+    assert failure.message.startswith("setup.js failed: ")
+    assert problem in failure.message

@@ -148,6 +148,7 @@ class RunController:
         terminalreporter.section("autoweb")
         for line, markup in terminal_lines(self._report.summary, run):
             terminalreporter.write_line(line, **markup)
+        terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
 
 
 def open_session(

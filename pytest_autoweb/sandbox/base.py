@@ -27,7 +27,9 @@ class StepOutcome:
 
     ok: bool
     failure: Failure | None = None
-    """Kind `step`, `timeout` or `sandbox`; its message is the exception's last line."""
+    """Kind `step`, `timeout` or `sandbox`; its message is `ErrorType: first line`. Its `line` is
+    counted within the block, `evidence` holds `error_type`, `detail` (the whole message) and
+    `page_lost` when the page does not answer any more."""
     calls: tuple[ToolCall, ...] = ()
     log: str = ""
     """What the block printed or logged, redacted."""
@@ -82,7 +84,8 @@ class StepEngine(Protocol):
             limits: what the block may use.
             resume: calls that an earlier run of this block completed. They are answered from the
                 host's record while the code asks for the same calls in the same order, so that a
-                continued step repeats no action.
+                continued step repeats no action. Give all calls before the one that failed, also
+                failed ones that the code caught.
         """
         ...
 

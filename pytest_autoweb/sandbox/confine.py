@@ -58,8 +58,10 @@ def _limit(memory_mb: int, cpu_s: float, out_fd: int) -> None:
             continue
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        # The signal that names the reason comes at the soft limit of processor time only.
+        spare = 1 if name == "RLIMIT_CPU" and value != hard else 0
         try:
-            resource.setrlimit(kind, (value, value))
+            resource.setrlimit(kind, (value, value + spare))
         except (ValueError, OSError):  # macOS refuses some; the host's own deadline remains
             continue
 

@@ -18,18 +18,14 @@ T = TypeVar("T")
 _AFTER_STOP_S = 0.6
 """How long the browser has to answer once its script was stopped."""
 _PROBE_S = 1.5
+_SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
 _ATTACH_S = 5.0
 
 
 class StuckError(Exception):
-    """Raised when a browser call was ended from outside.
+    """Raised when a browser call was ended from outside."""
 
-    Attributes:
-        page_lost: the page does not answer any more.
-    """
-
-    def __init__(self, *, page_lost: bool) -> None:
-        self.page_lost = page_lost
+    def __init__(self) -> None:
         super().__init__("the browser did not answer in time")
 
 
@@ -47,9 +43,14 @@ class _Watch:
 
 
 class BrowserDeadline:
-    """Runs browser calls with an upper limit."""
+    """Runs browser calls with an upper limit.
+
+    Attributes:
+        page_lost: a page stopped answering and could not be brought back.
+    """
 
     def __init__(self) -> None:
+        self.page_lost = False
         self._sessions: dict[int, tuple[Any, Any]] = {}
 
     def run(self, page: Any, seconds: float, call: Callable[[], T]) -> T:
@@ -59,7 +60,15 @@ class BrowserDeadline:
             StuckError: it had to be ended.
         """
         session = self._session(page)
-        return self._bounded(page, session, seconds, call)
+        try:
+            return self._bounded(page, session, seconds, call)
+        except StuckError:
+            self.page_lost = not self._answers(page, _PROBE_S)
+            raise
+        except Exception as error:
+            if type(error).__name__ in _SLOW_ERRORS:
+                self._revive(page, session)
+            raise
 
     def spin(self, page: Any, seconds: float) -> None:
         """Let Playwright's event loop run for a moment without asking the browser anything."""
@@ -114,21 +123,17 @@ class BrowserDeadline:
             if watch.over:
                 return
             watch.stopped = True
-            if session is not None:
-                terminate = lambda: session.send("Runtime.terminateExecution")  # noqa: E731
-                greenlet.greenlet(lambda: _quietly(terminate)).switch()
+            _terminate(session)
             watch.timers.append(loop.call_later(_AFTER_STOP_S, end))
 
         watch.timers.append(loop.call_later(max(0.05, seconds), stop))
         try:
             result = call()
         except _EndedError:
-            watch.over = True
-            raise StuckError(page_lost=not self._answers(page)) from None
+            raise StuckError from None
         except Exception:
-            watch.over = True
             if watch.stopped:
-                raise StuckError(page_lost=not self._answers(page)) from None
+                raise StuckError from None
             raise
         finally:
             watch.over = True
@@ -136,13 +141,20 @@ class BrowserDeadline:
                 timer.cancel()
         return result
 
-    def _answers(self, page: Any) -> bool:
+    def _revive(self, page: Any, session: Any) -> None:
+        """After a timeout of Playwright's own: the script that caused it may still run."""
+        if self._answers(page, _AFTER_STOP_S):
+            return
+        _terminate(session)
+        self.page_lost = not self._answers(page, _PROBE_S)
+
+    def _answers(self, page: Any, seconds: float) -> bool:
         loop = _loop_of(page)
         if loop is None or page.is_closed():
             return not page.is_closed()
         caller = greenlet.getcurrent()
         over: list[bool] = []
-        timer = loop.call_later(_PROBE_S, lambda: over or caller.throw(_EndedError()))
+        timer = loop.call_later(seconds, lambda: over or caller.throw(_EndedError()))
         try:
             page.title()
         except (_EndedError, Exception):  # whatever it says, it did not answer the question
@@ -151,6 +163,15 @@ class BrowserDeadline:
             over.append(True)
             timer.cancel()
         return True
+
+
+def _terminate(session: Any) -> None:
+    """Ask the browser to stop the running script; called from within the event loop or not."""
+    if session is not None:
+        request = greenlet.greenlet(
+            lambda: _quietly(lambda: session.send("Runtime.terminateExecution"))
+        )
+        request.switch()
 
 
 def _loop_of(page: Any) -> asyncio.AbstractEventLoop | None:

@@ -29,7 +29,6 @@ class Dialogue:
     Attributes:
         refusal: the first refused call; it fails the step even if the code swallowed it.
         diverged: why a retried step could not be continued.
-        page_lost: the page stopped answering.
         answered: whether `answer(...)` was called, and with what.
     """
 
@@ -51,7 +50,6 @@ class Dialogue:
         self.refusal: Refusal | None = None
         self.diverged: DivergedError | None = None
         self.gone: WorkerGoneError | DeadlineError | None = None
-        self.page_lost = False
         self.answered: tuple[bool, Any] = (False, None)
         self.log: list[str] = []
         self._log_chars = 0
@@ -143,12 +141,14 @@ class Dialogue:
         reply: Reply
         depth = len(self._open)
         try:
-            bound = self._facade.bind(frame)
+            bound = self._bind(frame)
             result = self._facade.perform(bound, self.budget)
             reply = outgoing(result, self._handles, self._border.redact), None
         except Refusal as refusal:
             self.refusal = self.refusal or refusal
             reply = None, ("Refused", refusal.reason)
+        except WorkerGoneError:
+            raise
         except Exception as error:  # what a browser call raises belongs to the generated code
             reply = None, self._as_error(error)
         self._let_callbacks_end(depth)
@@ -164,10 +164,16 @@ class Dialogue:
         )
         return reply
 
+    def _bind(self, frame: dict[str, Any]) -> Bound:
+        try:
+            return self._facade.bind(frame)
+        except WireError as error:
+            self._worker.kill()
+            raise WorkerGoneError("AW507", f"the worker broke the protocol: {error}") from None
+
     def _as_error(self, error: Exception) -> tuple[str, str]:
         message = self._border.redact(str(error))[:20_000]
         if isinstance(error, StuckError):
-            self.page_lost = error.page_lost
             self.budget.spent = True
             return "TimeoutError", message
         if isinstance(error, TimeoutError):
@@ -266,7 +272,7 @@ class Dialogue:
         self._count_call()
         reply: Reply
         try:
-            value = self._facade.peek(self._facade.bind(frame))
+            value = self._facade.peek(self._bind(frame))
             reply = outgoing(value, self._handles, self._border.redact), None
         except (Refusal, Error, WireError) as error:
             reply = None, ("Error", self._border.redact(str(error)))

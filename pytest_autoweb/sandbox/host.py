@@ -209,7 +209,7 @@ class WorkerEngine:
         first, *_ = text.strip().splitlines() or [""]
         kind = shortened(error["type"], 100)
         evidence: dict[str, Any] = {"error_type": kind, "detail": shortened(text, _MAX_DETAIL)}
-        if talk.page_lost:
+        if self._guard.page_lost:
             evidence["page_lost"] = True
         message = shortened(f"{kind}: {first}" if first else kind, _MAX_MESSAGE)
         return Failure(
@@ -223,7 +223,7 @@ class WorkerEngine:
     def _failed_early(self, talk: Dialogue, index: int, gone: WorkerGoneError) -> Failure:
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, None)
-        if talk.budget.remaining_s == 0 and gone.rule == "AW506":
+        if talk.budget.remaining_s == 0 and gone.rule in {"AW505", "AW506"}:
             return self._out_of_time(talk, index)
         return _failure(index, "sandbox", self._border.redact(gone.reason), rule=gone.rule)
 

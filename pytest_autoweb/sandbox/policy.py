@@ -268,6 +268,11 @@ REFUSED_OF: dict[tuple[str | None, str], str] = {
     ("Page", "request"): _FIXED_NETWORK,
     ("BrowserContext", "request"): _FIXED_NETWORK,
     ("BrowserContext", "close"): _HARNESS,
+    **dict.fromkeys(
+        [("PageAssertions", f"{no}to_match_aria_snapshot") for no in ("", "not_")],
+        "use a locator: expect(page.locator('body')).to_match_aria_snapshot(…)",
+    ),
+    ("Locator", "wait_for_function"): "use expect(locator) or page.wait_for_function(…)",
 }
 """The same, where another class has an allowed member of that name."""
 

@@ -98,6 +98,8 @@ def _encode_tagged(value: Any, special: Special, depth: int) -> dict[str, Any]:
         case set() | frozenset():
             return {"$set": [encode(item, special, depth + 1) for item in value]}
         case re.Pattern() if isinstance(value.pattern, str):
+            if len(value.pattern) > MAX_PATTERN_CHARS:
+                raise WireError("a regular expression is too long")
             return {"$re": [value.pattern, value.flags & _REGEX_FLAGS]}
         case datetime.datetime():
             return {"$datetime": value.isoformat()}

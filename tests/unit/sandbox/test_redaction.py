@@ -4,11 +4,12 @@ import json
 from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.redaction import REDACTED, Redactor, redact_keys
 
+PATIENT = settings(deadline=None)  # the machine may be busy
 PASSWORD = 'p&ss "w/rd" 7'
 LEAKS = ("abc123", "abcdefghijk", "dXNlcj", "12345", "abc.def")
 VALUES = st.text(st.characters(codec="utf-8"), min_size=4, max_size=24).filter(
@@ -63,6 +64,7 @@ def test_an_empty_secret_replaces_nothing() -> None:
     assert Redactor({"none": "", "blank": "  "})("a  b") == "a  b"
 
 
+@PATIENT
 @given(value=VALUES, before=st.text(max_size=20), after=st.text(max_size=20))
 def test_no_text_keeps_a_secret(value: str, before: str, after: str) -> None:
     assume(value not in "<secret:key>")
@@ -72,6 +74,7 @@ def test_no_text_keeps_a_secret(value: str, before: str, after: str) -> None:
     assert value not in clean.replace("<secret:key>", "\0")
 
 
+@PATIENT
 @given(value=VALUES)
 def test_no_url_or_json_keeps_a_secret(value: str) -> None:
     assume(value not in '<secret:key>{"q": "x"}q=x')
@@ -81,6 +84,7 @@ def test_no_url_or_json_keeps_a_secret(value: str) -> None:
     assert redact(json.dumps({"q": f"x {value}"})) == '{"q": "x <secret:key>"}'
 
 
+@PATIENT
 @given(st.text(max_size=200))
 def test_text_without_secrets_stays_as_it_is(text: str) -> None:
     assert Redactor({"key": "\x00never\x00"})(text) == text
@@ -128,6 +132,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
     assert redact_keys(text) == text
 
 
+@PATIENT
 @given(st.text(max_size=200))
 def test_taking_keys_out_twice_changes_nothing_more(text: str) -> None:
     once = redact_keys(text)

@@ -1,0 +1,51 @@
+"""The page about the step language says what the sandbox does."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_autoweb.sandbox import policy
+from pytest_autoweb.sandbox.base import Limits
+from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.rules import RULES
+
+TEXT = (Path(__file__).parents[3] / "docs" / "step-language.md").read_text(encoding="utf-8")
+LINES = TEXT.splitlines()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_is_listed_with_its_text(rule: str) -> None:
+    assert f"| {rule} | {RULES[rule]} |" in LINES
+
+
+def test_no_rule_is_listed_that_does_not_exist() -> None:
+    listed = {line.split(" | ")[0].strip("| ") for line in LINES if line.startswith("| AW")}
+
+    assert listed == set(RULES)
+
+
+@pytest.mark.parametrize("module", sorted(set(policy.MODULES) - {"playwright", "urllib"}))
+def test_every_module_is_listed_with_its_members(module: str) -> None:
+    members = " ".join(f"`{name}`" for name in sorted(policy.MODULES[module]))
+
+    assert f"| `{module}` | {members} |" in LINES
+
+
+def test_the_example_is_clean() -> None:
+    code = TEXT.split("```python\n")[1].split("```")[0]
+
+    assert lint_code(code) == ()
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    limits = Limits()
+    stated = {line.split(" | ")[1] for line in LINES if line.startswith("| ") and " | " in line}
+
+    assert {
+        f"{limits.step_s:g} s",
+        f"{limits.cpu_s:g} s",
+        f"{limits.memory_mb} MB",
+        f"{limits.output_chars:,} characters",
+        f"{limits.calls:,}",
+    } <= stated
+    assert f"{policy.MAX_SOURCE_CHARS:,} characters, {policy.MAX_NODES:,} parts" in TEXT

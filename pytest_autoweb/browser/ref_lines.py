@@ -37,6 +37,7 @@ _ACTIONS: Mapping[str, tuple[str, ...]] = {
     "switch": ("check", "uncheck"),
     "radio": ("check",),
 }
+_NAMED_BY_TEXT = frozenset({"button", "link", "clickable", "tab", "menuitem"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def ref_view(found: Sequence[Found], *, budget_tokens: int, complete: bool = Tru
             lines.pop()
         role = item.entry["role"]
         seen[role] = seen.get(role, 0) + 1
-        number = seen[role] if of_role[role] > 1 and not (item.entry["name"] or after) else 0
+        unnamed = not (item.entry["name"] or after or _icon_word(item.entry))
+        number = seen[role] if of_role[role] > 1 and unnamed else 0
         element = _element(item, f"e{len(elements) + 1}", after, number)
         elements.append(element)
         lines.append((element_line(element), True))
@@ -124,7 +126,7 @@ def _without_repeats(found: Iterable[Found]) -> Iterable[Found]:
 def _after(items: Sequence[Found], position: int) -> str:
     """The short text right before a field without a name, which is most likely its label."""
     entry = items[position].entry
-    if entry["name"] or entry["role"] in {"button", "link", "clickable"} or position == 0:
+    if entry["name"] or entry["role"] in _NAMED_BY_TEXT or position == 0:
         return ""
     before = items[position - 1]
     if before.locator:
@@ -175,6 +177,8 @@ def _hint(entry: Mapping[str, Any], after: str, number: int) -> str:
         facts.append(f"{low or '…'} to {high or '…'}" + (f", step {step}" if step else ""))
     if entry["rich"]:
         facts.append("rich text")
+    if word := _icon_word(entry):
+        facts.append(word)
     facts.extend(entry["states"])
     if entry["filled"]:
         facts.append("filled")
@@ -188,6 +192,13 @@ def _hint(entry: Mapping[str, Any], after: str, number: int) -> str:
     if entry["options"]:
         parts.append(_option_text(entry["options"], entry["chosen"]))
     return " ".join(parts)
+
+
+def _icon_word(entry: Mapping[str, Any]) -> str:
+    """Id or class of an icon, the only word there is for it."""
+    if entry["name"] or entry["role"] not in _NAMED_BY_TEXT:
+        return ""
+    return _short(entry["handle"], _AFTER_CHARS)
 
 
 def _option_text(options: Sequence[str], chosen: Sequence[str]) -> str:

@@ -170,6 +170,32 @@ def test_a_page_that_never_stops_changing_is_listed_all_the_same(show: Show) -> 
     assert lines(page)[0] == 'e1 button "Go"'
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "e.__reactProps$x1 = {onClick() {}}",
+        "e._vei = {onClick() {}}",
+        "e.__onclick = () => {}",
+        "e.__on = [{type: 'click'}]",
+        "e.jQuery311 = {events: {click: []}}",
+        "window.jQuery = {_data: (x, k) => x === e && k === 'events' ? {click: []} : null}",
+    ],
+)
+def test_click_handlers_of_common_libraries_are_seen(show: Show, note: str) -> None:
+    page = show("<p>a</p><div>Open</div>")
+    page.evaluate(f"() => {{ const e = document.querySelector('div'); {note} }}")
+
+    assert lines(page) == ['t "a"', 'e1 clickable "Open"']
+
+
+def test_a_clickable_row_and_the_icon_in_it_are_both_listed(show: Show) -> None:
+    page = show(
+        "<div onclick=1><p>Ana</p><p>Hi</p><p>1:00</p><i class=star onclick=1>&nbsp;</i></div>"
+    )
+
+    assert lines(page) == ['e1 clickable "Ana Hi 1:00"', "e2 clickable (star)"]
+
+
 def test_the_list_keeps_its_budget(show: Show) -> None:
     page = show("".join(f"<p>Some text {n}</p><button>Button {n}</button>" for n in range(150)))
 

@@ -8,6 +8,8 @@
   // These act as one thing: what is inside of them is not listed again.
   const WHOLE = new Set(['button', 'link', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
     'checkbox', 'radio', 'switch', 'option', 'clickable']);
+  const ROW_CHARS = 120;
+  const ROW_CONTROLS = 3;
   const elements = [];
   const entries = [];
   let buffer = '';
@@ -64,7 +66,7 @@
     return parts.join(' > ');
   };
   const keys = (element, tag) => ({
-    id: dom.attr(element, 'id') || '',
+    handle: dom.attr(element, 'id') || dom.clean(dom.attr(element, 'class') || ''),
     testid: dom.attr(element, 'data-testid') || '',
     placeholder: dom.clean(dom.attr(element, 'placeholder') || ''),
     css: [
@@ -105,19 +107,44 @@
     const above = dom.parent(element);
     return !above || dom.style(above).cursor !== 'pointer';
   };
-  const clickable = (element) => dom.has(element, 'onclick') || pointer(element)
+  // Scripts cannot ask for listeners, but the common libraries keep a note of their own.
+  const NOTES = [
+    (key, kept) => key.startsWith('__reactProps$') && kept.onClick,
+    (key, kept) => key === '_vei' && kept.onClick,
+    (key) => key === '__onclick',
+    (key, kept) => key === '__on' && Array.from(kept).some((on) => on.type === 'click'),
+    (key, kept) => key.startsWith('jQuery') && kept.events && kept.events.click,
+  ];
+  const oldJQuery = (element) => {
+    const lib = window.jQuery;
+    const events = lib && typeof lib._data === 'function' ? lib._data(element, 'events') : null;
+    return Boolean(events && events.click);
+  };
+  const listens = (element) => {
+    try {
+      return Object.keys(element).some(
+        (key) => NOTES.some((note) => element[key] && note(key, element[key])))
+        || oldJQuery(element);
+    } catch {
+      return false;
+    }
+  };
+  const explicit = (element) => dom.has(element, 'onclick') || listens(element);
+  const clickable = (element) => explicit(element) || pointer(element)
     || dom.tag(element) === 'summary'
     || (dom.has(element, 'tabindex') && Number(dom.attr(element, 'tabindex')) >= 0);
   const INNER = 'a[href], button, input, select, textarea, summary, [role=button], [role=link], '
     + '[role=tab], [role=checkbox], [role=radio], [role=menuitem], [role=option], [onclick]';
+  const innerCount = (element) => dom.query(element, '*').filter(
+    (inner) => (dom.matches(inner, INNER) || listens(inner)) && dom.visible(inner)).length;
   // A clickable region is listed as one thing only when it reads as one.
   const single = (element) => {
-    if (dom.query(element, INNER).some((inner) => dom.visible(inner))) return false;
+    if (innerCount(element)) return false;
     const blocks = dom.query(element, '*').filter((inner) => !dom.style(inner).display.startsWith('inline')
       && dom.visible(inner) && dom.clean(inner.textContent || ''));
     const leaves = blocks.filter((inner) => !blocks.some(
       (other) => other !== inner && inner.contains(other)));
-    return leaves.length < 3 || dom.has(element, 'onclick');
+    return leaves.length < 3 || explicit(element);
   };
   const controlOf = (label) => {
     const control = label.control;
@@ -144,9 +171,12 @@
         { bare: true, viaLabel: true, states: state(hidden, aria.role(hidden)) }];
     }
     if (tag === 'label' || tag === 'body' || tag === 'html' || !clickable(element)) return null;
-    if (!single(element)) return null;
     const name = dom.clean(aria.content(element, null)) || aria.name(element, role);
-    return ['clickable', name, { bare: true }];
+    if (single(element)) return ['clickable', name, { bare: true }];
+    // A row that opens something and also holds a button or two of its own.
+    const row = explicit(element) && name && name.length <= ROW_CHARS
+      && innerCount(element) <= ROW_CONTROLS;
+    return row ? ['clickable', name, { bare: true, row: true }] : null;
   };
   const walk = (node, depth, mute) => {
     if (depth > 400 || elements.length >= limit) return;
@@ -170,10 +200,14 @@
     }
     if (['absolute', 'fixed'].includes(css.position) && !dom.reachable(node)) return;
     const hides = dom.attr(node, 'aria-hidden') === 'true';
-    const made = dom.visible(node) && dom.reachable(node) && !mute ? asElement(node, tag) : null;
+    const made = dom.visible(node) && dom.reachable(node) ? asElement(node, tag) : null;
     if (made && !(hides && made[0] === 'clickable' && !made[1])) {
       flush();
       add(node, ...made);
+      if (made[2].row) {
+        inside(node, depth, true);
+        return;
+      }
       if (WHOLE.has(made[0]) || made[2].rich || ['input', 'select', 'textarea'].includes(tag)
         || editable(node)) return;
     }

@@ -16,7 +16,7 @@ def element(role: str, name: str = "", **more: Any) -> Found:
     entry: dict[str, Any] = {
         "k": "e", "tag": "input", "role": role, "name": name, "type": "", "states": [],
         "value": "", "filled": False, "range": ["", "", ""], "rich": False, "options": [],
-        "chosen": [],
+        "chosen": [], "handle": "",
     }  # fmt: skip
     return Found({**entry, **more}, "page.x()")
 

@@ -78,7 +78,11 @@ class WorkerProcess:
             raise SandboxError(f"the sandbox worker cannot be started: {error}") from error
         self._reader = threading.Thread(target=self._read, name="autoweb-sandbox", daemon=True)
         self._reader.start()
-        self._send_line(_boot_line(memory_mb, cpu_s))
+        try:
+            self._send_line(_boot_line(memory_mb, cpu_s))
+        except WorkerGoneError as error:
+            self.close()
+            raise SandboxError(f"the sandbox worker did not start: {error.reason}") from None
 
     @property
     def pid(self) -> int:

@@ -60,6 +60,7 @@ MAY_IMPORT_LATE = {
 
 # Packages that come with another one as a part of its public face.
 COMES_WITH = {
+    "greenlet": "playwright",
     "markupsafe": "jinja2",
     "pydantic_core": "pydantic",
     "referencing": "jsonschema",

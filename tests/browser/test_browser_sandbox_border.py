@@ -1,0 +1,238 @@
+"""Generated code on a real page: what it may not do has no effect."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sandbox_shop import SECRET, Step, why
+
+from pytest_autoweb.sandbox.base import Limits
+
+pytest_plugins = ["sandbox_shop"]
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "a file address": ("page.goto('fi' + 'le:///etc/passwd')", "AW501"),
+    "a script address": ("page.goto('java' + 'script:alert(1)')", "AW501"),
+    "a script address with a tab": ("page.goto('java' + '\\tscript:alert(1)')", "AW501"),
+    "a data address": ("page.goto('da' + 'ta:text/html,x')", "AW501"),
+    "another origin": ("page.goto('http://evil.test/?q=1')", "AW501"),
+    "another origin without a scheme": ("page.goto('//evil.test/')", "AW501"),
+    "another origin behind a user name": (
+        "u = page.url.replace('shop', '').rstrip('/')\npage.goto(u + '@evil.test/')",
+        "AW501",
+    ),
+    "a backslash": ("page.goto('http:\\\\\\\\evil.test')", "AW501"),
+    "another origin in a frame": ("page.frames[1].goto('http://evil.test/')", "AW501"),
+    "a screenshot outside": ("page.screenshot(path='..' + '/x.png')", "AW502"),
+    "a screenshot at a path": ("page.screenshot(path='/tmp' + '/x.png')", "AW502"),
+    "a device name": ("page.screenshot(path='con.png')", "AW502"),
+    "a hidden file": ("page.screenshot(path='.bashrc')", "AW502"),
+    "a download outside": (
+        "with page.expect_download() as d:\n    page.click('text=Download')\n"
+        "d.value.save_as('..' + '/../x.csv')",
+        "AW502",
+    ),
+    "an upload of a path": ("page.set_input_files('#file', '/etc' + '/passwd')", "AW502"),
+    "an upload that is not listed": ("page.set_input_files('#file', 'other.pdf')", "AW502"),
+    "an upload by chooser": (
+        "with page.expect_file_chooser() as i:\n    page.click('#file')\n"
+        "i.value.set_files(['invoice.pdf', '..' + '/x'])",
+        "AW502",
+    ),
+    "an unknown secret": ("page.fill('#pw', '<secret:other>')", "AW503"),
+    "closing the page": ("page.close()", "AW504"),
+}
+
+
+@pytest.mark.parametrize(("code", "rule"), REFUSED.values(), ids=REFUSED.keys())
+def test_the_border_refuses(step: Step, tmp_path: Path, code: str, rule: str) -> None:
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    url = step.border.page.url
+
+    outcome = step(code)
+
+    assert why(outcome)[:2] == ("sandbox", rule)
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert step.border.page.url == url
+    assert step("answer(page.title())").ok
+
+
+def test_a_refusal_cannot_be_swallowed(step: Step) -> None:
+    outcome = step(
+        "try:\n    page.goto('http://evil.test/')\nexcept Exception:\n    pass\n"
+        "try:\n    page.goto('http://evil.test/')\nexcept:\n    pass\npage.fill('#user', 'after')"
+    )
+
+    assert why(outcome)[:2] == ("sandbox", "AW501")
+    assert "allowed_origins" in why(outcome)[2]
+    assert step.border.page.input_value("#user") == ""
+
+
+UNLINTED: dict[str, str] = {
+    "raw method": "call(page._root, 'set_content', ['<h1>forged</h1>'])",
+    "route": "call(page._root, 'route', ['**/*'])",
+    "network of the driver": "call(page._root, 'request', [])",
+    "pdf": "call(page._root, 'pdf', [], {'path': 'MARKER'})",
+    "script file": "call(page._root, 'add_script_tag', [], {'path': '/etc/hostname'})",
+    "implementation": "call(page._root, '_impl_obj', [])",
+    "class": "call(page._root, '__class__', [])",
+    "context": "page._border.call({'root': page._root, 'chain': [['context']]}, 'close', [], {})",
+    "storage": (
+        "page._border.call({'root': page._root, 'chain': [['context']]}, 'storage_state', [], "
+        "{'path': 'MARKER'})"
+    ),
+    "unknown object": "call('h77', 'click', ['a'])",
+    "chain into an action": (
+        "page._border.call({'root': page._root, 'chain': [['click', ['a'], {}]]}, 'title', [], {})"
+    ),
+    "expression matched in Python": ("call(page._root, 'wait_for_url', [{'$re': ['(a+)+$', 0]}])"),
+    "function where none belongs": ("call(page._root, 'evaluate', [{'$cb': 1}])\nraise ValueError"),
+    "path in a screenshot": "call(page._root, 'screenshot', [], {'path': 'MARKER'})",
+    "infinite number": "call(page._root, 'evaluate', ['1', {'$float': 'x'}])",
+}
+
+
+@pytest.mark.parametrize("code", UNLINTED.values(), ids=UNLINTED.keys())
+def test_a_worker_that_speaks_for_itself_gets_nothing(
+    step: Step, tmp_path: Path, code: str
+) -> None:
+    marker = tmp_path / "marker"
+    helper = (
+        "def call(root, method, args, kwargs={}):\n"
+        "    return page._border.call({'root': root, 'chain': []}, method, args, kwargs)\n"
+    )
+
+    outcome = step(helper + code.replace("MARKER", str(marker)), lint=False)
+
+    assert not outcome.ok
+    assert not marker.exists()
+    assert step("answer([page.title(), page.inner_text('h1')])").ok
+    assert step.engine.answer == (True, ["Shop", "Shop"])
+
+
+@pytest.mark.parametrize("number", ["float('inf')", "float('nan')", "10 ** 400"])
+def test_numbers_that_json_lacks_do_not_break_the_driver(step: Step, number: str) -> None:
+    step(f"page.mouse.move({number}, 1)")
+
+    assert step("answer(page.title())").ok
+
+
+def test_a_slow_pattern_is_run_in_the_worker(step: Step) -> None:
+    began = time.monotonic()
+    outcome = step(
+        "page.evaluate(\"history.pushState(0, '', '/' + 'a'.repeat(60) + '!')\")\n"
+        "page.wait_for_url(re.compile('(a+)+$'))",
+        limits=Limits(step_s=1),
+    )
+
+    assert not outcome.ok
+    assert time.monotonic() - began < 8
+    assert step("answer(1)").ok
+
+
+def test_a_dialog_handler_that_hangs_does_not_hang_the_run(step: Step) -> None:
+    began = time.monotonic()
+    outcome = step(
+        "def h(d):\n    x = 1\n    while x:\n        x += 1\npage.on('dialog', h)\n"
+        "page.click('text=Ask')",
+        limits=Limits(step_s=3),
+    )
+
+    assert not outcome.ok
+    assert time.monotonic() - began < 12
+    assert step("answer(page.inner_text('#done'))").ok
+    assert step.engine.answer == (True, "no")
+
+
+def test_a_dialog_between_two_steps_is_answered_by_the_code(step: Step) -> None:
+    step("page.on('dialog', lambda d: d.accept())")
+    step.border.page.get_by_text("Ask").click()
+
+    assert step.border.page.inner_text("#done") == "yes"
+
+
+def test_listeners_are_off_once_the_attempt_is_over(make_step: Callable[..., Step]) -> None:
+    step = make_step()
+    step("page.on('dialog', lambda d: d.accept())")
+    step.engine.close()
+    step.border.page.get_by_text("Ask").click()
+
+    assert step.border.page.inner_text("#done") == "no"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "page.get_by_label('Password').fill('<secret:password>')",
+        "page.fill('#pw', '<secret:password>')",
+        "page.get_by_label('Password').press_sequentially('<secret:password>')",
+        "page.get_by_label('Password').type('<secret:password>')",
+        "page.click('#pw')\npage.keyboard.insert_text('<secret:password>')",
+    ],
+)
+def test_a_secret_is_typed_and_told_to_nobody(step: Step, code: str) -> None:
+    outcome = step(
+        code + "\nvalue = page.input_value('#pw')\nprint(value, len(value))\nanswer(value)"
+    )
+
+    assert outcome.failure is None
+    assert step.border.page.input_value("#pw") == SECRET
+    assert step.engine.answer == (True, "<secret:password>")
+    assert "hunter2" not in repr(outcome)
+
+
+def test_a_secret_is_not_replaced_elsewhere(step: Step) -> None:
+    step("page.evaluate('(t) => { done.textContent = t }', '<secret:password>')")
+
+    assert step.border.page.inner_text("#done") == "<secret:password>"
+
+
+def test_a_secret_is_not_typed_on_another_origin(make_step: Callable[..., Step]) -> None:
+    step = make_step(secret_allowed=lambda _url: False)
+
+    outcome = step("page.fill('#pw', '<secret:password>')")
+
+    assert why(outcome)[:2] == ("sandbox", "AW503")
+    assert step.border.page.input_value("#pw") == ""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "page.frame_locator('iframe').get_by_label('Note').fill('<secret:password>')",
+        "page.frame(name='inner').fill('input', '<secret:password>')",
+        "page.frame_locator('iframe').get_by_label('Note').click()\n"
+        "page.keyboard.type('<secret:password>')",
+    ],
+)
+def test_a_secret_is_not_typed_into_a_frame_of_another_origin(
+    make_step: Callable[..., Step], code: str
+) -> None:
+    step = make_step(secret_allowed=lambda url: "inner" not in url)
+
+    outcome = step(code)
+
+    assert why(outcome)[:2] == ("sandbox", "AW503")
+    inner = step.border.page.frame("inner")
+    assert inner.input_value("input") == ""
+
+
+def test_files_land_in_the_folder_of_the_cell(step: Step) -> None:
+    outcome = step(
+        "page.screenshot(path='after.png')\nwith page.expect_download() as d:\n"
+        "    page.click('text=Download')\nprint(d.value.suggested_filename)\n"
+        "d.value.save_as('report.csv')"
+    )
+
+    folder = Path(step.border.artifacts)
+    assert outcome.failure is None
+    assert (folder / "report.csv").read_text() == "a,b\n1,2\n"
+    assert (folder / "after.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_cookies_of_a_reply_are_not_shown(step: Step) -> None:
+    step("answer(page.goto('/next').headers)")
+
+    assert step.engine.answer[1]["content-type"] == "text/html"
+    assert "verysecret" not in repr(step.engine.answer)

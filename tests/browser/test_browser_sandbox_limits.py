@@ -1,0 +1,142 @@
+"""Generated code that takes too long, and steps that are continued after it."""
+
+import time
+
+import pytest
+from sandbox_shop import Step, why
+
+from pytest_autoweb.sandbox.base import Limits
+
+pytest_plugins = ["sandbox_shop"]
+
+
+def test_waiting_is_cut_to_the_time_of_the_step(step: Step) -> None:
+    began = time.monotonic()
+    outcome = step("page.click('#none', timeout=60000)", limits=Limits(step_s=0.6))
+
+    assert why(outcome)[0] == "timeout"
+    assert not outcome.killed
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("code", ["page.wait_for_timeout(1e9)", "import time\ntime.sleep(1000)"])
+def test_a_pause_longer_than_the_step_ends_with_it(step: Step, code: str) -> None:
+    began = time.monotonic()
+    outcome = step(code, limits=Limits(step_s=0.5))
+
+    assert why(outcome)[0] == "timeout"
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "page.evaluate('() => { while (true) {} }')",
+        "page.evaluate('() => new Promise(() => {})')",
+        "page.locator('.item').first.evaluate('() => { while (true) {} }')",
+        "page.wait_for_function('() => { while (true) {} }')",
+    ],
+)
+def test_a_script_that_never_ends_is_stopped_and_the_page_lives(step: Step, code: str) -> None:
+    began = time.monotonic()
+    outcome = step(code, limits=Limits(step_s=0.6))
+
+    assert why(outcome)[0] == "timeout"
+    assert time.monotonic() - began < 6
+    assert step("answer(page.title())").ok
+    assert step.engine.answer == (True, "Shop")
+
+
+def test_swallowing_the_end_of_the_step_does_not_go_on_for_ever(step: Step) -> None:
+    code = "while page:\n    try:\n        page.click('#none')\n    except Exception:\n        pass"
+    began = time.monotonic()
+
+    outcome = step(code, limits=Limits(step_s=0.5))
+
+    assert why(outcome)[0] == "timeout"
+    assert time.monotonic() - began < 8
+
+
+def test_handles_outlive_a_killed_worker(step: Step) -> None:
+    step(
+        "first = page.locator('.item').first\nwith page.expect_popup() as i:\n"
+        "    page.click('text=Open')\npopup = i.value\ncount = 3"
+    )
+    assert step("while count:\n    pass", limits=Limits(step_s=0.5)).killed
+
+    outcome = step("answer([first.inner_text(), popup.url[-6:], count])")
+
+    assert (outcome.failure, step.engine.answer[1]) == (None, ["apple", "/popup", 3])
+
+
+COUNTING = (
+    "page.evaluate('() => { window.times = (window.times || 0) + 1 }')\n"
+    "page.fill('#user', 'ana')\n"
+    "total = page.evaluate('() => window.times')\n"
+)
+
+
+def test_a_continued_step_repeats_no_action(step: Step) -> None:
+    code = COUNTING + "page.click('#none', timeout=200)\nanswer(total)"
+    first = step(code, index=1)
+    step.border.page.evaluate("() => document.querySelector('h1').id = 'none'")
+
+    second = step(code, index=1, resume=first.calls[:3])
+
+    assert (second.failure, step.engine.answer) == (None, (True, 1))
+    assert [call.replayed for call in second.calls] == [True, True, True, False, False]
+    assert step.border.page.evaluate("() => window.times") == 1
+
+
+def test_a_step_that_was_killed_is_continued_from_the_record(step: Step) -> None:
+    step("base = [1]")
+    code = (
+        COUNTING
+        + "base.append(total)\nwhile not page.is_visible('.ready'):\n    pass\nanswer(base)"
+    )
+    first = step(code, index=2, limits=Limits(step_s=0.8, calls=100_000))
+    step.border.page.evaluate("() => document.body.classList.add('ready')")
+
+    second = step(code, index=2, resume=first.calls[:3])
+
+    assert why(first)[0] == "timeout"
+    assert (second.failure, step.engine.answer) == (None, (True, [1, 1]))
+    assert step.border.page.evaluate("() => window.times") == 1
+
+
+def test_a_continued_step_replays_caught_errors_and_popups(step: Step) -> None:
+    code = (
+        "try:\n    page.click('#never', timeout=50)\nexcept TimeoutError:\n    pass\n"
+        "with page.expect_popup() as info:\n    page.click('text=Open')\n"
+        "popup = info.value\n"
+        "page.click('#none', timeout=200)\nanswer([popup.title(), len(page.context.pages)])"
+    )
+    first = step(code, index=1)
+    step.border.page.evaluate("() => document.querySelector('h1').id = 'none'")
+
+    second = step(code, index=1, resume=first.calls[:-1])
+
+    assert (second.failure, step.engine.answer[1]) == (None, ["Popup", 2])
+
+
+def test_a_continued_step_that_takes_another_way_says_so(step: Step) -> None:
+    code = (
+        "import random\npage.fill('#user', str(random.random()))\npage.click('#none', timeout=50)"
+    )
+    first = step(code, index=1)
+
+    second = step(code, index=1, resume=first.calls[:1])
+
+    kind, _, message = why(second)
+    assert kind == "step"
+    assert message.startswith("the continued step took another way: the first run called page.fill")
+
+
+def test_a_step_run_anew_registers_its_listeners_once(step: Step) -> None:
+    code = (
+        "n = []\npage.on('console', lambda m: n.append(m.text))\npage.click('text=Log')\nanswer(n)"
+    )
+    step(code, index=1)
+    step(code, index=1)
+
+    assert step.engine.answer == (True, ["logged 7"])

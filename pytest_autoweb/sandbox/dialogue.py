@@ -57,6 +57,7 @@ class Dialogue:
         self._callback_number = 0
         self._open: list[int] = []
         self._telling = self._running = False
+        self._page = ""
 
     def run(self, frame: dict[str, Any]) -> dict[str, Any]:
         """Have the worker run a block and serve it until it is done.
@@ -65,6 +66,7 @@ class Dialogue:
             WorkerGoneError: it died or broke a rule that ends it.
             DeadlineError: it did not come to an end in time.
         """
+        self._page = frame["root"][0]
         self._running = True
         try:
             self._worker.send(frame)
@@ -123,7 +125,7 @@ class Dialogue:
         nested = bool(self._open)
         if self.refusal is not None or self.diverged is not None:
             return None, ("Refused", "the step is over")
-        key = key_of(frame)
+        key = key_of(frame, self._page)
         listening = frame["method"] in {"on", "once", "remove_listener"}
         if self.record.catching_up and not nested and not listening:
             try:

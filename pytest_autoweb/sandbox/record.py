@@ -105,7 +105,15 @@ class Timed:
         self._record.entries.append(Entry(call, key, reply, self._live))
 
 
-def key_of(frame: dict[str, Any]) -> str:
-    """What makes two calls the same: receiver, method and arguments; functions are all alike."""
-    parts = [frame[name] for name in ("root", "chain", "expect", "method", "args", "kwargs")]
-    return _CALLBACK.sub("{}", json.dumps(parts, sort_keys=True))
+def key_of(frame: dict[str, Any], page: str) -> str:
+    """What makes two calls the same: receiver, method and arguments.
+
+    Functions are all alike, and so is whatever `page` stands for: a retry may choose another frame.
+
+    Args:
+        frame: the call.
+        page: the number of the object that `page` stands for.
+    """
+    names = ("root", "chain", "expect", "method", "args", "kwargs")
+    text = json.dumps({name: frame[name] for name in names}, sort_keys=True)
+    return _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from playwright.sync_api import Page
 from sandbox_shop import Step, why
 
 from pytest_autoweb.sandbox.base import Limits
@@ -86,6 +87,16 @@ def test_a_continued_step_repeats_no_action(step: Step) -> None:
     assert (second.failure, step.engine.answer) == (None, (True, 1))
     assert [call.replayed for call in second.calls] == [True, True, True, False, False]
     assert step.border.page.evaluate("() => window.times") == 1
+
+
+def test_a_step_may_be_continued_in_another_frame(step: Step, shop: Page) -> None:
+    code = "page.fill('input', 'x')\npage.click('text=Inside', timeout=200)\nanswer(page.url[-5:])"
+    first = step(code, index=1)
+
+    second = step(code, index=1, root=shop.frames[1], resume=first.calls[:1])
+
+    assert (second.failure, step.engine.answer) == (None, (True, "/shop"))
+    assert second.calls[0].replayed
 
 
 def test_a_step_that_was_killed_is_continued_from_the_record(step: Step) -> None:

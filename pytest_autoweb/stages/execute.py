@@ -121,10 +121,10 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
             tools.clock.sleep(RETRY_PAUSE_S)
-            done = tuple(call for call in outcome.calls if call.ok)
             # A step that changed the page is continued after its last completed call (W11);
             # one that only looked is run again from its start.
-            resume = done if any(call.acting for call in done) else ()
+            before = outcome.calls[:-1]
+            resume = before if any(call.acting and call.ok for call in before) else ()
             context, outcome = _run_once(index, code, hint, tools, limit=boosted, resume=resume)
             calls, retried = (*calls, *(c for c in outcome.calls if not c.replayed)), True
     return _Ran(_result(index, outcome, context, tools, retried=retried), calls)

@@ -1,5 +1,7 @@
 """Ask for the whole script again, with the scene of the failure and what the run said."""
 
+import re
+
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, StepResult
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
@@ -8,6 +10,7 @@ from pytest_autoweb.stages.generate import take_code
 from pytest_autoweb.stages.script import unified_diff
 
 CHARS_PER_TOKEN = 3
+_DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
 
 
 def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
@@ -76,7 +79,10 @@ def repair_hint(failed: Attempt) -> str:
 
 
 def execution_output(failed: Attempt) -> str:
-    """The run's own words, in the seed's two sections (row 4.1.23)."""
+    """The run's own words, in the seed's two sections (row 4.1.23).
+
+    Durations are left out: the same failure gives the same prompt, which cassettes rely on.
+    """
     lines = ["=== formattedErrors ===", *failed.formatted_errors, "=== stepResults ==="]
     for result in failed.step_results:
         if not result.ok:
@@ -84,7 +90,7 @@ def execution_output(failed: Attempt) -> str:
     if failed.scene:
         lines += [f"console: {line}" for line in failed.scene.console[-5:]]
         lines += [f"failed request: {line}" for line in failed.scene.failed_requests[-5:]]
-    return "\n".join(lines)
+    return _DURATION.sub("some time", "\n".join(lines))
 
 
 def _step_lines(result: StepResult) -> list[str]:

@@ -17,7 +17,7 @@ from pytest_autoweb.cases.model import Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.webserver import ServerPool, stop_all
 from pytest_autoweb.errors import WebServerError
 
-APP = Path(__file__).with_name("shop_app.py")
+APP = Path(__file__).parents[2] / "support" / "shop_app.py"
 COMMAND = f"{{python}} {APP} {{port}} {{data}}"
 SHOP = Webserver(command=COMMAND)
 RESET = Webserver(command=COMMAND, reset=Reset(url="{{ webserver.url }}reset"))

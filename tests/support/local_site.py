@@ -4,7 +4,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-PAGES = Path(__file__).parent / "pages"
+PAGES = Path(__file__).parent.parent / "browser" / "pages"
 
 
 class Site:

@@ -17,6 +17,9 @@ from pytest_autoweb.stages.repair import repair_hint
 from pytest_autoweb.stages.script import unified_diff
 
 MAX_TURNS = 8
+VIEW_SHARE = 16
+"""The list may take this part of the model's context: small models read slowly, and lose the
+thread in long lists."""
 SETTLE_MS = 400
 """Quiet time before a new look: suggestion lists and folds open with a delay."""
 REPLY_TOKENS = 200
@@ -42,7 +45,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     for number in range(1, MAX_TURNS + 1):
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
-        view = observe(tools.page)
+        view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
             break

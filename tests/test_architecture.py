@@ -17,7 +17,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own area.
 ROWS = (
-    {"errors"},
+    {"errors", "near_miss"},
     {"assets", "cases", "redaction", "results"},
     {"progress", "saving"},
     {"options", "llm", "browser", "sandbox"},

@@ -6,8 +6,8 @@ from typing import Any
 from pytest_autoweb.cases.document import FieldError
 from pytest_autoweb.cases.explain import keys, validated
 from pytest_autoweb.cases.model import CHECK_TYPES, AnswerSpec, CheckSpec
-from pytest_autoweb.cases.near_miss import listed, near_miss
 from pytest_autoweb.cases.reading import FieldPath
+from pytest_autoweb.near_miss import listed, near_miss
 
 UNAVAILABLE_CHECKS = ("request", "download", "python", "judge")
 UNAVAILABLE_ANSWERS = ("records", "urls")

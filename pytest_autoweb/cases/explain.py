@@ -8,8 +8,8 @@ from pydantic_core import ErrorDetails
 
 from pytest_autoweb.cases.document import FieldError
 from pytest_autoweb.cases.model import ID_PATTERN, NAME_PATTERN, TAG_PATTERN
-from pytest_autoweb.cases.near_miss import near_miss
 from pytest_autoweb.cases.reading import FieldPath
+from pytest_autoweb.near_miss import near_miss
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -24,8 +24,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from pytest_autoweb.cases.document import FieldError
-from pytest_autoweb.cases.near_miss import near_miss
 from pytest_autoweb.cases.reading import FieldPath
+from pytest_autoweb.near_miss import near_miss
 
 _MARKS = ("{{", "{%", "{#")
 _MAX_REPEATED = 100_000

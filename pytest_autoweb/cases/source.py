@@ -12,9 +12,9 @@ from pytest_autoweb.cases.document import Document, FieldError
 from pytest_autoweb.cases.explain import validated
 from pytest_autoweb.cases.expressions import Expressions
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
-from pytest_autoweb.cases.near_miss import near_miss
 from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.near_miss import near_miss
 
 WEBSERVER: FieldPath = ("webserver",)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from platformdirs import user_cache_dir
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.llm.near_miss import did_you_mean
+from pytest_autoweb.near_miss import near_miss
 
 PREFIX = "local/"
 """How the names of embedded models begin on the command line."""
@@ -133,10 +133,7 @@ def local_model(name: str) -> LocalModel:
     bare = name.removeprefix(PREFIX)
     if bare in BY_NAME:
         return BY_NAME[bare]
-    known = ", ".join(model.full_name for model in CATALOGUE)
-    raise SettingsError(
-        f"{PREFIX + bare!r} is not an embedded model{did_you_mean(bare, BY_NAME)}; known: {known}"
-    )
+    raise SettingsError(f"{PREFIX + bare!r} is not an embedded model{near_miss(bare, BY_NAME)}")
 
 
 def models_dir() -> Path:

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.llm import local_models
-from pytest_autoweb.llm.near_miss import did_you_mean
 from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.near_miss import near_miss
 
 BUILTINS = ("builtin/oracle", "builtin/noop")
 """The controls, answered without any model."""
@@ -94,8 +94,7 @@ def _refuse_unknown_keys(name: str, table: Mapping[str, Any], source: str) -> No
     for key in table:
         if key not in known:
             raise SettingsError(
-                f"{source}: {name}: unknown setting {key!r}{did_you_mean(str(key), known)}; "
-                f"known: {', '.join(known)}"
+                f"{source}: {name}: unknown setting {key!r}{near_miss(str(key), known)}"
             )
 
 
@@ -117,10 +116,7 @@ def _defaults(behind: str) -> dict[str, Any]:
         raise SettingsError(f"{behind!r} is not a model name")
     if prefix == "builtin":
         if behind not in BUILTINS:
-            raise SettingsError(
-                f"{behind!r} is not a built-in model{did_you_mean(behind, BUILTINS)}; "
-                f"known: {', '.join(BUILTINS)}"
-            )
+            raise SettingsError(f"{behind!r} is not a built-in model{near_miss(behind, BUILTINS)}")
         return {}
     if behind.startswith(local_models.PREFIX):
         model = local_models.local_model(behind)

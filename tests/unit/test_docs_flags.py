@@ -1,0 +1,15 @@
+from pathlib import Path
+
+from pytest_autoweb.options import OPTIONS
+
+FLAGS = Path(__file__).parents[2] / "docs" / "flags.md"
+
+
+def test_every_flag_is_explained_with_its_default() -> None:
+    rows = {line.split("`")[1].split("=")[0]: line for line in FLAGS.read_text().splitlines()
+            if line.startswith("| `--")}  # fmt: skip
+
+    assert list(rows) == [option.flag for option in OPTIONS]
+    for option in OPTIONS:
+        assert option.help.replace("|", r"\|") in rows[option.flag]
+        assert (f"`{option.default}`" if option.default else "| none |") in rows[option.flag]

@@ -20,7 +20,7 @@ from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
-from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
     CaptureMode,
@@ -279,7 +279,9 @@ def _tools(
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, bench.environ, cell.case.path)
     redact = Redactor(secrets)
-    log.redact = redact
+    # Logs and evidence are for reading: whatever looks like a key, a cookie or a token goes too.
+    # Code and prompts are not changed that far, they must still work.
+    log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     page = bench.open_page(context_args(case.setup, case_folder))
@@ -305,7 +307,7 @@ def _tools(
             settings=bench.settings,
             client=bench.client(cell.spec, case),
             page=page,
-            watch=Watch(page, redact=redact),
+            watch=Watch(page, redact=evidence),
             policy=policy,
             engine=engine,
             folder=folder,

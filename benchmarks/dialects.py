@@ -1,8 +1,8 @@
 """Twenty MiniWoB++ tasks at three seeds on the embedded models, in both dialects.
 
-    python benchmarks/miniwob.py                     # everything, about two hours on two cores
-    python benchmarks/miniwob.py --models qwen2.5-coder-0.5b/refs
-    python benchmarks/miniwob.py --table DIR         # only print the table of a finished run
+    python benchmarks/dialects.py                     # everything, about two hours on two cores
+    python benchmarks/dialects.py --models qwen2.5-coder-0.5b/refs
+    python benchmarks/dialects.py --table DIR         # only print the table of a finished run
 
 Each model runs in a session of its own, so that at most one of them is in memory. The tasks judge
 themselves: a cell passes when the first reward of its page is full.

@@ -314,6 +314,7 @@ def _tools(
             cell_folder=bench.run_folder / cell.folder,
             case_folder=case_folder,
             redact=redact,
+            reveal=lambda text: _reveal(text, secrets),
             log=log,
             clock=bench.clock,
             budget=StepBudget(case.timeout),
@@ -322,6 +323,12 @@ def _tools(
         )
     finally:
         engine.close()
+
+
+def _reveal(text: str, secrets: Mapping[str, str]) -> str:
+    for name, value in secrets.items():
+        text = text.replace(f"<secret:{name}>", value)
+    return text
 
 
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:

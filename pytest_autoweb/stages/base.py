@@ -88,6 +88,8 @@ class Tools:
     case_folder: Path
     """Where the case file lies."""
     redact: Callable[[str], str]
+    reveal: Callable[[str], str]
+    """Puts secrets back into the case's own checks (`<secret:name>`); for the judge only."""
     log: RunLog
     clock: Clock
     budget: StepBudget

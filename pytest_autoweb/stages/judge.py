@@ -1,6 +1,10 @@
 """Decide success from outside: the case's checks on the live page after the last step."""
 
+from collections.abc import Callable
+from typing import Any
+
 from pytest_autoweb.browser.scene import shot, take_scene
+from pytest_autoweb.cases.model import Check
 from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
@@ -13,7 +17,8 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     evidence = Evidence(
         page=tools.page, answered=attempt.answered, answer=attempt.answer, redact=tools.redact
     )
-    results = judge_checks(tools.case.expect, evidence, timeout_s=tools.settings.check_timeout)
+    checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
+    results = judge_checks(checks, evidence, timeout_s=tools.settings.check_timeout)
     passed, points = score(results)
     attempt = change(
         attempt,
@@ -27,6 +32,20 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
         tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
     return _keep_end(attempt, tools)
+
+
+def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
+    """The check with its `<secret:name>` replaced, e.g. in a request's headers."""
+    plain = check.model_dump(by_alias=True, exclude_unset=True)
+    return type(check).model_validate(_mapped(plain, reveal))
+
+
+def _mapped(value: Any, change_text: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change_text(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change_text) for key, item in value.items()}
+    return [_mapped(item, change_text) for item in value] if isinstance(value, list) else value
 
 
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:

@@ -258,3 +258,64 @@ def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
     assert sum(len(case["cells"]) for case in report["cases"]) == 2
     assert Path(project.path / "autoweb-report/index.html").is_file()
+
+
+def test_an_interrupted_run_reports_what_had_finished(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    stop = "lambda request: (_ for _ in ()).throw(KeyboardInterrupt)"
+    scripted('{"fake/stop": {"plan": ' + stop + "}}")
+    result = project.runpytest_subprocess(
+        "cases", "--autoweb-models=builtin/oracle,fake/stop", "-k", "login"
+    )
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    outcomes = {cell["model"]: cell["outcome"] for cell in report["cases"][0]["cells"]}
+    assert outcomes == {"builtin/oracle": "passed", "fake/stop": "broken"}
+    assert report["interrupted"]
+
+
+def test_the_case_answers_a_plan_that_asks(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    path = project.path / "cases/shop.yaml"
+    answers = '    tags: [smoke]\n    answers: {"which user?": "the one named ana"}\n'
+    path.write_text(path.read_text().replace("    tags: [smoke]\n", answers))
+    scripted(
+        '{"fake/m": {"plan": lambda request: scripted_plan("log in") + '
+        '("" if "named ana" in request.messages[1].content else "\\nQUESTION: which user?"),'
+        ' "generate": ' + GOOD + "}}"
+    )
+    project.runpytest_subprocess(
+        "cases", "--autoweb-models=fake/m", "-k", "login", "--autoweb-questions=answer"
+    )
+
+    attempt = cells(project)["login fake/m"]["attempts"][0]
+    assert attempt["plan_confirmed"]
+    assert [e["stage"] for e in attempt["exchanges"]] == ["plan", "plan", "generate"]
+    assert attempt["checks_passed"]
+
+
+def test_a_hook_hears_of_every_finished_cell(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        "def pytest_autoweb_cell_finished(result):\n"
+        "    with open('heard.txt', 'a') as file:\n"
+        "        print(result.case_id, result.outcome, file=file)\n"
+    )
+    project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
+
+    heard = (project.path / "heard.txt").read_text().splitlines()
+    assert sorted(heard) == ["login passed", "title passed"]
+
+
+def test_secrets_in_checks_reach_the_server_and_no_report(project: pytest.Pytester) -> None:
+    path = project.path / "cases/shop.yaml"
+    secret = "    tags: [smoke]\n    secrets: {word: {default: Welcome}}\n"
+    text = path.read_text().replace("    tags: [smoke]\n", secret)
+    path.write_text(text.replace('"Welcome, ana"', '"{{ secrets.word }}, ana"'))
+    project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", "-k", "login")
+
+    cell = cells(project)["login builtin/oracle"]
+    assert cell["outcome"] == "passed"
+    assert "Welcome" not in json.dumps(cell)

@@ -82,7 +82,7 @@ cases:
     entry_url: "{{{{ webserver.url }}}}miniwob/{{{{ matrix.task }}}}.html"
     user_task: "{{{{ vars.goals[matrix.task][matrix.seed] }}}}"
     tags: [miniwob]
-    timeout: 10
+    timeout: 5
     oracle: "{{{{ vars.oracles[matrix.task] }}}}"
     setup:
       js: |

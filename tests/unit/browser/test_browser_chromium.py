@@ -22,6 +22,15 @@ def test_a_browser_on_the_path_is_found(fake: Path) -> None:
     assert system_chromium() == fake
 
 
+def test_the_build_without_windows_is_preferred_unless_one_is_wanted(fake: Path) -> None:
+    shell = fake.with_name("chromium-headless-shell" + fake.suffix)
+    shell.write_text("#!/bin/sh\n", encoding="utf-8")
+    shell.chmod(0o755)
+
+    assert system_chromium() == shell
+    assert system_chromium(headless=False) == fake
+
+
 def test_the_environment_variable_comes_first(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTOWEB_CHROMIUM", sys.executable)
 

@@ -76,7 +76,7 @@ export class Detail {
     const { cell } = other;
     const label = `${OUTCOMES[cell.outcome].label}: ${cell.model}, ${cell.capture_mode}, repeat ${cell.repeat}`;
     return el("button.cell.is-" + cell.outcome, { type: "button", title: label, "aria-label": label, "aria-current": String(other === this.entry), on: { click: () => this.go(other, true) } },
-      icon(cell.outcome), text(cell.model.split("/").pop() + (cell.repeat > 1 ? ` ×${cell.repeat}` : "")));
+      icon(cell.outcome), text(cell.model + (cell.repeat > 1 ? ` ×${cell.repeat}` : "")));
   }
 
   noAttempt(cell) {

@@ -10,7 +10,7 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.llm.builtin import NOOP
 from pytest_autoweb.options import Settings
-from pytest_autoweb.pipeline import Cell, broken_cell, run_cell
+from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell
 from pytest_autoweb.report.junit import junit_properties
 from pytest_autoweb.results import CellResult, Failure, PlannedCell
 from pytest_autoweb.saving import cell_folder
@@ -199,20 +199,4 @@ def describe(result: CellResult) -> list[str]:
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
     """The manifest's rows for the collected cells."""
-    return [
-        PlannedCell(
-            case_id=cell.case.id,
-            case_path=cell.case_path,
-            entry_url=cell.case.entry_url_template,
-            user_task=cell.case.user_task_template,
-            tags=cell.case.tags,
-            must_pass=cell.case.must_pass,
-            model=cell.spec.name,
-            capture_mode=cell.mode,
-            repeat=cell.repeat,
-            strategy=cell.case.strategy,
-            nodeid=cell.nodeid,
-            folder=cell.folder,
-        )
-        for cell in (item.cell for item in items if isinstance(item, CellItem))
-    ]
+    return [planned_cell(item.cell) for item in items if isinstance(item, CellItem)]

@@ -28,6 +28,7 @@ from pytest_autoweb.results import (
     Failure,
     FailureKind,
     Outcome,
+    PlannedCell,
     total_usage,
 )
 from pytest_autoweb.sandbox.base import Border
@@ -152,7 +153,8 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
             break
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
     result = CellResult(
-        **_identity(cell, resolved),
+        **dict(planned_cell(cell, resolved)),
+        dialect=cell.spec.dialect,
         outcome=outcome,
         slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
         reason=reason,
@@ -171,7 +173,8 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
 def broken_cell(cell: Cell, bench: Bench, failure: Failure) -> CellResult:
     """The result of a cell that could not even begin; saved like any other."""
     result = CellResult(
-        **_identity(cell),
+        **dict(planned_cell(cell)),
+        dialect=cell.spec.dialect,
         outcome="broken",
         reason=failure.message,
         failure=failure,
@@ -216,22 +219,22 @@ def _repairable(attempt: Attempt) -> bool:
     return attempt.failure.kind in ("plan", "lint", "step", "timeout", "sandbox", "check")
 
 
-def _identity(cell: Cell, case: Case | None = None) -> dict[str, Any]:
-    return {
-        "case_id": cell.case.id,
-        "case_path": cell.case_path,
-        "entry_url": case.entry_url if case else cell.case.entry_url_template,
-        "user_task": case.user_task if case else cell.case.user_task_template,
-        "tags": cell.case.tags,
-        "must_pass": cell.case.must_pass,
-        "model": cell.spec.name,
-        "capture_mode": cell.mode,
-        "repeat": cell.repeat,
-        "strategy": cell.case.strategy,
-        "dialect": cell.spec.dialect,
-        "nodeid": cell.nodeid,
-        "folder": cell.folder,
-    }
+def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
+    """The cell's row of the manifest; with the resolved case its texts are final."""
+    return PlannedCell(
+        case_id=cell.case.id,
+        case_path=cell.case_path,
+        entry_url=case.entry_url if case else cell.case.entry_url_template,
+        user_task=case.user_task if case else cell.case.user_task_template,
+        tags=cell.case.tags,
+        must_pass=cell.case.must_pass,
+        model=cell.spec.name,
+        capture_mode=cell.mode,
+        repeat=cell.repeat,
+        strategy=cell.case.strategy,
+        nodeid=cell.nodeid,
+        folder=cell.folder,
+    )
 
 
 def _checksums(cell: Cell) -> dict[str, str]:

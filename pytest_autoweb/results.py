@@ -270,11 +270,9 @@ class Attempt(Record):
     duration_ms: float = 0.0
 
 
-class CellResult(Record):
-    """Everything known about one cell when it ended; the content of `cell.json`."""
+class PlannedCell(Record):
+    """A cell as collected, before it ran: one row of the run's `manifest.json`."""
 
-    format: Literal["pytest-autoweb/cell"] = CELL_FORMAT
-    version: int = CELL_VERSION
     case_id: str
     case_path: str
     """Relative to the rootdir, `/` as separator."""
@@ -286,6 +284,16 @@ class CellResult(Record):
     capture_mode: CaptureMode
     repeat: int = 1
     strategy: str = "codegen"
+    nodeid: str = ""
+    folder: str = ""
+    """The cell's folder below the run folder."""
+
+
+class CellResult(PlannedCell):
+    """Everything known about one cell when it ended; the content of `cell.json`."""
+
+    format: Literal["pytest-autoweb/cell"] = CELL_FORMAT
+    version: int = CELL_VERSION
     dialect: str = "playwright"
     outcome: Outcome
     slow: bool = False
@@ -299,9 +307,6 @@ class CellResult(Record):
     duration_ms: float = 0.0
     worker: str = "main"
     """The xdist worker."""
-    nodeid: str = ""
-    folder: str = ""
-    """The cell's folder below the run folder."""
     checksums: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of `case`, `prompts` and `capture` settings: rows with other sums do not compare."""
 
@@ -314,23 +319,6 @@ class CellResult(Record):
     def total_usage(self) -> Usage:
         """All stages added up."""
         return sum(self.usage.values(), Usage())
-
-
-class PlannedCell(Record):
-    """A cell as collected, before it ran: one row of the run's `manifest.json`."""
-
-    case_id: str
-    case_path: str
-    entry_url: str
-    user_task: str
-    tags: tuple[str, ...] = ()
-    must_pass: bool = False
-    model: str
-    capture_mode: CaptureMode
-    repeat: int = 1
-    strategy: str = "codegen"
-    nodeid: str
-    folder: str
 
 
 class RunInfo(Record):

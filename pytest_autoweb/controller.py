@@ -183,8 +183,6 @@ def _environment(run: RunSession) -> dict[str, str]:
             facts[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    if run.shared.browser_file.is_file():
-        facts["browser"] = run.shared.browser_file.read_text(encoding="utf-8")
     if commit := _git_commit(run.settings.rootdir):
         facts["git"] = commit
     return facts

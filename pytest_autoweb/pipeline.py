@@ -315,7 +315,6 @@ def _tools(
             engine=engine,
             folder=folder,
             cell_folder=bench.run_folder / cell.folder,
-            case_folder=case_folder,
             redact=redact,
             reveal=lambda text: _reveal(text, secrets),
             log=log,

@@ -29,11 +29,6 @@ class SharedRun:
         """Exists once a process has opened the run folder."""
         return Path(self.session_folder) / "run-folder-opened"
 
-    @property
-    def browser_file(self) -> Path:
-        """Name and version of the browser, written by the first process that starts one."""
-        return Path(self.session_folder) / "browser"
-
     def dump(self) -> str:
         """As text for `workerinput`."""
         return json.dumps(asdict(self))

@@ -85,8 +85,6 @@ class Tools:
     """The attempt's own folder, for screenshots and logs."""
     cell_folder: Path
     """Paths in results are relative to this one."""
-    case_folder: Path
-    """Where the case file lies."""
     redact: Callable[[str], str]
     reveal: Callable[[str], str]
     """Puts secrets back into the case's own checks (`<secret:name>`); for the judge only."""

@@ -27,6 +27,7 @@ ModelCause = Literal[
     "parse",
     "context_window",
     "unavailable",
+    "budget",
 ]
 """Why a model call gave no usable reply."""
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
+from pytest_autoweb.conclusion import CellFailed, conclude, describe
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.llm.builtin import NOOP
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell
 from pytest_autoweb.report.junit import junit_properties
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
 BAD_CASES = "bad case file"
 """Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
-
-
-class CellFailed(Exception):
-    """Raised when a cell did not pass; carries its result for the test report."""
-
-    def __init__(self, result: CellResult) -> None:
-        self.result = result
-        super().__init__(f"{result.outcome}: {result.reason}")
 
 
 class CaseFile(pytest.File):
@@ -130,7 +122,7 @@ def run_item(request: pytest.FixtureRequest) -> None:
     session = request.config.stash[SESSION]
     result = run_with_fixtures(item.cell, session, request)
     item.user_properties.extend(junit_properties(result))
-    _conclude(result)
+    conclude(result)
 
 
 def run_with_fixtures(
@@ -166,35 +158,6 @@ def _run_or_break(cell: Cell, bench: Any) -> CellResult:
             message=f"{type(error).__name__}: {first}",
         )
         return broken_cell(cell, bench, failure)
-
-
-def _conclude(result: CellResult) -> None:
-    """Turn the outcome into pytest's terms."""
-    if result.model == NOOP and result.outcome == "failed":
-        pytest.xfail("the control holds: doing nothing does not pass the checks")
-    if result.model == NOOP and result.outcome in ("passed", "healed"):
-        raise CellFailed(
-            result.model_copy(update={"reason": "the checks pass although nothing was done"})
-        )
-    if result.outcome == "ungraded":
-        pytest.skip(f"ungraded: {result.reason}")
-    if result.outcome not in ("passed", "healed"):
-        raise CellFailed(result)
-
-
-def describe(result: CellResult) -> list[str]:
-    """A failed cell in a few lines, for the terminal."""
-    lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
-    for attempt in result.attempts:
-        steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
-        lines.append(f"  attempt {attempt.attempt_index}: steps {steps or 'none'}")
-        lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
-        lines += [
-            f"    check {c.index} {c.type}: expected {c.expected}, saw {c.actual}"
-            for c in attempt.checks
-            if not c.passed
-        ]
-    return [*lines, f"  details: {result.folder}"]
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:

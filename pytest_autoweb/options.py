@@ -30,8 +30,8 @@ class Option(NamedTuple):
     help: str
     parse: Callable[[str], Any]
     metavar: str | None = None
-    switch: bool = False
-    """The flag needs no value; `--flag` alone means true."""
+    bare: str | None = None
+    """What the flag means without a value; None: it needs one."""
 
     @property
     def flag(self) -> str:
@@ -106,6 +106,37 @@ def _path(text: str) -> Path | None:
     return Path(text) if text else None
 
 
+def _or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: parse(text) if text else None
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise ValueError(f"{text!r} is not a percentage from 0 to 100")
+    return value
+
+
+def _dollars(text: str) -> float:
+    try:
+        value = float(text.removeprefix("$"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise ValueError(f"{text!r} is not an amount of US dollars")
+    return value
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise ValueError(f"{text!r} is not a shard; write it as 1/4 ... 4/4")
+    return int(number), int(of)
+
+
 OPTIONS: tuple[Option, ...] = (
     Option("models", "", "Models to compare, separated by commas. Turns the plugin on.",
            _comma_list, "A,B"),
@@ -122,7 +153,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
            lambda text: _flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
-           "have vision (one more call a page).", _flag, "BOOL", switch=True),
+           "have vision (one more call a page).", _flag, "BOOL", bare="true"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", _count(1),
            "N"),
     Option("max_repairs", "1", "Attempts after a failed first one.", _count(0), "N"),
@@ -135,6 +166,37 @@ OPTIONS: tuple[Option, ...] = (
            "continued once with max(60, 3 times this).", _seconds, "SECONDS"),
     Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", _seconds,
            "SECONDS"),
+    Option("judge_model", "", "The model of `judge` checks that name none; it must not be one of "
+           "the models compared.", str, "NAME"),
+    Option("judge_labels", "", "File with human verdicts on saved cells. Only with it a `judge` "
+           "check decides; its agreement with them is printed.", _path, "PATH"),
+    Option("controls", "false", "Run the controls of every case too: the oracle must pass and "
+           "doing nothing must fail, three fresh times each. A case whose controls break is kept "
+           "out of comparisons.", _flag, "BOOL", bare="true"),
+    Option("min_pass_rate", "", "Gate: least first-attempt pass rate of each model, in percent. "
+           "With a gate, a failed cell alone does not fail the run.", _or_none(_percent),
+           "PERCENT"),
+    Option("max_cost", "", "Most US dollars that live model calls of the whole run may cost, over "
+           "all workers; a call that might go beyond is not made.", _or_none(_dollars), "USD"),
+    Option("allow_unpriced", "false", "With a cost cap: let models without a known price run, "
+           "uncounted.", _flag, "BOOL", bare="true"),
+    Option("save", "", "Save the run's results under this name in the storage folder, to be "
+           "compared with later.", str, "NAME"),
+    Option("autosave", "false", "Save the run's results in the storage folder.", _flag, "BOOL",
+           bare="true"),
+    Option("compare", "", "Compare with a saved run: its number or name, a file or run folder; "
+           "alone: with the latest.", str, "RUN", bare="latest"),
+    Option("compare_fail", "", "Gate on the comparison: 'pass_rate:5%,cost:20%'. A pass rate "
+           "fails when it drops by more and the paired test finds the drop significant.", str,
+           "EXPR"),
+    Option("baseline_days", "90", "A baseline older than this is used with a notice.", _count(1),
+           "DAYS"),
+    Option("storage", ".autoweb", "Folder of saved runs, below the rootdir.", Path, "DIR"),
+    Option("preview", "false", "Only list the cells, with an estimate of calls, tokens and money.",
+           _flag, "BOOL", bare="true"),
+    Option("shard", "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb "
+           "merge-reports`.", _or_none(_shard), "X/Y"),
+    Option("blobs", "autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR"),
     Option("record_mode", "off", "Cassettes: off (live, nothing recorded), none (replay only), "
            "once, new_episodes or all (record everything anew).",
            _one_of(*get_args(RecordMode)), "MODE"),
@@ -146,9 +208,9 @@ OPTIONS: tuple[Option, ...] = (
            "run found there is moved aside, never erased.", Path, "DIR"),
     Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
            "with a marker.", _count(10_000), "N"),
-    Option("stdout", "false", "Stream the run log to the terminal.", _flag, "BOOL", switch=True),
+    Option("stdout", "false", "Stream the run log to the terminal.", _flag, "BOOL", bare="true"),
     Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
-           "and put its answer into the report.", _flag, "BOOL", switch=True),
+           "and put its answer into the report.", _flag, "BOOL", bare="true"),
     Option("local_model", "qwen3:8b", "The model of the local analysis; a bare name means "
            "Ollama.", str, "NAME"),
 )  # fmt: skip
@@ -172,6 +234,21 @@ class Settings:
     on_step_failure: StepFailurePolicy
     step_timeout: float
     check_timeout: float
+    judge_model: str
+    judge_labels: Path | None
+    controls: bool
+    min_pass_rate: float | None
+    max_cost: float | None
+    allow_unpriced: bool
+    save: str
+    autosave: bool
+    compare: str
+    compare_fail: str
+    baseline_days: int
+    storage: Path
+    preview: bool
+    shard: tuple[int, int] | None
+    blobs: Path
     record_mode: RecordMode
     live: tuple[str, ...]
     cassettes: Path
@@ -211,7 +288,7 @@ def add_options(parser: "pytest.Parser") -> None:
     """Declare every flag and ini key."""
     group = parser.getgroup("autoweb", "autoweb: which model can drive my web app?")
     for option in OPTIONS:
-        extra: dict[str, Any] = {"nargs": "?", "const": "true"} if option.switch else {}
+        extra: dict[str, Any] = {"nargs": "?", "const": option.bare} if option.bare else {}
         default = f" Default: {option.default}." if option.default else ""
         group.addoption(
             option.flag,

@@ -189,9 +189,23 @@ class CheckResult(Record):
     """None: it could not be evaluated."""
     expected: str
     actual: str
+    where: str = ""
+    """Where it was seen: a URL, a frame, a request, a file, a record."""
     message: str = ""
     """The case's own `message`, or why it could not be evaluated."""
+    finding: str = ""
+    """A named verdict beside holding or not: `CONDITION_IGNORED`, `captcha`, `impossible` …"""
+    hint: str = ""
+    """What a repair may be told; empty for checks that would give their answer away."""
     weight: float = 1.0
+    credit: float | None = None
+    """Partial credit from 0 to 1; None: 1 when it holds, 0 when not."""
+    advisory: bool = False
+    """Reported, but without a part in the verdict."""
+    checksum: str = ""
+    """SHA-256 of the check as written, so that a later look knows whether it is the same."""
+    usage: Usage = Field(default_factory=Usage)
+    """Of a model that judged."""
     duration_ms: float = 0.0
 
 
@@ -249,6 +263,9 @@ class Attempt(Record):
     answer: Any = None
     """What the code passed to `answer(...)`, a JSON value."""
     answered: bool = False
+    evidence: dict[str, str] = Field(default_factory=dict)
+    """What was kept to judge by later: `dom`, `wire`, `downloads` -> path below the cell's
+    folder."""
     checks: tuple[CheckResult, ...] = ()
     executed: bool = False
     """A plan and steps exist, and every step ended ok."""
@@ -308,7 +325,7 @@ class CellResult(PlannedCell):
     worker: str = "main"
     """The xdist worker."""
     checksums: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 of `case`, `prompts` and `capture` settings: rows with other sums do not compare."""
+    """SHA-256 of `case`, `prompts`, `checks` and `capture`: rows with other sums do not compare."""
 
     @property
     def passed(self) -> bool:
@@ -337,6 +354,8 @@ class RunInfo(Record):
     """Versions of Python, Playwright, browser, this package, operating system, git commit."""
     workers: int = 0
     """xdist workers; 0 without xdist. Durations of parallel runs are not comparable."""
+    shard: tuple[int, int] | None = None
+    """Number and count, when only a part of the cells was run."""
     interrupted: bool = False
 
 

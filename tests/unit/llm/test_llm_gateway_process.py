@@ -66,7 +66,9 @@ def test_a_request_that_claims_to_be_huge_is_refused_unread(gateway: GatewayAddr
 
 
 def test_the_token_is_not_in_the_process_list(gateway: GatewayAddress) -> None:
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True
+    )
 
     assert "gateway_process" in listed.stdout
     assert gateway.token not in listed.stdout

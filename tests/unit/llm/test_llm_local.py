@@ -265,7 +265,9 @@ def test_a_damaged_file_is_refused_before_it_is_loaded(
 
 @needs_model
 def test_the_engine_gets_no_keys_and_shows_none(session: Session) -> None:
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True
+    )
 
     assert "local_engine" in listed.stdout
     assert str(session.engine.api_key) not in listed.stdout

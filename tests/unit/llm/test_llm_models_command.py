@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.llm.cli_models import ProgressLine, add_parser, run
+from pytest_autoweb.commands.models import ProgressLine, add_parser, run
 from pytest_autoweb.llm.local_models import CATALOGUE
 
 
@@ -90,7 +90,7 @@ def test_progress_in_a_log_is_a_line_per_tenth() -> None:
 
 
 def test_nothing_heavy_is_imported_for_the_command() -> None:
-    script = "import pytest_autoweb.llm.cli_models, sys; print(*sys.modules)"
+    script = "import pytest_autoweb.commands.models, sys; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert {"litellm", "xllamacpp", "playwright"} & set(ran.stdout.split()) == set()

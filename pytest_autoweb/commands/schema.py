@@ -1,0 +1,29 @@
+"""`autoweb schema`: print the JSON Schema of a file format."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb schema`."""
+    schema = subparsers.add_parser("schema", help="print the JSON Schema of a file format")
+    schema.add_argument(
+        "format",
+        choices=("case", "report"),
+        help="case: the YAML case file, for completion in editors; report: report.json",
+    )
+    schema.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the schema."""
+    if args.format == "case":
+        from pytest_autoweb.cases.schema import case_json_schema as schema
+    else:
+        from pytest_autoweb.report.json_report import report_json_schema as schema
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))
+    return 0

@@ -2,8 +2,9 @@
 
 import re
 
+from pytest_autoweb.report.controls import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report
-from pytest_autoweb.report.summary import ControlRow, ModelSummary, Summary, is_control
+from pytest_autoweb.report.summary import ModelSummary, Summary
 from pytest_autoweb.report.wording import failed_steps, money, one_line, percent, rate, seconds
 from pytest_autoweb.results import CellResult
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from pytest_autoweb.report.controls import is_control, with_later_controls
 from pytest_autoweb.results import (
     CELL_VERSION,
     CaptureMode,
@@ -22,6 +23,8 @@ from pytest_autoweb.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FI
 
 KILLED = "the test process died while running this cell"
 NOT_RUN = "not run (interrupted or deselected later)"
+CONTROLS_FOLDER = "controls"
+"""The run of `autoweb verify --controls`, below the run folder it speaks of."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -33,7 +36,8 @@ class Run:
     folder: Path
     info: RunInfo
     cells: tuple[CellResult, ...]
-    """In the manifest's order, then cells it does not know, sorted."""
+    """In the manifest's order, then cells it does not know, sorted; controls that were run later
+    take the place of the run's own."""
     notes: tuple[str, ...] = ()
     """What could not be read, in sentences."""
 
@@ -50,9 +54,23 @@ def read_run(folder: Path) -> Run:
     all that is known.
     """
     notes: list[str] = []
-    planned = _read_manifest(folder, notes)
     info = _read_info(folder, notes)
     began = info.started if info else datetime.now(UTC)
+    own = _read_cells(folder, began, notes)
+    cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
+    return Run(folder, info or _info_from(cells, began), cells, tuple(notes))
+
+
+def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
+    return tuple(
+        cell.model_copy(update={"folder": f"{CONTROLS_FOLDER}/{cell.folder}"})
+        for cell in _read_cells(folder, began, notes)
+        if is_control(cell.model)
+    )
+
+
+def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
+    planned = _read_manifest(folder, notes)
     places = [_inside(cell.folder) for cell in planned]
     cells = [
         _cell_of_plan(folder, where, cell, began)
@@ -65,8 +83,7 @@ def read_run(folder: Path) -> Run:
         if where not in known
     ]
     strangers.sort(key=lambda c: (c.case_path, c.case_id, c.model, c.capture_mode, c.repeat))
-    every = (*cells, *strangers)
-    return Run(folder, info or _info_from(every, began), every, tuple(notes))
+    return (*cells, *strangers)
 
 
 def _read_manifest(folder: Path, notes: list[str]) -> tuple[PlannedCell, ...]:

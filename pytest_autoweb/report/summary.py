@@ -1,8 +1,8 @@
 """The run at a glance: a row per model, the controls apart, the matrix; pure."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
+from pytest_autoweb.report.controls import ControlRow, control_rows, is_control
 from pytest_autoweb.report.numbers import (
     CaseKey,
     Counts,
@@ -14,12 +14,6 @@ from pytest_autoweb.report.numbers import (
 )
 from pytest_autoweb.report.run_folder import Run
 from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
-
-ORACLE = "builtin/oracle"
-NOOP = "builtin/noop"
-
-ControlState = Literal["holds", "broken", "unproven"]
-"""`unproven`: the control did not come to a verdict."""
 
 
 class CaptureSummary(Record):
@@ -36,19 +30,6 @@ class ModelSummary(Record):
     numbers: Numbers
     by_capture: tuple[CaptureSummary, ...] = ()
     """Filled when the run used several capture modes."""
-
-
-class ControlRow(Record):
-    """What the two controls say of one case's checks."""
-
-    case_id: str
-    case_path: str
-    oracle: ControlState | None = None
-    """Holds: the case's own solution passes the checks. None: this control was not run."""
-    noop: ControlState | None = None
-    """Holds: doing nothing fails a check."""
-    reason: str = ""
-    """Why a control does not hold."""
 
 
 class MatrixCell(Record):
@@ -88,11 +69,6 @@ class Summary(Record):
     matrix: tuple[MatrixRow, ...]
 
 
-def is_control(model: str) -> bool:
-    """Whether the model is one of the two controls rather than a contestant."""
-    return model in (ORACLE, NOOP)
-
-
 def summarise(run: Run) -> Summary:
     """Turn a run into the numbers of its report."""
     contestants = [cell for cell in run.cells if not is_control(cell.model)]
@@ -103,7 +79,7 @@ def summarise(run: Run) -> Summary:
         models=models,
         verdict=verdict,
         decisive=decisive,
-        controls=_controls(run.cells),
+        controls=control_rows(run.cells),
         matrix=tuple(_matrix(contestants)),
     )
 
@@ -152,57 +128,6 @@ def _verdict(models: Sequence[ModelSummary]) -> tuple[bool | None, str]:
         f"Not decisive: the 95% intervals of {first.model} and {second.model} overlap. "
         "More cases are needed to tell them apart."
     )
-
-
-def _controls(cells: Sequence[CellResult]) -> tuple[ControlRow, ...]:
-    controls: dict[CaseKey, list[CellResult]] = {}
-    for cell in cells:
-        if is_control(cell.model):
-            controls.setdefault(case_key(cell), []).append(cell)
-    rows = [_control_row(key, group) for key, group in controls.items()]
-    return tuple(sorted(rows, key=lambda row: min(map(_urgency, (row.oracle, row.noop)))))
-
-
-def _urgency(state: ControlState | None) -> int:
-    return {"broken": 0, "unproven": 1}.get(state or "", 2)
-
-
-def _control_row(key: CaseKey, cells: Sequence[CellResult]) -> ControlRow:
-    oracle = [(_oracle_state(c), c) for c in cells if c.model == ORACLE]
-    noop = [(_noop_state(c), c) for c in cells if c.model == NOOP]
-    reasons = [_control_reason(state, cell) for state, cell in (*oracle, *noop)]
-    return ControlRow(
-        case_path=key[0],
-        case_id=key[1],
-        oracle=_worst(state for state, _ in oracle),
-        noop=_worst(state for state, _ in noop),
-        reason=next((reason for reason in reasons if reason), ""),
-    )
-
-
-def _worst(states: Iterable[ControlState]) -> ControlState | None:
-    return min(states, key=_urgency, default=None)
-
-
-def _oracle_state(cell: CellResult) -> ControlState:
-    if cell.outcome == "passed":
-        return "holds"
-    return "broken" if cell.outcome in ("failed", "healed") else "unproven"
-
-
-def _noop_state(cell: CellResult) -> ControlState:
-    if cell.outcome in ("passed", "healed"):
-        return "broken"
-    judged = bool(cell.attempts) and cell.attempts[-1].checks_passed is False
-    return "holds" if cell.outcome == "failed" and judged else "unproven"
-
-
-def _control_reason(state: ControlState, cell: CellResult) -> str:
-    if state == "holds":
-        return ""
-    if cell.model == NOOP and state == "broken":
-        return "doing nothing passes every check, so a pass of this case proves nothing"
-    return f"{cell.model}: {cell.reason or cell.outcome}"
 
 
 def _matrix(cells: Sequence[CellResult]) -> Iterable[MatrixRow]:

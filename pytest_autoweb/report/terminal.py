@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from pytest_autoweb.report.controls import ControlRow, is_control
 from pytest_autoweb.report.run_folder import Run
-from pytest_autoweb.report.summary import ControlRow, Summary, is_control
+from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.report.wording import (
     failed_steps,
     money,

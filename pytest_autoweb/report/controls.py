@@ -1,0 +1,137 @@
+"""What the controls say of each case: the oracle must pass, doing nothing must fail; pure.
+
+Cells saved in full and rows kept for comparisons (`report.rows`) are judged by the same rules.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pytest_autoweb.report.numbers import CaseKey
+from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.results import CellResult, Record
+
+ORACLE = "builtin/oracle"
+NOOP = "builtin/noop"
+
+ControlState = Literal["holds", "broken", "unproven"]
+"""`unproven`: the control did not come to a verdict."""
+
+Cell = CellResult | CellRow
+
+OTHER_VERSION = "the controls were run on another version of the case or its checks"
+_SAME = ("case", "checks")
+"""The checksums that must agree for a control to speak of a cell."""
+
+
+class ControlRow(Record):
+    """What the two controls say of one case's checks."""
+
+    case_id: str
+    case_path: str
+    oracle: ControlState | None = None
+    """Holds: the case's own solution passes the checks, every time. None: it was not run."""
+    oracle_held: int = 0
+    oracle_runs: int = 0
+    noop: ControlState | None = None
+    """Holds: doing nothing fails a check, every time."""
+    noop_held: int = 0
+    noop_runs: int = 0
+    reason: str = ""
+    """Why a control does not hold."""
+
+
+def is_control(model: str) -> bool:
+    """Whether the model is one of the two controls rather than a contestant."""
+    return model in (ORACLE, NOOP)
+
+
+def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
+    """A row per case whose controls were run, broken ones first.
+
+    A control holds if every repeat of it holds; one repeat that does not breaks it. Controls whose
+    checksums differ from those of the case's other cells prove nothing about these.
+    """
+    controls: dict[CaseKey, list[Cell]] = {}
+    contestants: dict[CaseKey, list[Cell]] = {}
+    for cell in cells:
+        group = controls if is_control(cell.model) else contestants
+        group.setdefault((cell.case_path, cell.case_id), []).append(cell)
+    rows = [_row(key, group, contestants.get(key, [])) for key, group in controls.items()]
+    return tuple(sorted(rows, key=lambda row: min(map(_urgency, (row.oracle, row.noop)))))
+
+
+def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
+    """The cases whose verdicts cannot be trusted; a control without a verdict breaks none."""
+    return frozenset(
+        (row.case_path, row.case_id) for row in rows if "broken" in (row.oracle, row.noop)
+    )
+
+
+def with_later_controls(
+    cells: Sequence[CellResult], later: Sequence[CellResult]
+) -> tuple[CellResult, ...]:
+    """The cells of a run, with controls run later in place of its own for the same cases."""
+    again = {(cell.case_path, cell.case_id) for cell in later}
+    kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
+    known = {(cell.case_path, cell.case_id) for cell in cells}
+    return (*kept, *(cell for cell in later if (cell.case_path, cell.case_id) in known))
+
+
+def _urgency(state: ControlState | None) -> int:
+    return {"broken": 0, "unproven": 1}.get(state or "", 2)
+
+
+def _row(key: CaseKey, cells: Sequence[Cell], contestants: Sequence[Cell]) -> ControlRow:
+    judged = [(cell, *_judge(cell, contestants)) for cell in cells]
+    oracle = [state for cell, state, _ in judged if cell.model == ORACLE]
+    noop = [state for cell, state, _ in judged if cell.model == NOOP]
+    doubts = [(state, reason) for _, state, reason in judged if state != "holds"]
+    return ControlRow(
+        case_path=key[0],
+        case_id=key[1],
+        oracle=_worst(oracle),
+        oracle_held=oracle.count("holds"),
+        oracle_runs=len(oracle),
+        noop=_worst(noop),
+        noop_held=noop.count("holds"),
+        noop_runs=len(noop),
+        reason=min(doubts, key=lambda doubt: _urgency(doubt[0]), default=("", ""))[1],
+    )
+
+
+def _worst(states: Iterable[ControlState]) -> ControlState | None:
+    return min(states, key=_urgency, default=None)
+
+
+def _judge(cell: Cell, contestants: Sequence[Cell]) -> tuple[ControlState, str]:
+    if any(_differ(cell, other) for other in contestants):
+        return "unproven", OTHER_VERSION
+    state = _oracle_state(cell) if cell.model == ORACLE else _noop_state(cell)
+    if state == "holds":
+        return state, ""
+    if cell.model == NOOP and state == "broken":
+        return state, "doing nothing passes every check, so a pass of this case proves nothing"
+    return state, f"{cell.model}: {getattr(cell, 'reason', '') or cell.outcome}"
+
+
+def _differ(one: Cell, other: Cell) -> bool:
+    sums = [(one.checksums.get(name), other.checksums.get(name)) for name in _SAME]
+    return any(a and b and a != b for a, b in sums)
+
+
+def _oracle_state(cell: Cell) -> ControlState:
+    if cell.outcome == "passed":
+        return "holds"
+    return "broken" if cell.outcome in ("failed", "healed") else "unproven"
+
+
+def _noop_state(cell: Cell) -> ControlState:
+    if cell.outcome in ("passed", "healed"):
+        return "broken"
+    return "holds" if cell.outcome == "failed" and _was_judged(cell) else "unproven"
+
+
+def _was_judged(cell: Cell) -> bool:
+    if isinstance(cell, CellRow):
+        return cell.score is not None
+    return bool(cell.attempts) and cell.attempts[-1].checks_passed is False

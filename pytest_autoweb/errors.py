@@ -3,6 +3,7 @@
 AutowebError
 ├── SettingsError      a flag, ini key or environment variable has a value that is not allowed
 ├── CaseError          a case file cannot be read or breaks the contract (file, line, field)
+├── RunNotFound        no saved run fits what was asked for, as on the very first run
 ├── AssetError         a bundled prompt or template folder is missing
 ├── PromptError        a prompt file lacks a section or a variable
 ├── ModelError         a model call ended without a usable reply (cause)
@@ -65,6 +66,10 @@ class CaseError(AutowebError):
         if line is not None:
             where += f":{line}"
         super().__init__(f"{where}: {field + ': ' if field else ''}{reason}")
+
+
+class RunNotFound(AutowebError):
+    """Raised when no saved run fits what was asked for, as on the very first run."""
 
 
 class AssetError(AutowebError):

@@ -53,6 +53,23 @@ class RunRows(Record):
     environment: dict[str, str]
     rows: tuple[CellRow, ...]
     """Controls included."""
+    workers: int = 0
+    """xdist workers; durations of runs with other numbers are not comparable."""
+    shard: tuple[int, int] | None = None
+    """Number and count, when only a part of the cells was run."""
+    interrupted: bool = False
+    gates: bool | None = None
+    """Whether the run passed its gates; None: it had none, or they were not decided."""
+
+    @property
+    def fit_as_baseline(self) -> bool:
+        """Whether `latest` may mean this run.
+
+        A part of a run never is. A run that failed its gates is only when it was saved under a
+        name, which is its author's word that this is the level to compare with from now on.
+        """
+        whole = self.shard is None and not self.interrupted
+        return whole and (self.gates is not False or bool(self.name))
 
 
 def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> RunRows:
@@ -64,6 +81,9 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
         commit=info.environment.get("git", ""),
         models=info.models,
         environment=info.environment,
+        workers=info.workers,
+        shard=info.shard,
+        interrupted=info.interrupted,
         rows=tuple(cell_row(cell) for cell in cells),
     )
 

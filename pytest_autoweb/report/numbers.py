@@ -1,10 +1,11 @@
 """What a set of cells amounts to: counts, rates with intervals, cost, tokens, time; pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import fmean
 from typing import TypeVar
 
+from pytest_autoweb.report.repeats import PassAtK, flaky, pass_at
 from pytest_autoweb.report.statistics import Interval, percentile, wilson
 from pytest_autoweb.results import Attempt, CellResult, Outcome, Record, Usage
 
@@ -45,7 +46,17 @@ class Rates(Record):
     all_trials: Rate
     """Every cell that was run."""
     graded: Rate
-    """Without `broken` and `ungraded`: what the model was really asked and judged on."""
+    """Without `broken` and `ungraded` cells and without cases whose controls are broken: what the
+    model was really asked and judged on."""
+
+
+class LeftOut(Record):
+    """Why cells that were run are not among the graded ones; each is counted once."""
+
+    broken: int = 0
+    ungraded: int = 0
+    controls: int = 0
+    """Judged, in a case whose controls are broken."""
 
 
 class Cost(Record):
@@ -62,6 +73,8 @@ class StageNumbers(Record):
 
     stage: str
     seconds: float
+    per_cell_s: float
+    """`seconds` over the cells that came to an attempt."""
     calls: int
     input_tokens: int
     output_tokens: int
@@ -78,6 +91,10 @@ class Numbers(Record):
     """Passed without any repair."""
     after_repair: Rates
     """Passed or healed."""
+    left_out: LeftOut
+    """Of `graded`."""
+    repeats: tuple[PassAtK, ...]
+    """From k = 1 up to the most repeats of a case; empty without repeats."""
     flaky_cases: int
     """Cases that both passed and failed over repeats in the same capture mode."""
     slow: int
@@ -101,6 +118,10 @@ class Numbers(Record):
     input_tokens: int
     output_tokens: int
     cost: Cost
+    cost_per_cell: float | None
+    """US dollars over the cells that were run; None when the cost is unknown or a lower bound."""
+    cost_per_pass: float | None
+    """US dollars over the cells that passed, at the first attempt or after repair."""
     median_s: float | None
     """Of the cells that ran to their end."""
     p95_s: float | None
@@ -108,21 +129,29 @@ class Numbers(Record):
     stages: tuple[StageNumbers, ...]
 
 
-def number(cells: Sequence[CellResult]) -> Numbers:
-    """Count, rate and add up a set of cells."""
+def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> Numbers:
+    """Count, rate and add up a set of cells.
+
+    Args:
+        cells: of one model, or any other set.
+        doubtful: cases whose controls are broken; the graded rates leave them out.
+    """
     firsts = [cell.attempts[0] for cell in cells if cell.attempts]
     lasts = [cell.attempts[-1] for cell in cells if cell.attempts]
     scripts = [attempt for attempt in firsts if attempt.code]
     plans = [attempt for attempt in firsts if attempt.plan_steps]
     usage = sum((cell.total_usage for cell in cells), Usage())
+    cost = _cost(usage, lost=any(_lost_its_record(cell) for cell in cells))
     seconds = [cell.duration_ms / 1000 for cell in cells if cell.duration_ms > 0]
     return Numbers(
         cells=len(cells),
         cases=len({case_key(cell) for cell in cells}),
         counts=count_outcomes(cells),
-        first_attempt=_rates(cells, {"passed"}),
-        after_repair=_rates(cells, {"passed", "healed"}),
-        flaky_cases=_flaky_cases(cells),
+        first_attempt=_rates(cells, {"passed"}, doubtful),
+        after_repair=_rates(cells, {"passed", "healed"}, doubtful),
+        left_out=_left_out(cells, doubtful),
+        repeats=pass_at(cells),
+        flaky_cases=len({(row.case_path, row.case_id) for row in flaky(cells)}),
         slow=_count(cells, lambda cell: cell.slow),
         executed=_count(lasts, lambda attempt: attempt.executed),
         checks_passed=_count(lasts, lambda attempt: attempt.checks_passed is True),
@@ -138,7 +167,9 @@ def number(cells: Sequence[CellResult]) -> Numbers:
         replayed_calls=usage.replayed_calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cost=_cost(usage, lost=any(_lost_its_record(cell) for cell in cells)),
+        cost=cost,
+        cost_per_cell=_per(cost, _count(cells, lambda cell: cell.outcome != "skipped")),
+        cost_per_pass=_per(cost, _count(cells, lambda cell: cell.passed)),
         median_s=percentile(seconds, 0.5),
         p95_s=percentile(seconds, 0.95),
         total_s=sum(seconds),
@@ -163,10 +194,24 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
     return sum(1 for item in items if holds(item))
 
 
-def _rates(cells: Sequence[CellResult], good: set[Outcome]) -> Rates:
+def _rates(
+    cells: Sequence[CellResult], good: set[Outcome], doubtful: Collection[CaseKey]
+) -> Rates:
     ran = [cell for cell in cells if cell.outcome != "skipped"]
-    graded = [cell for cell in ran if cell.outcome not in ("broken", "ungraded")]
+    graded = [cell for cell in ran if _graded(cell) and case_key(cell) not in doubtful]
     return Rates(all_trials=_rate(ran, good), graded=_rate(graded, good))
+
+
+def _graded(cell: CellResult) -> bool:
+    return cell.outcome not in ("broken", "ungraded", "skipped")
+
+
+def _left_out(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> LeftOut:
+    return LeftOut(
+        broken=_count(cells, lambda cell: cell.outcome == "broken"),
+        ungraded=_count(cells, lambda cell: cell.outcome == "ungraded"),
+        controls=_count(cells, lambda cell: _graded(cell) and case_key(cell) in doubtful),
+    )
 
 
 def _rate(cells: Sequence[CellResult], good: set[Outcome]) -> Rate:
@@ -183,17 +228,14 @@ def _rate(cells: Sequence[CellResult], good: set[Outcome]) -> Rate:
     )
 
 
-def _flaky_cases(cells: Sequence[CellResult]) -> int:
-    seen: dict[tuple[CaseKey, str, str], set[Outcome]] = defaultdict(set)
-    for cell in cells:
-        seen[case_key(cell), cell.model, cell.capture_mode].add(cell.outcome)
-    return len({key[0] for key, outcomes in seen.items() if {"passed", "failed"} <= outcomes})
-
-
 def _cost(usage: Usage, *, lost: bool = False) -> Cost:
     if usage.calls == 0 and not lost:
         return Cost(usd=0.0)
     return Cost(usd=usage.cost_usd, complete=usage.unpriced_calls == 0 and not lost)
+
+
+def _per(cost: Cost, cells: int) -> float | None:
+    return cost.usd / cells if cells and cost.complete and cost.usd is not None else None
 
 
 def _lost_its_record(cell: CellResult) -> bool:
@@ -203,6 +245,7 @@ def _lost_its_record(cell: CellResult) -> bool:
 
 def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
     attempts: list[Attempt] = [attempt for cell in cells for attempt in cell.attempts]
+    began = _count(cells, lambda cell: bool(cell.attempts))
     milliseconds: dict[str, float] = {}
     for attempt in attempts:
         for stage, duration in attempt.stage_ms.items():
@@ -214,7 +257,8 @@ def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
     return tuple(
         StageNumbers(
             stage=stage,
-            seconds=milliseconds.get(stage, 0.0) / 1000,
+            seconds=(seconds := milliseconds.get(stage, 0.0) / 1000),
+            per_cell_s=seconds / began if began else 0.0,
             calls=(usage := usages.get(stage, Usage())).calls,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,

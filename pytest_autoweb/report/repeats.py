@@ -1,0 +1,91 @@
+"""What repeats of the same cell say: which cases are flaky, and how often k tries succeed; pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from math import comb
+from statistics import fmean
+
+from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
+
+GroupKey = tuple[str, str, str, CaptureMode]
+"""Case file, case, model and capture mode: what repeats have in common."""
+
+
+class PassAtK(Record):
+    """The chance that k tries at a case succeed, at the first attempt of each try."""
+
+    k: int
+    any_of_k: float
+    """pass@k: at least one of k tries passes."""
+    all_of_k: float
+    """pass^k: every one of k tries passes."""
+    cases: int
+    """Cases with at least k repeats, over which the two are averaged."""
+
+
+class FlakyCase(Record):
+    """A case that both passed and failed over the repeats of one model."""
+
+    case_id: str
+    case_path: str
+    model: str
+    capture_mode: CaptureMode
+    outcomes: tuple[Outcome, ...]
+    """In the order of the repeats."""
+    folders: tuple[str, ...]
+    """Of the cells, below the run folder."""
+
+
+def pass_at(cells: Iterable[CellResult]) -> tuple[PassAtK, ...]:
+    """pass@k and pass^k of one model's cells, k from 1 up to the most repeats of a case.
+
+    Capture modes of a case are averaged first, then the cases. Skipped cells are no tries.
+    """
+    groups = group_repeats(cell for cell in cells if cell.outcome != "skipped")
+    most = max(map(len, groups.values()), default=0)
+    return tuple(_at(k, groups) for k in range(1, most + 1)) if most > 1 else ()
+
+
+def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
+    chances: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for (path, case_id, _, _), group in groups.items():
+        n, passed = len(group), sum(cell.outcome == "passed" for cell in group)
+        if n >= k:
+            chances[path, case_id].append((1 - comb(n - passed, k) / comb(n, k), comb(passed, k) / comb(n, k)))
+    return PassAtK(
+        k=k,
+        any_of_k=fmean(fmean(any_ for any_, _ in modes) for modes in chances.values()),
+        all_of_k=fmean(fmean(all_ for _, all_ in modes) for modes in chances.values()),
+        cases=len(chances),
+    )
+
+
+def flaky(cells: Iterable[CellResult]) -> tuple[FlakyCase, ...]:
+    """The flaky cases, those with the most even mix first."""
+    found = [group for group in group_repeats(cells).values() if _is_flaky(group)]
+    found.sort(key=lambda group: abs(0.5 - sum(cell.passed for cell in group) / len(group)))
+    return tuple(
+        FlakyCase(
+            case_id=group[0].case_id,
+            case_path=group[0].case_path,
+            model=group[0].model,
+            capture_mode=group[0].capture_mode,
+            outcomes=tuple(cell.outcome for cell in group),
+            folders=tuple(cell.folder for cell in group),
+        )
+        for group in found
+    )
+
+
+def group_repeats(cells: Iterable[CellResult]) -> dict[GroupKey, list[CellResult]]:
+    """Cells that differ in nothing but the repeat, in the order of the repeats."""
+    groups: dict[GroupKey, list[CellResult]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.case_path, cell.case_id, cell.model, cell.capture_mode].append(cell)
+    for group in groups.values():
+        group.sort(key=lambda cell: cell.repeat)
+    return groups
+
+
+def _is_flaky(group: Sequence[CellResult]) -> bool:
+    return any(cell.passed for cell in group) and any(cell.outcome == "failed" for cell in group)

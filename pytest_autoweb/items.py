@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -10,9 +10,10 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.conclusion import CellFailed, conclude, describe
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.options import Settings
-from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell
+from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell, skipped_cell
+from pytest_autoweb.report.controls import NOOP, ORACLE, is_control
 from pytest_autoweb.report.junit import junit_properties
-from pytest_autoweb.results import CellResult, Failure, PlannedCell
+from pytest_autoweb.results import CaptureMode, CellResult, Failure, PlannedCell
 from pytest_autoweb.saving import cell_folder
 from pytest_autoweb.session import RunSession
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+_FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+"""Of each case id, the first file that has it."""
+CONTROL_RUNS = 3
+"""Fresh times that `--autoweb-controls` runs each control of a case."""
+NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
 """Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
 
@@ -66,32 +72,57 @@ class CellItem(pytest.Function):
         return self.path, max(0, self.cell.case.line - 1), self.name
 
 
+class _Axes(NamedTuple):
+    """What tells the cells of a case apart."""
+
+    model: str
+    mode: CaptureMode
+    repeat: int
+
+
 def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem]:
     session = parent.config.stash[SESSION]
-    models = session.settings.models
     for position, case in enumerate(cases):
-        # Rotated, so that no model always meets a case's server first (W5).
-        turn = position % len(models)
-        for model in (*models[turn:], *models[:turn]):
-            for mode in session.settings.capture_modes:
-                for repeat in range(1, session.settings.repeat + 1):
-                    yield _item(parent, session, case, model, mode, repeat)
+        for axes in _axes(session.settings, case, position):
+            yield _item(parent, session, case, axes)
 
 
-def _item(
-    parent: CaseFile, session: RunSession, case: LoadedCase, model: str, mode: Any, repeat: int
-) -> CellItem:
+def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes]:
+    """The controls first, if asked for, then the models."""
+    models = settings.models
+    if settings.controls:
+        yield from _control_axes(settings, case)
+        models = tuple(model for model in models if not is_control(model))
+    # Rotated, so that no model always meets a case's server first (W5).
+    turn = position % max(1, len(models))
+    for model in (*models[turn:], *models[:turn]):
+        for mode in settings.capture_modes:
+            for repeat in range(1, settings.repeat + 1):
+                yield _Axes(model, mode, repeat)
+
+
+def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[_Axes]:
+    for model in (ORACLE, NOOP):
+        # A case without a script says so once.
+        runs = 1 if model == ORACLE and not case.has_oracle else CONTROL_RUNS
+        for repeat in range(1, runs + 1):
+            yield _Axes(model, settings.capture_modes[0], repeat)
+
+
+def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) -> CellItem:
+    settings = session.settings
     item: CellItem = CellItem.from_parent(
-        parent, name=cell_name(case.id, model, mode, repeat, session.settings), callobj=run_item
+        parent, name=cell_name(case.id, *axes, settings), callobj=run_item
     )
+    case_path = _relative(case.path, settings.rootdir)
     item.cell = Cell(
         case=case,
-        spec=session.spec(model),
-        mode=mode,
-        repeat=repeat,
+        spec=session.spec(axes.model),
+        mode=axes.mode,
+        repeat=axes.repeat,
         nodeid=item.nodeid,
-        case_path=_relative(case.path, session.settings.rootdir),
-        folder=cell_folder(case.id, model, mode, repeat),
+        case_path=case_path,
+        folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
@@ -100,12 +131,18 @@ def _item(
     return item
 
 
+def _folder_name(config: pytest.Config, case_id: str, case_path: str) -> str:
+    """The case's id; its path too when another file of the session has a case of that id."""
+    first = config.stash.setdefault(_FIRST_PATH, {}).setdefault(case_id, case_path)
+    return case_id if first == case_path else f"{case_id}@{case_path}"
+
+
 def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settings) -> str:
     """`login[openai/gpt-5-mini]`; capture mode and repeat only when there are several."""
     parts = [model]
     if len(settings.capture_modes) > 1:
         parts.append(mode)
-    if settings.repeat > 1:
+    if settings.repeat > 1 or (settings.controls and is_control(model)):
         parts.append(str(repeat))
     return f"{case_id}[{'-'.join(parts)}]"
 
@@ -147,6 +184,8 @@ def run_with_fixtures(
 
 
 def _run_or_break(cell: Cell, bench: Any) -> CellResult:
+    if cell.spec.name == ORACLE and not cell.case.has_oracle:
+        return skipped_cell(cell, bench, NO_ORACLE)
     try:
         return run_cell(cell, bench)
     except Exception as error:

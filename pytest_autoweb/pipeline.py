@@ -172,11 +172,22 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
 
 def broken_cell(cell: Cell, bench: Bench, failure: Failure) -> CellResult:
     """The result of a cell that could not even begin; saved like any other."""
+    return _without_attempts(cell, bench, "broken", failure.message, failure)
+
+
+def skipped_cell(cell: Cell, bench: Bench, reason: str) -> CellResult:
+    """The result of a cell that has nothing to run; saved like any other."""
+    return _without_attempts(cell, bench, "skipped", reason)
+
+
+def _without_attempts(
+    cell: Cell, bench: Bench, outcome: Outcome, reason: str, failure: Failure | None = None
+) -> CellResult:
     result = CellResult(
         **dict(planned_cell(cell)),
         dialect=cell.spec.dialect,
-        outcome="broken",
-        reason=failure.message,
+        outcome=outcome,
+        reason=reason,
         failure=failure,
         started=datetime.now(UTC),
         worker=bench.worker,

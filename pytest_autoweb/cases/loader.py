@@ -31,6 +31,7 @@ class LoadedCase:
     """SHA-256 of the case's content: variables, defaults, matrix values and web server included,
     other cases of the file not."""
     has_expect: bool
+    has_oracle: bool
     _source: CaseSource = field(repr=False, compare=False)
 
     def resolve(self, server: ServerHandle | None) -> Case:
@@ -116,6 +117,7 @@ def _case(source: CaseSource) -> LoadedCase:
             webserver=webserver,
             checksum=source.checksum(server),
             has_expect=bool(case.expect),
+            has_oracle=bool(case.oracle),
             _source=source,
         )
     except FieldError as error:

@@ -6,12 +6,21 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.report.comparison import Comparison
+from pytest_autoweb.report.gates import GateResult
+from pytest_autoweb.report.history import History
 from pytest_autoweb.report.numbers import CaseKey, case_key
+from pytest_autoweb.report.rows import RunRows
 from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
 from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results import CaptureMode, CellResult, Record
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+
+Shortened = Literal["", "texts", "evidence", "attempts", "cells", "everything"]
+"""Up to what was left out; each step includes those before it."""
 
 
 class Analysis(Record):
@@ -51,6 +60,8 @@ class Report(Record):
     interrupted: bool = False
     workers: int = 0
     """xdist workers; 0 without xdist."""
+    shard: tuple[int, int] | None = None
+    """Number and count, when only a part of the cells was run."""
     models: tuple[str, ...] = ()
     capture_mode: CaptureMode | None = None
     """The run's only capture mode; None with several."""
@@ -66,16 +77,24 @@ class Report(Record):
     environment: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
-    comparisons: tuple[dict[str, Any], ...] = ()
-    """With earlier runs."""
-    gates: tuple[dict[str, Any], ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    """All pairs of models of the run; then each model with itself in the baseline."""
+    baseline: RunRows | None = None
+    """The earlier run that was compared with."""
+    gates: tuple[GateResult, ...] = ()
     """What decided the exit status."""
+    history: History | None = None
+    """What earlier runs of the storage folder say."""
+    shortened: Shortened = ""
+    """How far the report had to be shortened to fit its size limit."""
     notes: tuple[str, ...] = ()
     """What could not be read or had to be shortened."""
 
 
-def build_report(run: Run, analysis: Analysis | None = None) -> Report:
-    """Put a run, its numbers and a local analysis into one document."""
+def build_report(
+    run: Run, analysis: Analysis | None = None, beside: SideFiles = NO_SIDE_FILES
+) -> Report:
+    """Put a run, its numbers, what lies beside them and a local analysis into one document."""
     info = run.info
     modes = info.capture_modes
     return Report(
@@ -85,6 +104,7 @@ def build_report(run: Run, analysis: Analysis | None = None) -> Report:
         exit_status=info.exit_status,
         interrupted=info.interrupted,
         workers=info.workers,
+        shard=info.shard,
         models=info.models,
         capture_mode=modes[0] if len(modes) == 1 else None,
         capture_modes=modes,
@@ -96,7 +116,10 @@ def build_report(run: Run, analysis: Analysis | None = None) -> Report:
         local_analysis_error=analysis.error if analysis else "",
         environment=info.environment,
         settings=info.settings,
-        notes=run.notes,
+        baseline=beside.baseline,
+        gates=beside.gates,
+        history=beside.history,
+        notes=(*run.notes, *beside.notes),
     )
 
 

@@ -50,7 +50,7 @@ class Rates(Record):
     model was really asked and judged on."""
 
 
-class LeftOut(Record):
+class NotGraded(Record):
     """Why cells that were run are not among the graded ones; each is counted once."""
 
     broken: int = 0
@@ -91,8 +91,7 @@ class Numbers(Record):
     """Passed without any repair."""
     after_repair: Rates
     """Passed or healed."""
-    left_out: LeftOut
-    """Of `graded`."""
+    not_graded: NotGraded
     repeats: tuple[PassAtK, ...]
     """From k = 1 up to the most repeats of a case; empty without repeats."""
     flaky_cases: int
@@ -149,7 +148,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
         counts=count_outcomes(cells),
         first_attempt=_rates(cells, {"passed"}, doubtful),
         after_repair=_rates(cells, {"passed", "healed"}, doubtful),
-        left_out=_left_out(cells, doubtful),
+        not_graded=_not_graded(cells, doubtful),
         repeats=pass_at(cells),
         flaky_cases=len({(row.case_path, row.case_id) for row in flaky(cells)}),
         slow=_count(cells, lambda cell: cell.slow),
@@ -194,9 +193,7 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
     return sum(1 for item in items if holds(item))
 
 
-def _rates(
-    cells: Sequence[CellResult], good: set[Outcome], doubtful: Collection[CaseKey]
-) -> Rates:
+def _rates(cells: Sequence[CellResult], good: set[Outcome], doubtful: Collection[CaseKey]) -> Rates:
     ran = [cell for cell in cells if cell.outcome != "skipped"]
     graded = [cell for cell in ran if _graded(cell) and case_key(cell) not in doubtful]
     return Rates(all_trials=_rate(ran, good), graded=_rate(graded, good))
@@ -206,8 +203,8 @@ def _graded(cell: CellResult) -> bool:
     return cell.outcome not in ("broken", "ungraded", "skipped")
 
 
-def _left_out(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> LeftOut:
-    return LeftOut(
+def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> NotGraded:
+    return NotGraded(
         broken=_count(cells, lambda cell: cell.outcome == "broken"),
         ungraded=_count(cells, lambda cell: cell.outcome == "ungraded"),
         controls=_count(cells, lambda cell: _graded(cell) and case_key(cell) in doubtful),

@@ -23,7 +23,7 @@ class PassAtK(Record):
     """Cases with at least k repeats, over which the two are averaged."""
 
 
-class FlakyCase(Record):
+class FlakyRepeats(Record):
     """A case that both passed and failed over the repeats of one model."""
 
     case_id: str
@@ -51,7 +51,9 @@ def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
     for (path, case_id, _, _), group in groups.items():
         n, passed = len(group), sum(cell.outcome == "passed" for cell in group)
         if n >= k:
-            chances[path, case_id].append((1 - comb(n - passed, k) / comb(n, k), comb(passed, k) / comb(n, k)))
+            chances[path, case_id].append(
+                (1 - comb(n - passed, k) / comb(n, k), comb(passed, k) / comb(n, k))
+            )
     return PassAtK(
         k=k,
         any_of_k=fmean(fmean(any_ for any_, _ in modes) for modes in chances.values()),
@@ -60,12 +62,12 @@ def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
     )
 
 
-def flaky(cells: Iterable[CellResult]) -> tuple[FlakyCase, ...]:
+def flaky(cells: Iterable[CellResult]) -> tuple[FlakyRepeats, ...]:
     """The flaky cases, those with the most even mix first."""
     found = [group for group in group_repeats(cells).values() if _is_flaky(group)]
     found.sort(key=lambda group: abs(0.5 - sum(cell.passed for cell in group) / len(group)))
     return tuple(
-        FlakyCase(
+        FlakyRepeats(
             case_id=group[0].case_id,
             case_path=group[0].case_path,
             model=group[0].model,

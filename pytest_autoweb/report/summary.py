@@ -1,8 +1,13 @@
 """The run at a glance: a row per model, the controls apart, the matrix; pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from pytest_autoweb.report.controls import ControlRow, control_rows, is_control
+from pytest_autoweb.report.controls import (
+    ControlRow,
+    broken_controls,
+    control_rows,
+    is_control,
+)
 from pytest_autoweb.report.numbers import (
     CaseKey,
     Counts,
@@ -12,7 +17,9 @@ from pytest_autoweb.report.numbers import (
     count_outcomes,
     number,
 )
+from pytest_autoweb.report.repeats import FlakyRepeats, flaky
 from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.slow import SlowCell, slowest
 from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
 
 
@@ -66,25 +73,34 @@ class Summary(Record):
     """None: fewer than two models."""
     controls: tuple[ControlRow, ...]
     """Broken ones first."""
+    flaky: tuple[FlakyRepeats, ...] = ()
+    """Over the repeats of this run, the most even mix first."""
+    slow: tuple[SlowCell, ...] = ()
+    """Cells that needed a larger time limit, then the longest others."""
     matrix: tuple[MatrixRow, ...]
 
 
 def summarise(run: Run) -> Summary:
     """Turn a run into the numbers of its report."""
     contestants = [cell for cell in run.cells if not is_control(cell.model)]
-    models = tuple(sorted(_models(run, contestants), key=_rank))
+    controls = control_rows(run.cells)
+    models = tuple(sorted(_models(run, contestants, broken_controls(controls)), key=_rank))
     decisive, verdict = _verdict(models)
     return Summary(
         counts=count_outcomes(contestants),
         models=models,
         verdict=verdict,
         decisive=decisive,
-        controls=control_rows(run.cells),
+        controls=controls,
+        flaky=flaky(contestants),
+        slow=slowest(contestants),
         matrix=tuple(_matrix(contestants)),
     )
 
 
-def _models(run: Run, cells: Sequence[CellResult]) -> Iterable[ModelSummary]:
+def _models(
+    run: Run, cells: Sequence[CellResult], doubtful: Collection[CaseKey]
+) -> Iterable[ModelSummary]:
     named = [model for model in run.info.models if not is_control(model)]
     several = len({cell.capture_mode for cell in cells}) > 1
     for model in dict.fromkeys((*named, *(cell.model for cell in cells))):
@@ -92,10 +108,11 @@ def _models(run: Run, cells: Sequence[CellResult]) -> Iterable[ModelSummary]:
         modes = dict.fromkeys(cell.capture_mode for cell in own)
         yield ModelSummary(
             model=model,
-            numbers=number(own),
+            numbers=number(own, doubtful),
             by_capture=tuple(
                 CaptureSummary(
-                    capture_mode=mode, numbers=number([c for c in own if c.capture_mode == mode])
+                    capture_mode=mode,
+                    numbers=number([c for c in own if c.capture_mode == mode], doubtful),
                 )
                 for mode in modes
                 if several

@@ -12,6 +12,7 @@ from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.pictures import embed
 from pytest_autoweb.report.run_folder import read_run
 from pytest_autoweb.report.shortening import compact_json, shorten
+from pytest_autoweb.report.side_files import read_side_files
 from pytest_autoweb.saving import json_text, plain, write_text_atomic
 
 REPORT_FILE = "report.json"
@@ -38,7 +39,7 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         AutowebError: a report cannot be written.
     """
     run = read_run(folder)
-    report = build_report(run, analysis or _earlier_analysis(folder))
+    report = build_report(run, analysis or _earlier_analysis(folder), read_side_files(folder))
     full = plain(report)
     text = compact_json(full)
     digest = hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,56 @@
+"""Which cells took long: those that needed a larger time limit, then the longest; pure."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from pytest_autoweb.report.statistics import percentile
+from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
+
+LISTED = 20
+"""Cells with a continued step, at most."""
+LONGEST = 5
+"""Other cells, the longest of the run."""
+
+
+class SlowCell(Record):
+    """One cell that took long."""
+
+    case_id: str
+    case_path: str
+    model: str
+    capture_mode: CaptureMode
+    repeat: int
+    outcome: Outcome
+    continued: bool
+    """A step ran out of time once and was continued with a larger limit."""
+    seconds: float
+    median_s: float
+    """Of the model's cells."""
+    folder: str
+    """Of the cell, below the run folder."""
+
+
+def slowest(cells: Sequence[CellResult]) -> tuple[SlowCell, ...]:
+    """Cells with a continued step, then the longest others, each group longest first."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for cell in cells:
+        if cell.duration_ms > 0:
+            times[cell.model].append(cell.duration_ms / 1000)
+    ordered = sorted(cells, key=lambda cell: -cell.duration_ms)
+    continued = [cell for cell in ordered if cell.slow][:LISTED]
+    longest = [cell for cell in ordered if not cell.slow and cell.duration_ms > 0][:LONGEST]
+    return tuple(
+        SlowCell(
+            case_id=cell.case_id,
+            case_path=cell.case_path,
+            model=cell.model,
+            capture_mode=cell.capture_mode,
+            repeat=cell.repeat,
+            outcome=cell.outcome,
+            continued=cell.slow,
+            seconds=cell.duration_ms / 1000,
+            median_s=percentile(times.get(cell.model, []), 0.5) or 0.0,
+            folder=cell.folder,
+        )
+        for cell in (*continued, *longest)
+    )

@@ -1,18 +1,69 @@
-"""What decides whether a run is good enough: one result per gate, from rows alone; pure."""
+"""What decides whether a run is good enough: all gates, from rows alone; pure."""
 
-from pytest_autoweb.results import Record
+from collections.abc import Iterable
+
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.gate_changes import (
+    about_baseline,
+    costs,
+    drops,
+    durations,
+    steady_cases,
+)
+from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.report.gate_rates import (
+    cost_cap,
+    groups,
+    pass_rates,
+    pinned_cases,
+    without_verdict,
+)
+from pytest_autoweb.report.gate_result import GateResult
+from pytest_autoweb.report.history import History
+from pytest_autoweb.report.rows import RunRows
+
+__all__ = ["GateResult", "evaluate_gates", "verdict_of"]
 
 
-class GateResult(Record):
-    """One gate's decision."""
+def evaluate_gates(
+    rows: RunRows,
+    policy: GatePolicy,
+    *,
+    baseline: RunRows | None = None,
+    missing: str = "",
+    history: History | None = None,
+    refused: int = 0,
+) -> tuple[GateResult, ...]:
+    """Every gate of the run, in the order in which a reader wants them.
 
-    name: str
-    """What was gated, e.g. `pass rate openai/gpt-5-mini`."""
-    passed: bool | None
-    """None: not decided, e.g. because there is no run to compare with."""
-    message: str
-    """One sentence."""
-    details: tuple[str, ...] = ()
-    """What the decision rests on, a line each."""
-    soft: bool = False
-    """Reported, but without a say in the exit code."""
+    Args:
+        rows: the run, its controls included; these are never gated here.
+        policy: what is asked.
+        baseline: the run to compare with.
+        missing: why there is no baseline.
+        history: what earlier runs say.
+        refused: cells whose model calls were refused because of the cost cap.
+    """
+    contestants = [row for row in rows.rows if not is_control(row.model)]
+    hard = tuple(row for row in contestants if not policy.is_soft(row))
+    controls = tuple(row for row in rows.rows if is_control(row.model))
+    compared = rows.model_copy(update={"rows": (*hard, *controls)})
+    results = [
+        *(without_verdict(contestants) if policy.asks_anything else ()),
+        *pinned_cases(contestants, policy),
+        *pass_rates(contestants, policy),
+        *groups(contestants, policy),
+        *about_baseline(rows, policy, baseline, missing),
+    ]
+    if baseline is not None:
+        for gate in (drops, costs, durations):
+            results += gate(compared, policy, baseline)
+    results += steady_cases(hard, policy, history)
+    results += cost_cap(contestants, policy, refused)
+    return tuple(results)
+
+
+def verdict_of(results: Iterable[GateResult]) -> bool | None:
+    """Whether the run is good enough; None: no gate came to a decision."""
+    decided = [result.passed for result in results if result.passed is not None and not result.soft]
+    return all(decided) if decided else None

@@ -1,0 +1,209 @@
+"""Gates against a saved run: a significant drop, a steady case that broke, cost, time; pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from pytest_autoweb.report.comparison import Change, Comparison, compare_runs
+from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.report.gate_rates import GRADED, by_model
+from pytest_autoweb.report.gate_result import GateResult
+from pytest_autoweb.report.history import History, SteadyCase
+from pytest_autoweb.report.rows import CellRow, RunRows
+
+ALPHA = 0.05
+"""Chance of a false alarm that each decision may have."""
+
+_LISTED = 20
+
+
+def about_baseline(
+    rows: RunRows, policy: GatePolicy, baseline: RunRows | None, missing: str
+) -> Iterator[GateResult]:
+    """What a reader must know of the run compared with: there is none, or it is old or partial."""
+    if not policy.compare:
+        return
+    if baseline is None:
+        yield GateResult(
+            name="baseline",
+            passed=None,
+            message=f"nothing is compared: {missing or 'there is no earlier run'}",
+        )
+        return
+    label = baseline.name or baseline.ts
+    details = []
+    age = rows.started - baseline.started
+    if age > timedelta(days=policy.baseline_days):
+        details.append(f"it is {age.days} days old, more than {policy.baseline_days}")
+    if baseline.interrupted or baseline.shard:
+        details.append("it is a part of a run only")
+    if baseline.gates is False:
+        details.append("it failed its own gates")
+    yield GateResult(
+        name="baseline", passed=None, message=f"compared with {label}", details=tuple(details)
+    )
+
+
+def drops(rows: RunRows, policy: GatePolicy, baseline: RunRows) -> Iterator[GateResult]:
+    """A pass rate that fell by more than its margin, where the paired test finds it significant."""
+    if "pass_rate" not in policy.limits:
+        return
+    margin = policy.limits["pass_rate"]
+    closed = {c.b.model: c for c in compare_runs(baseline, _missing_as_failed(rows, baseline))}
+    for pair in compare_runs(baseline, rows):
+        graded = _drop(pair, margin)
+        with_missing = _drop(closed[pair.b.model], margin) if pair.b.model in closed else graded
+        if graded.passed is not False and with_missing.passed is False:
+            note = "cells without a verdict count as failed; without them the gate would hold"
+            graded = with_missing.model_copy(update={"details": (note, *with_missing.details)})
+        yield graded
+
+
+def steady_cases(
+    rows: Sequence[CellRow], policy: GatePolicy, history: History | None
+) -> Iterator[GateResult]:
+    """A case that never failed under its checksums, and now fails on every repeat.
+
+    Each case's Fisher test says how surprising that is; the p values are corrected for the number
+    of cases looked at (Bonferroni), so that a run of many cases raises no more false alarms than a
+    run of one.
+    """
+    if "pass_rate" not in policy.limits or history is None or not history.runs:
+        return
+    for model, own in by_model(rows).items():
+        groups = {(row.case_path, row.case_id, row.capture_mode) for row in own}
+        steady = [case for case in history.steady if case.model == model]
+        broke = [case for case in steady if case.broke and _all_failed(case, own)]
+        alarms = [case for case in broke if (case.p or 0.0) * len(groups) <= ALPHA]
+        yield GateResult(
+            name="steady cases",
+            model=model,
+            passed=not alarms,
+            message=f"{len(alarms)} cases that never failed before fail on every repeat"
+            if alarms
+            else f"of {len(steady)} cases that never failed before, none is shown to be broken",
+            details=tuple(_steady_line(case, len(groups)) for case in (alarms or broke)[:_LISTED]),
+        )
+
+
+def costs(rows: RunRows, policy: GatePolicy, baseline: RunRows) -> Iterator[GateResult]:
+    """Money per cell that grew by more than its margin; unknown money is never taken for none."""
+    if "cost" not in policy.limits:
+        return
+    for pair in compare_runs(baseline, rows):
+        own = [row for row in rows.rows if row.model == pair.b.model]
+        unknown = sum(not row.cost_complete for row in own)
+        if unknown:
+            yield GateResult(
+                name="cost",
+                model=pair.b.model,
+                passed=None if policy.allow_unpriced else False,
+                message=f"the cost of {unknown} of {len(own)} cells is unknown",
+                details=("give the model prices (input_cost_per_mtok, output_cost_per_mtok)",),
+            )
+        else:
+            yield _growth("cost", pair, pair.cost_change, policy.limits["cost"])
+
+
+def durations(rows: RunRows, policy: GatePolicy, baseline: RunRows) -> Iterator[GateResult]:
+    """Seconds per cell that grew by more than their margin, on the same kind of machine."""
+    if "duration" not in policy.limits:
+        return
+    here, there = _machine(rows), _machine(baseline)
+    for pair in compare_runs(baseline, rows):
+        if here != there:
+            yield GateResult(
+                name="duration",
+                model=pair.b.model,
+                passed=None,
+                message=f"not comparable: {there} before, {here} now",
+            )
+        else:
+            yield _growth("duration", pair, pair.time_change, policy.limits["duration"])
+
+
+def _drop(pair: Comparison, margin: float) -> GateResult:
+    details = [pair.verdict, *pair.notes]
+    if pair.left_out:
+        details.append(f"{len(pair.left_out)} cases are left out")
+        details += [f"{each.case_id}: {each.message}" for each in pair.left_out[:_LISTED]]
+    result = GateResult(
+        name="drop of the pass rate",
+        model=pair.b.model,
+        passed=None,
+        message="no case of the two runs can be compared",
+        details=tuple(details),
+    )
+    if pair.difference is None or pair.p_holm is None:
+        return result
+    points = pair.difference * 100
+    beyond = -points > margin
+    failed = beyond and pair.decisive is True
+    message = (
+        f"{points:+.1f} points over {len(pair.cases)} cases (margin {margin:g}, "
+        f"p = {pair.p_holm:.3f}): "
+    )
+    if failed:
+        message += "a significant drop"
+    else:
+        message += "not significant" if beyond else "within the margin"
+    return result.model_copy(update={"passed": not failed, "message": message})
+
+
+def _growth(name: str, pair: Comparison, change: Change, margin: float) -> GateResult:
+    result = GateResult(
+        name=name,
+        model=pair.b.model,
+        passed=None,
+        message="unknown in the run compared with, or no case can be compared",
+    )
+    if change.relative is None:
+        return result
+    if change.interval is None:
+        return result.model_copy(update={"message": "too few cases to tell a change from noise"})
+    beyond, sure = change.relative * 100 > margin, change.interval.low > 0
+    low, high = change.interval.low, change.interval.high
+    return result.model_copy(
+        update={
+            "passed": not (beyond and sure),
+            "message": f"{change.relative:+.0%} a cell (95%: {low:+.0%} to {high:+.0%}; "
+            f"margin {margin:g}%)",
+        }
+    )
+
+
+def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows:
+    """The run with its missing scores filled in as failures, where the baseline has one."""
+    known = {_place(row) for row in baseline.rows if row.outcome in GRADED}
+    filled = tuple(
+        row if row.outcome in GRADED or _place(row) not in known else _failed(row)
+        for row in rows.rows
+    )
+    return rows.model_copy(update={"rows": filled})
+
+
+def _place(row: CellRow) -> tuple[str, str, str, str]:
+    return row.model, row.case_path, row.case_id, row.capture_mode
+
+
+def _failed(row: CellRow) -> CellRow:
+    return row.model_copy(update={"outcome": "failed"})
+
+
+def _all_failed(case: SteadyCase, rows: Sequence[CellRow]) -> bool:
+    place = (case.model, case.case_path, case.case_id, case.capture_mode)
+    graded = [row.outcome for row in rows if _place(row) == place and row.outcome in GRADED]
+    return set(graded) == {"failed"}
+
+
+def _steady_line(case: SteadyCase, looked_at: int) -> str:
+    corrected = min(1.0, (case.p or 0.0) * looked_at)
+    return (
+        f"{case.case_id} ({case.capture_mode}): passed {case.trials} of {case.trials} in "
+        f"{case.runs} earlier runs, now 0 of {case.trials_now} "
+        f"(p = {corrected:.3f} over {looked_at} cases)"
+    )
+
+
+def _machine(rows: RunRows) -> str:
+    cpus = rows.environment.get("cpus", "?")
+    return f"{rows.environment.get('platform', '?')}, {cpus} CPUs, {rows.workers} workers"

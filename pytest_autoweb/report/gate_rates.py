@@ -1,0 +1,177 @@
+"""Gates on the run alone: nothing but infrastructure, pinned cases, pass rates, groups; pure.
+
+Missing scores fail closed: a cell that broke, could not be judged or was not run counts as not
+passed. A model without any verdict at all is an error, not a rate of 0 %.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.report.gate_result import GateResult
+from pytest_autoweb.report.groups import Group, nobody_belongs
+from pytest_autoweb.report.numbers import CaseKey, Rate
+from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.statistics import wilson
+from pytest_autoweb.report.wording import rate
+from pytest_autoweb.results import Outcome
+
+GRADED: frozenset[Outcome] = frozenset({"passed", "healed", "failed"})
+PASSED: frozenset[Outcome] = frozenset({"passed", "healed"})
+_LISTED = 20
+_ROUNDING = 1e-9
+
+
+def by_model(rows: Sequence[CellRow]) -> dict[str, list[CellRow]]:
+    """The rows per model, in their order."""
+    models: dict[str, list[CellRow]] = defaultdict(list)
+    for row in rows:
+        models[row.model].append(row)
+    return dict(models)
+
+
+def without_verdict(rows: Sequence[CellRow]) -> Iterator[GateResult]:
+    """An error for each model of whose cells not one came to a verdict."""
+    for model, own in by_model(rows).items():
+        if not any(row.outcome in GRADED for row in own):
+            yield GateResult(
+                name="infrastructure",
+                model=model,
+                passed=False,
+                message=f"not one of {len(own)} cells came to a verdict ({_counts(own)}); "
+                "that is an error, not a pass rate of 0%",
+            )
+
+
+def pinned_cases(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+    """Every cell of a pinned case has to pass, a repair allowed."""
+    pinned = [row for row in rows if policy.is_pinned(row)]
+    if not pinned:
+        return
+    bad = [row for row in pinned if row.outcome not in PASSED]
+    yield GateResult(
+        name="must pass",
+        passed=not bad,
+        message=f"{len(bad)} of {len(pinned)} pinned cells did not pass"
+        if bad
+        else f"all {len(pinned)} pinned cells passed",
+        details=_listed(bad),
+    )
+
+
+def pass_rates(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+    """The first-attempt rate of each model, over all cells that were planned."""
+    if policy.min_pass_rate is None:
+        return
+    for model, own in by_model(rows).items():
+        hard = [row for row in own if not policy.is_soft(row)]
+        result = _least_rate("pass rate", model, hard, policy.min_pass_rate)
+        if len(hard) < len(own):
+            note = f"{len(own) - len(hard)} cells of soft groups are left out"
+            result = result.model_copy(update={"details": (*result.details, note)})
+        yield result
+
+
+def groups(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+    """What `[tool.autoweb.groups]` asks, model by model."""
+    for group in policy.groups:
+        name = f"group {group.name}"
+        members = [row for row in rows if group.has(row)]
+        if not members:
+            message = nobody_belongs(group, rows)
+            yield GateResult(name=name, passed=None, message=message, soft=group.soft)
+        for model, own in by_model(members).items():
+            yield from _group_gates(name, group, model, own)
+
+
+def cost_cap(rows: Sequence[CellRow], policy: GatePolicy, refused: int) -> Iterator[GateResult]:
+    """A run whose calls were refused because of the cap has not been measured in full."""
+    if policy.max_cost is None:
+        return
+    spent = sum(row.cost_usd or 0.0 for row in rows)
+    unknown = sum(not row.cost_complete for row in rows)
+    least = "at least " if unknown else ""
+    yield GateResult(
+        name="cost cap",
+        passed=not refused,
+        message=f"{least}${spent:.4f} of ${policy.max_cost:g} spent"
+        + (f"; the cap was reached, and {refused} cells were refused a call" if refused else ""),
+        details=(f"{unknown} cells have calls without a known price",) if unknown else (),
+    )
+
+
+def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
+    """Over cases; whatever did not pass at the first attempt counts as not passed."""
+    trials: dict[CaseKey, list[bool]] = defaultdict(list)
+    for row in rows:
+        trials[row.case_path, row.case_id].append(row.outcome == "passed")
+    means = [fmean(results) for results in trials.values()]
+    return Rate(
+        value=fmean(means) if means else None,
+        interval=wilson(min(sum(means), len(means)), len(means)),
+        passed_trials=sum(map(sum, trials.values())),
+        trials=len(rows),
+        cases=len(means),
+    )
+
+
+def _group_gates(
+    name: str, group: Group, model: str, rows: Sequence[CellRow]
+) -> Iterator[GateResult]:
+    if group.must_pass:
+        bad = [row for row in rows if row.outcome not in PASSED]
+        yield GateResult(
+            name=f"{name}: must pass",
+            model=model,
+            passed=not bad,
+            message=f"{len(rows) - len(bad)} of {len(rows)} cells passed",
+            details=_listed(bad),
+            soft=group.soft,
+        )
+    if group.min_pass_rate is not None:
+        least = _least_rate(f"{name}: pass rate", model, rows, group.min_pass_rate)
+        yield least.model_copy(update={"soft": group.soft})
+    elif not group.must_pass:
+        message = f"nothing is asked of it; first attempt {rate(first_attempt_rate(rows))}"
+        yield GateResult(name=name, model=model, passed=None, message=message, soft=True)
+
+
+def _least_rate(name: str, model: str, rows: Sequence[CellRow], least: float) -> GateResult:
+    reached = first_attempt_rate(rows)
+    if reached.value is None:
+        return GateResult(name=name, model=model, passed=None, message="there are no cells to rate")
+    passed = reached.value >= least / 100 - _ROUNDING
+    details = []
+    missing = [row for row in rows if row.outcome not in GRADED]
+    if missing:
+        details.append(f"{len(missing)} cells without a verdict count as not passed")
+    inside = reached.interval and reached.interval.low <= least / 100 <= reached.interval.high
+    if inside and not passed:
+        details.append(
+            f"{least:g}% lies inside the 95% interval: a model that deserves it fails this often"
+        )
+    sign = "reaches" if passed else "is below"
+    return GateResult(
+        name=name,
+        model=model,
+        passed=passed,
+        message=f"first attempt {rate(reached)} {sign} {least:g}%",
+        details=tuple(details),
+    )
+
+
+def _counts(rows: Sequence[CellRow]) -> str:
+    outcomes = [row.outcome for row in rows]
+    return ", ".join(f"{outcomes.count(each)} {each}" for each in dict.fromkeys(outcomes))
+
+
+def _listed(rows: Sequence[CellRow]) -> tuple[str, ...]:
+    lines = [cell_line(row) for row in rows[:_LISTED]]
+    return (*lines, f"and {len(rows) - _LISTED} more") if len(rows) > _LISTED else tuple(lines)
+
+
+def cell_line(row: CellRow) -> str:
+    """A cell and what became of it."""
+    repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
+    return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"

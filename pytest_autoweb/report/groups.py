@@ -1,0 +1,112 @@
+"""Groups of cases with gates of their own: `[tool.autoweb.groups.NAME]` of pyproject.toml."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.near_miss import near_miss
+
+TABLE = "tool.autoweb.groups"
+
+
+class Member(Protocol):
+    """What a group looks at: a cell, or its row."""
+
+    @property
+    def case_id(self) -> str:
+        """The case's id."""
+        ...
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The case's tags."""
+        ...
+
+
+class Group(BaseModel):
+    """One table: which cases belong to it, and what is asked of them."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+    name: str
+    tags: list[str] = []
+    """A case with one of these tags belongs to the group."""
+    cases: list[str] = []
+    """So does one whose id fits one of these patterns (`*`, `?`, `[ab]`)."""
+    min_pass_rate: float | None = Field(default=None, ge=0, le=100)
+    """Percent, first attempts."""
+    must_pass: bool = False
+    """Every cell has to pass."""
+    soft: bool = False
+    """What fails is reported, but does not fail the run; other gates leave these cases out."""
+
+    def has(self, member: Member) -> bool:
+        """Whether the case belongs to the group."""
+        return bool(set(self.tags) & set(member.tags)) or any(
+            fnmatchcase(member.case_id, pattern) for pattern in self.cases
+        )
+
+
+def read_groups(pyproject: Path) -> tuple[Group, ...]:
+    """The groups, in the file's order; none without the file.
+
+    Raises:
+        SettingsError: the file is not TOML, or a table has a key or value that is not allowed.
+    """
+    try:
+        data: Any = tomllib.loads(pyproject.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise SettingsError(f"{pyproject}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{pyproject}: not valid TOML: {error}") from None
+    for key in TABLE.split("."):
+        data = data.get(key, {}) if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        raise SettingsError(f"{pyproject}: [{TABLE}] has to hold one table per group")
+    return tuple(_group(name, table, pyproject) for name, table in data.items())
+
+
+def _group(name: str, table: Any, pyproject: Path) -> Group:
+    where = f"{pyproject}: [{TABLE}.{name}]"
+    if not isinstance(table, Mapping):
+        raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
+    for key in table:
+        if key not in _KEYS:
+            raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
+    try:
+        group = Group.model_validate({**table, "name": name})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"{where}: {field}: {first['msg']}") from None
+    if not (group.tags or group.cases):
+        raise SettingsError(f"{where}: no case can belong to it; give `tags` or `cases`")
+    if group.min_pass_rate is None and not (group.must_pass or group.soft):
+        raise SettingsError(
+            f"{where}: asks for nothing; give `min_pass_rate`, `must_pass` or `soft`"
+        )
+    return group
+
+
+def _listed_keys() -> str:
+    return ", ".join(f"`{key}`" for key in _KEYS)
+
+
+def nobody_belongs(group: Group, members: Iterable[Member]) -> str:
+    """Why the group is empty, in a sentence, with the nearest tag that exists."""
+    known = sorted({tag for member in members for tag in member.tags})
+    unknown = [tag for tag in group.tags if tag not in known]
+    guess = near_miss(unknown[0], known) if unknown and known else ""
+    return f"no case of this run belongs to the group{guess}"
+
+
+_KEYS = tuple(field for field in Group.model_fields if field != "name")

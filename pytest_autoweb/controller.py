@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
-from pytest_autoweb.items import BAD_CASES, SESSION, planned
+from pytest_autoweb.items import BAD_CASES, SESSION, WHOLE, planned
 from pytest_autoweb.options import Settings
 from pytest_autoweb.progress import Display
 from pytest_autoweb.results import RunInfo
@@ -39,6 +39,7 @@ class RunController:
         self._bad_cases = False
         self._notices: list[str] = []
         self._report: Report | None = None
+        self._packed: Path | None = None
         self.shared = shared
         self._display = Display(
             shared.progress_file,
@@ -66,7 +67,7 @@ class RunController:
             if spec.provider != "builtin"
             and self._config.hook.pytest_autoweb_client(spec=spec) is None
         }
-        if self._config.option.collectonly:
+        if self._config.option.collectonly or self._settings.preview:
             return session
         if self._settings.models:
             session.open_folder()
@@ -88,6 +89,8 @@ class RunController:
             self._display.stop()
         if self._bad_cases:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        elif self._settings.shard and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            exitstatus = session.exitstatus = self._empty_shard()
         run = self._config.stash.get(SESSION, None)
         try:
             if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
@@ -100,7 +103,17 @@ class RunController:
                 run.close()
             end_shared(self.shared)
 
+    def _empty_shard(self) -> pytest.ExitCode:
+        """More shards than cells are no mistake, as long as there are cells."""
+        from pytest_autoweb.report.run_folder import read_manifest
+
+        if not self.shared.opened_file.exists():
+            return pytest.ExitCode.NO_TESTS_COLLECTED
+        whole = read_manifest(Path(self.shared.run_folder)).whole
+        return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
+
     def _finish(self, run: RunSession, exitstatus: int) -> None:
+        from pytest_autoweb.report.blob import pack
         from pytest_autoweb.report.write import write_report
 
         save_run_info(run.run_folder, self._run_info(run, exitstatus))
@@ -108,6 +121,9 @@ class RunController:
         self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
         if self._settings.local_analyze:
             self._analyse(run)
+        if (shard := self._settings.shard) is not None:
+            blobs = self._settings.rootdir / self._settings.blobs
+            self._packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
 
     def _analyse(self, run: RunSession) -> None:
         from pytest_autoweb.analysis import analyse
@@ -132,6 +148,7 @@ class RunController:
             settings=self._settings.describe(),
             environment=_environment(run),
             workers=int(workers or 0),
+            shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
         )
 
@@ -149,6 +166,8 @@ class RunController:
         for line, markup in terminal_lines(self._report.summary, run):
             terminalreporter.write_line(line, **markup)
         terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
+        if self._packed is not None:
+            terminalreporter.write_line(f"packed: {self._packed}", bold=True)
 
 
 def open_session(
@@ -167,9 +186,12 @@ def open_session(
 def write_manifest(session: pytest.Session) -> None:
     """Save what was collected, so that cells that never report are still counted."""
     cells = planned(session.items)
+    whole = planned(session.config.stash.get(WHOLE, []))
     run = session.config.stash.get(SESSION, None)
-    if cells and run and not session.config.option.collectonly:
-        save_manifest(run.open_folder(), cells)
+    if not (cells or whole) or run is None:
+        return
+    if not (session.config.option.collectonly or run.settings.preview):
+        save_manifest(run.open_folder(), cells, whole=whole)
 
 
 def _environment(run: RunSession) -> dict[str, str]:

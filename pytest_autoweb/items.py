@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""In a shard: all items that the session would run without `--autoweb-shard`."""
 _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Of each case id, the first file that has it."""
 CONTROL_RUNS = 3

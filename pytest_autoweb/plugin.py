@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from pytest_autoweb.options import Settings
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
+SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
+SETTINGS: pytest.StashKey["Settings"] = pytest.StashKey()
+"""Read once a session; at once when models are named, else when a test needs them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if is_on(config, os.environ):
         settings = _settings(config)
         _add_case_arguments(config, settings)
+        _register_modes(config, settings)
         _start(config, settings)
 
 
@@ -53,10 +57,24 @@ def _settings(config: pytest.Config) -> "Settings":
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.options import read_settings
 
-    try:
-        return read_settings(config, os.environ)
-    except SettingsError as error:
-        raise pytest.UsageError(str(error)) from None
+    if SETTINGS not in config.stash:
+        try:
+            config.stash[SETTINGS] = read_settings(config, os.environ)
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[SETTINGS]
+
+
+def _register_modes(config: pytest.Config, settings: "Settings") -> None:
+    """What only some sessions do: run a shard, or preview."""
+    if settings.shard:
+        from pytest_autoweb.shards import ShardSelection
+
+        config.pluginmanager.register(ShardSelection(settings.shard), SHARD)
+    if settings.preview:
+        from pytest_autoweb.preview import Preview
+
+        config.pluginmanager.register(Preview(config), PREVIEW)
 
 
 def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
@@ -115,41 +133,41 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile 
 
 
 def _is_case_file(path: Path, parent: pytest.Collector) -> bool:
-    from pytest_autoweb.options import is_on, read_settings
-
     config = parent.config
-    if not is_on(config, os.environ):
+    if not _is_on(config):
         return False
     if parent.session.isinitpath(path):
         return True
     root = config.rootpath
     if path.suffix == ".json" or not path.is_relative_to(root):
         return False
-    return any(
-        path.relative_to(root).match(glob) for glob in read_settings(config, os.environ).files
-    )
+    return any(path.relative_to(root).match(glob) for glob in _settings(config).files)
+
+
+def _is_on(config: pytest.Config) -> bool:
+    """Whether models were named, as `pytest_configure` found."""
+    return SETTINGS in config.stash and bool(_settings(config).models)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Add the inline cases."""
-    from pytest_autoweb.options import is_on
+    """Add the inline cases; then, before anything is deselected, divide into shards."""
+    config = session.config
+    if _is_on(config) and _settings(config).cases:
+        from pytest_autoweb.items import InlineCases
 
-    if not is_on(session.config, os.environ):
-        return
-    from pytest_autoweb.items import SESSION, InlineCases
-
-    run = session.config.stash.get(SESSION, None)
-    if run and run.settings.cases:
-        inline = InlineCases.from_parent(session, path=session.config.rootpath / "autoweb-cases")
-        report = session.config.hook.pytest_make_collect_report(collector=inline)
-        session.config.hook.pytest_collectreport(report=report)
+        inline = InlineCases.from_parent(session, path=config.rootpath / "autoweb-cases")
+        report = config.hook.pytest_make_collect_report(collector=inline)
+        config.hook.pytest_collectreport(report=report)
         items.extend(report.result)
+    if (selection := config.pluginmanager.get_plugin(SHARD)) is not None:
+        selection.divide(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Save the manifest once the cells are known."""
-    if any(hasattr(item, "cell") for item in session.items):
+    cells = any(hasattr(item, "cell") for item in session.items)
+    if cells or session.config.pluginmanager.has_plugin(SHARD):
         from pytest_autoweb.controller import write_manifest
 
         write_manifest(session)

@@ -35,6 +35,8 @@ class Manifest(Record):
     format: Literal["pytest-autoweb/manifest"] = "pytest-autoweb/manifest"
     version: int = 1
     cells: tuple[PlannedCell, ...]
+    whole: tuple[PlannedCell, ...] = ()
+    """Of a shard: the cells of all shards together, so that a missing shard is noticed."""
 
 
 def safe_name(text: str) -> str:
@@ -106,9 +108,12 @@ def mark_started(folder: Path, cell: str) -> None:
     write_text_atomic(folder / cell / STARTED_FILE, "")
 
 
-def save_manifest(folder: Path, cells: Iterable[PlannedCell]) -> None:
+def save_manifest(
+    folder: Path, cells: Iterable[PlannedCell], *, whole: Iterable[PlannedCell] = ()
+) -> None:
     """Write what was collected, so that cells that never report are still counted."""
-    write_text_atomic(folder / MANIFEST_FILE, json_text(Manifest(cells=tuple(cells))))
+    manifest = Manifest(cells=tuple(cells), whole=tuple(whole))
+    write_text_atomic(folder / MANIFEST_FILE, json_text(manifest))
 
 
 def save_run_info(folder: Path, info: RunInfo) -> None:

@@ -29,6 +29,7 @@ ROWS = (
     {"conclusion"},
     {"items", "testing"},
     {"commands", "controller", "fixtures", "hookspecs"},
+    {"preview", "shards"},
     {"plugin", "cli"},
 )
 ROW_OF = {area: number for number, row in enumerate(ROWS) for area in row}

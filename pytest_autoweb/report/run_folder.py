@@ -70,7 +70,7 @@ def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[Ce
 
 
 def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
-    planned = _read_manifest(folder, notes)
+    planned = _read_manifest(folder, notes).cells
     places = [_inside(cell.folder) for cell in planned]
     cells = [
         _cell_of_plan(folder, where, cell, began)
@@ -86,15 +86,20 @@ def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellRe
     return (*cells, *strangers)
 
 
-def _read_manifest(folder: Path, notes: list[str]) -> tuple[PlannedCell, ...]:
+def read_manifest(folder: Path) -> Manifest:
+    """What was collected; empty when the file is missing or cannot be read."""
+    return _read_manifest(folder, [])
+
+
+def _read_manifest(folder: Path, notes: list[str]) -> Manifest:
     path = folder / MANIFEST_FILE
     if not path.is_file():
-        return ()
+        return Manifest(cells=())
     try:
-        return _load(path, Manifest).cells
+        return _load(path, Manifest)
     except _Unreadable as error:
         notes.append(f"{MANIFEST_FILE} cannot be read ({error}); cells that never ran are missing")
-        return ()
+        return Manifest(cells=())
 
 
 def _read_info(folder: Path, notes: list[str]) -> RunInfo | None:

@@ -186,7 +186,7 @@ def open_session(
 def write_manifest(session: pytest.Session) -> None:
     """Save what was collected, so that cells that never report are still counted."""
     cells = planned(session.items)
-    whole = planned(session.config.stash.get(WHOLE, []))
+    whole = planned(session.config.stash.get(WHOLE, None) or ())
     run = session.config.stash.get(SESSION, None)
     if not (cells or whole) or run is None:
         return

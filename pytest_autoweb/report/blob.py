@@ -33,6 +33,7 @@ FREE_GROWTH = 64 * 1024**2
 """Unpacked size below which the growth does not matter."""
 
 _PACKED_ALREADY = {".png", ".jpg", ".jpeg", ".webp", ".webm", ".zip", ".gz"}
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 

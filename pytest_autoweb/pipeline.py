@@ -235,6 +235,7 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
     return PlannedCell(
         case_id=cell.case.id,
         case_path=cell.case_path,
+        line=cell.case.line or None,
         entry_url=case.entry_url if case else cell.case.entry_url_template,
         user_task=case.user_task if case else cell.case.user_task_template,
         tags=cell.case.tags,

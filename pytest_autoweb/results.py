@@ -293,6 +293,8 @@ class PlannedCell(Record):
     case_id: str
     case_path: str
     """Relative to the rootdir, `/` as separator."""
+    line: int | None = None
+    """Where the case begins in its file, from 1."""
     entry_url: str
     user_task: str
     tags: tuple[str, ...] = ()

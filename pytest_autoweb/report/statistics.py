@@ -1,19 +1,34 @@
-"""The formulas behind the report's numbers; pure, each with its source."""
+"""The formulas behind the report's numbers; pure, each with its source.
 
-from math import sqrt
-from statistics import NormalDist
+The unit is the case. How well the intervals cover and what the tests reject was measured by
+simulation: `docs/statistics.md` has the tables and says why these methods were chosen.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from math import atan, comb, cos, exp, gcd, lcm, pi, sin, sqrt
+from statistics import NormalDist, fmean, stdev
+from typing import NamedTuple
 
 from pytest_autoweb.results import Record
 
+ALPHA = 0.05
+"""Level of every test."""
+LEAST_DISCORDANT = 6
+"""With fewer cases that differ no two-sided exact test reaches 0.05: 2 * 0.5**5 is 0.0625."""
+
 
 class Interval(Record):
-    """A confidence interval of a proportion."""
+    """A confidence interval."""
 
     low: float
     high: float
 
 
-def wilson(passed: float, n: int, confidence: float = 0.95) -> Interval | None:
+def wilson(passed: float, n: float, confidence: float = 0.95) -> Interval | None:
     """Wilson's score interval of a pass rate, without continuity correction.
 
     Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
@@ -21,10 +36,8 @@ def wilson(passed: float, n: int, confidence: float = 0.95) -> Interval | None:
     "Interval estimation for a binomial proportion", Statistical Science 16 (2001) 101-133.
 
     Args:
-        passed: number of successes. A fraction where each of the `n` units is itself a mean of
-            repeats: such a mean varies no more than one trial does, so the interval is then
-            rather too wide than too narrow.
-        n: number of independent units.
+        passed: number of successes; a fraction where units are means of repeats.
+        n: number of independent units; a fraction where it is an effective number.
         confidence: between 0 and 1.
 
     Returns:
@@ -33,13 +46,11 @@ def wilson(passed: float, n: int, confidence: float = 0.95) -> Interval | None:
     Raises:
         ValueError: an argument is out of its range.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
-    if n < 0 or not 0 <= passed <= n:
+    z = _z(confidence)
+    if not 0 <= passed <= n:
         raise ValueError(f"needs 0 <= passed <= n, got passed={passed}, n={n}")
     if n == 0:
         return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
     rate = passed / n
     centre = rate + z * z / (2 * n)
     reach = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -48,6 +59,275 @@ def wilson(passed: float, n: int, confidence: float = 0.95) -> Interval | None:
     low = max(0.0, min(rate, (centre - reach) / scale)) if passed > 0 else 0.0
     high = min(1.0, max(rate, (centre + reach) / scale)) if passed < n else 1.0
     return Interval(low=low, high=high)
+
+
+def rate_interval(
+    case_means: Sequence[float], repeats: Sequence[int], confidence: float = 0.95
+) -> Interval | None:
+    """Interval of a pass rate over cases, each of which may have been tried several times.
+
+    Wilson's interval on the effective number of cases: as many independent trials as would have
+    given the variance that the case means show. Without repeats it is Wilson's interval itself.
+
+    Source: effective sample size as in E. L. Korn and B. I. Graubard, "Confidence intervals for
+    proportions with small expected number of positive counts estimated from survey data", Survey
+    Methodology 24 (1998) 193-201; with Wilson's interval in N. Dean and M. Pagano, "Evaluating
+    confidence interval methods for binomial proportions in clustered surveys", Journal of Survey
+    Statistics and Methodology 3 (2015) 484-503.
+
+    Args:
+        case_means: of each case, the share of its trials that passed.
+        repeats: of each case, its trials.
+        confidence: between 0 and 1.
+
+    Returns:
+        None without any case. Never of zero width.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    if not case_means:
+        return None
+    return wilson(fmean(case_means) * (n := effective_cases(case_means, repeats)), n, confidence)
+
+
+def effective_cases(case_means: Sequence[float], repeats: Sequence[int]) -> float:
+    """How many independent trials the repeated cases are worth.
+
+    The variance of the case means is taken with one passed and one failed case added, so that a
+    handful of equal means does not look like certainty. The result stays between what is certain:
+    at least the number of cases (all repeats of a case agree), at most the number of trials (they
+    have nothing in common).
+
+    Raises:
+        ValueError: the arguments do not fit each other or are out of their range.
+    """
+    if len(case_means) != len(repeats) or min(repeats, default=1) < 1:
+        raise ValueError("needs as many numbers of repeats as case means, each at least 1")
+    if not all(0 <= mean <= 1 for mean in case_means):
+        raise ValueError("needs case means from 0 to 1")
+    n = len(case_means)
+    if n == 0 or max(repeats) == 1:
+        return float(n)
+    smoothed = (*case_means, 0.0, 1.0)
+    rate = fmean(smoothed)
+    variance = stdev(smoothed) ** 2
+    most = n * n / sum(1 / tries for tries in repeats)
+    return min(max(n * rate * (1 - rate) / variance, float(n)), most)
+
+
+def difference_interval(differences: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Interval of the mean paired difference between two pass rates.
+
+    Two cases are added, one won by either side, before the usual interval is taken: it has no zero
+    width when all cases agree, and stays in [-1, 1].
+
+    Source: D. G. Bonett and R. M. Price, "Adjusted Wald confidence interval for a difference of
+    binomial proportions based on paired data", Journal of Educational and Behavioral Statistics
+    37 (2012) 479-488. There each difference is -1, 0 or 1; here it may be one of case means.
+
+    Args:
+        differences: of each case, the mean on one side minus the mean on the other.
+        confidence: between 0 and 1.
+
+    Returns:
+        None without any case.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    z = _z(confidence)
+    if not all(-1 <= difference <= 1 for difference in differences):
+        raise ValueError("needs differences from -1 to 1")
+    if not differences:
+        return None
+    centre, reach = sum(differences) / (len(differences) + 2), z * difference_error(differences)
+    return Interval(low=max(-1.0, centre - reach), high=min(1.0, centre + reach))
+
+
+def difference_error(differences: Sequence[float]) -> float:
+    """Standard error of the mean paired difference, with the two cases added; never 0.
+
+    Source: as for `difference_interval`.
+    """
+    adjusted = (*differences, -1.0, 1.0)
+    return sqrt((fmean(d * d for d in adjusted) - fmean(adjusted) ** 2) / len(adjusted))
+
+
+def ratio_interval(
+    before: Sequence[float], after: Sequence[float], confidence: float = 0.95
+) -> Interval | None:
+    """Interval of sum(after) / sum(before) over paired cases, such as of their costs.
+
+    Source: the ratio estimator and its linearised variance, W. G. Cochran, "Sampling Techniques",
+    3rd edition (Wiley 1977), sections 6.3-6.4; on the logarithmic scale, so that the limits stay
+    positive, and with Student's t at n - 1 degrees of freedom.
+
+    Returns:
+        None with fewer than two cases, or when a side adds up to nothing.
+
+    Raises:
+        ValueError: the lengths differ or a value is negative.
+    """
+    if len(before) != len(after) or min((*before, *after), default=0.0) < 0:
+        raise ValueError("needs two sequences of one length, without negative values")
+    n = len(before)
+    if n < 2 or not sum(before) or not sum(after):
+        return None
+    mean_before, mean_after = fmean(before), fmean(after)
+    spread = stdev(b / mean_after - a / mean_before for a, b in zip(before, after, strict=True))
+    reach = t_quantile((1 + confidence) / 2, n - 1) * spread / sqrt(n)
+    # Two cases a world apart would overflow; any such interval says that nothing is known.
+    reach = min(reach, 300.0)
+    ratio = mean_after / mean_before
+    return Interval(low=ratio * exp(-reach), high=ratio * exp(reach))
+
+
+def t_quantile(probability: float, df: int) -> float:
+    """Quantile of Student's t distribution with a whole number of degrees of freedom.
+
+    Source: the finite series 26.7.3 and 26.7.4 of M. Abramowitz and I. A. Stegun, "Handbook of
+    Mathematical Functions" (1964), solved by bisection.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    if not 0 < probability < 1 or df < 1:
+        raise ValueError(f"needs 0 < probability < 1 and df >= 1, got {probability}, {df}")
+    if probability < 0.5:
+        return -t_quantile(1 - probability, df)
+    low, high = 0.0, 1.0
+    while _t_within(high, df) < 2 * probability - 1:
+        low, high = high, high * 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_within(middle, df) < 2 * probability - 1 else (low, middle)
+    return (low + high) / 2
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """Exact two-sided p of McNemar's test: are cases that only one side passes evenly split?
+
+    Source: Q. McNemar, "Note on the sampling error of the difference between correlated proportions
+    or percentages", Psychometrika 12 (1947) 153-157; its exact form is the binomial (sign) test,
+    F. Mosteller, "Some statistical problems in measuring the subjective response to drugs",
+    Biometrics 8 (1952) 220-226.
+
+    Raises:
+        ValueError: a count is negative.
+    """
+    if min(only_a, only_b) < 0:
+        raise ValueError(f"needs counts of at least 0, got {only_a}, {only_b}")
+    n = only_a + only_b
+    tail = sum(comb(n, k) for k in range(min(only_a, only_b) + 1))
+    return float(min(Fraction(1), Fraction(2 * tail, 2**n)))
+
+
+class SignFlip(NamedTuple):
+    """Result of the sign-flip test."""
+
+    p: float
+    exact: bool
+    """False: from random flips, because the differences have no small common denominator."""
+
+
+def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
+    """Paired permutation test: might the sides just as well be exchanged in any of the cases?
+
+    The p value is the share of all ways to exchange them in which the differences add up to
+    something at least as far from 0. All ways are counted, as the coefficients of the product of
+    (1 + x^2|d|). Where that would take too long, 9999 are drawn and the observed one is counted
+    among them. With differences of -1, 0 and 1 it is McNemar's exact test.
+
+    Source: R. A. Fisher, "The Design of Experiments" (1935), section 21; the random version with
+    its +1 from B. Phipson and G. K. Smyth, "Permutation p-values should never be zero",
+    Statistical Applications in Genetics and Molecular Biology 9 (2010), article 39.
+    """
+    moved = [d for d in differences if d]
+    scale = lcm(*(d.denominator for d in moved))
+    steps = [int(d * scale) for d in moved]
+    unit = gcd(*steps) or 1
+    sizes = [abs(step) // unit for step in steps]
+    # The sum of a pattern is 2T - total, where T adds up the sizes left positive.
+    total, far = sum(sizes), abs(sum(steps)) // unit
+    if far == 0:
+        return SignFlip(1.0, exact=True)
+    width = len(sizes) // 8 + 1
+    if total * width > _LARGEST_TABLE:
+        return SignFlip(_random_flips(sizes, far, seed), exact=False)
+    table = 1
+    for size in sizes:
+        table += table << (8 * width * size)
+    packed = table.to_bytes((total + 1) * width, "little")
+    tail = sum(
+        int.from_bytes(packed[at * width : (at + 1) * width], "little")
+        for at in range((total - far) // 2 + 1)
+    )
+    return SignFlip(float(Fraction(2 * tail, 2 ** len(sizes))), exact=True)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p values that hold the chance of any false claim among them at the level.
+
+    Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+    of Statistics 6 (1979) 65-70.
+
+    Raises:
+        ValueError: a value lies outside of [0, 1].
+    """
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError("needs p values from 0 to 1")
+    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    weighed = (min(1.0, (len(order) - rank) * p_values[at]) for rank, at in enumerate(order))
+    adjusted = dict(zip(order, accumulate(weighed, max), strict=True))
+    return [adjusted[at] for at in range(len(p_values))]
+
+
+def pass_at_k(n: int, passed: int, k: int) -> float:
+    """Chance that at least one of k tries passes, without bias, from n tries.
+
+    Source: M. Chen et al., "Evaluating large language models trained on code" (2021),
+    arXiv:2107.03374, section 2.1.
+
+    Raises:
+        ValueError: k is larger than n, or a count is out of its range.
+    """
+    _check_tries(n, passed, k)
+    return 1 - comb(n - passed, k) / comb(n, k)
+
+
+def pass_hat_k(n: int, passed: int, k: int) -> float:
+    """Chance that all of k tries pass (pass^k), without bias, from n tries.
+
+    Source: S. Yao et al., "tau-bench: a benchmark for tool-agent-user interaction in real-world
+    domains" (2024), arXiv:2406.12045, section 3.
+
+    Raises:
+        ValueError: k is larger than n, or a count is out of its range.
+    """
+    _check_tries(n, passed, k)
+    return comb(passed, k) / comb(n, k)
+
+
+def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
+    """Agreement of two raters beyond chance: 1 is perfect, 0 what chance gives.
+
+    Source: J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
+    Measurement 20 (1960) 37-46.
+
+    Args:
+        pairs: of each item, the two raters' verdicts.
+
+    Returns:
+        None without items, or when both raters gave one and the same verdict throughout: chance
+        alone would agree as well.
+    """
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    by_chance = sum(first[verdict] * second[verdict] for verdict in first)
+    if by_chance == n * n:
+        return None
+    return (sum(a == b for a, b in pairs) * n - by_chance) / (n * n - by_chance)
 
 
 def percentile(values: list[float], share: float) -> float | None:
@@ -63,3 +343,43 @@ def percentile(values: list[float], share: float) -> float | None:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+_LARGEST_TABLE = 4_000_000
+_FLIPS = 9999
+
+
+def _z(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _t_within(t: float, df: int) -> float:
+    """Chance that |T| <= t."""
+    angle = atan(t / sqrt(df))
+    square = cos(angle) ** 2
+    term = cos(angle) if df % 2 else 1.0
+    series = 0.0
+    for step in range(1 + df % 2, df, 2):
+        series += term
+        term *= square * step / (step + 1)
+    if df % 2:
+        return 2 / pi * (angle + sin(angle) * series)
+    return sin(angle) * series
+
+
+def _random_flips(sizes: Sequence[int], far: int, seed: int) -> float:
+    chance = random.Random(seed)
+    total = sum(sizes)
+    reached = 0
+    for _ in range(_FLIPS):
+        signs = chance.getrandbits(len(sizes))
+        positive = sum(size for at, size in enumerate(sizes) if signs >> at & 1)
+        reached += abs(2 * positive - total) >= far
+    return (reached + 1) / (_FLIPS + 1)
+
+
+def _check_tries(n: int, passed: int, k: int) -> None:
+    if not 0 <= passed <= n or not 1 <= k <= n:
+        raise ValueError(f"needs 0 <= passed <= n and 1 <= k <= n, got {n=}, {passed=}, {k=}")

@@ -1,6 +1,5 @@
 """The session's controlling process: it opens the run, follows it, and writes the report."""
 
-import dataclasses
 import os
 import platform
 import subprocess
@@ -18,12 +17,7 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.progress import Display
 from pytest_autoweb.results import RunInfo
 from pytest_autoweb.saving import save_manifest, save_run_info
-from pytest_autoweb.session import (
-    RunSession,
-    check_models,
-    end_shared,
-    launch_gateway,
-)
+from pytest_autoweb.session import RunSession, end_shared
 from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
@@ -60,23 +54,12 @@ class RunController:
 
     def _open(self) -> RunSession:
         session = open_session(self._config, self._settings, self.shared, worker="main")
-        specs = {name: session.spec(name) for name in self._settings.models}
-        called = {
-            name: spec
-            for name, spec in specs.items()
-            if spec.provider != "builtin"
-            and self._config.hook.pytest_autoweb_client(spec=spec) is None
-        }
         if self._config.option.collectonly or self._settings.preview:
             return session
         if self._settings.models:
             session.open_folder()
-        if not called:
-            return session
-        address = launch_gateway(self._settings, called, self.shared)
-        self.shared = dataclasses.replace(self.shared, gateway=str(address))
-        check_models(address, self._settings, called.values())
-        return open_session(self._config, self._settings, self.shared, worker="main")
+        session.check_models()
+        return session
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""
@@ -99,8 +82,6 @@ class RunController:
             self._notices.append(f"the report could not be written: {error}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
         finally:
-            if run:
-                run.close()
             end_shared(self.shared)
 
     def _empty_shard(self) -> pytest.ExitCode:
@@ -126,11 +107,12 @@ class RunController:
             self._packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
 
     def _analyse(self, run: RunSession) -> None:
-        from pytest_autoweb.analysis import analyse
+        from pytest_autoweb.analysis import analyse, local_model
         from pytest_autoweb.report.write import write_report
 
         assert self._report is not None
-        analysis = analyse(self._report, self._settings)
+        client = run.model(local_model(self._settings))
+        analysis = analyse(self._report, self._settings, client)
         if analysis.error:
             self._notices.append(f"no local analysis: {analysis.error}")
         chars = self._settings.report_max_chars
@@ -186,8 +168,9 @@ def open_session(
 def write_manifest(session: pytest.Session) -> None:
     """Save what was collected, so that cells that never report are still counted."""
     cells = planned(session.items)
-    whole = planned(session.config.stash.get(WHOLE, None) or ())
-    run = session.config.stash.get(SESSION, None)
+    stash = session.config.stash
+    whole = planned(stash[WHOLE]) if WHOLE in stash else []
+    run = stash.get(SESSION, None)
     if not (cells or whole) or run is None:
         return
     if not (session.config.option.collectonly or run.settings.preview):

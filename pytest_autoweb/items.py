@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
-from pytest_autoweb.conclusion import CellFailed, conclude, describe
+from pytest_autoweb.conclusion import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell, skipped_cell
@@ -161,7 +161,7 @@ def run_item(request: pytest.FixtureRequest) -> None:
     session = request.config.stash[SESSION]
     result = run_with_fixtures(item.cell, session, request)
     item.user_properties.extend(junit_properties(result))
-    conclude(result)
+    conclude(result, policy_of(request.config, session.settings))
 
 
 def run_with_fixtures(

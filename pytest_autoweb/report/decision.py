@@ -1,0 +1,143 @@
+"""From a run folder to its gates: what is asked, the run compared with, earlier runs; then saved.
+
+The same steps close a test run and are taken by `autoweb gate` on a finished or merged one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_autoweb.errors import RunNotFound
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
+from pytest_autoweb.report.history import history_of
+from pytest_autoweb.report.rows import RunRows, run_rows
+from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE
+from pytest_autoweb.report.storage import load_run, save_run, saved_rows
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.saving import json_text, write_text_atomic
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What a run is held against, read before it runs: nobody pays for a run with a bad flag."""
+
+    policy: GatePolicy
+    storage: Path
+    baseline: RunRows | None = None
+    missing: str = ""
+    """Why there is no baseline."""
+    notices: list[str] = field(default_factory=list)
+    """What could not be read, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a run."""
+
+    rows: RunRows
+    gates: tuple[GateResult, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a gate fails the run."""
+        return any(gate.failed for gate in self.gates)
+
+
+def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> Standard:
+    """Find the run to compare with.
+
+    Args:
+        policy: what is asked.
+        storage: the folder of saved runs.
+        besides: the `ts` of the run to be judged, where it may have been saved already.
+
+    Raises:
+        SettingsError: the run to compare with is there, but cannot be read.
+    """
+    standard = Standard(policy, storage)
+    if not policy.compare:
+        return standard
+    try:
+        baseline = load_run(policy.compare, storage, besides=besides, notices=standard.notices)
+    except RunNotFound as error:
+        return Standard(policy, storage, None, str(error), standard.notices)
+    return Standard(policy, storage, baseline, "", standard.notices)
+
+
+def decide(folder: Path, standard: Standard) -> Decision:
+    """Judge a run folder, and write baseline, history and gates into it for the report.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    run = read_run(folder)
+    rows = run_rows(run.info, run.cells)
+    rows = rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
+    earlier = saved_rows(standard.storage, besides=rows.ts, notices=standard.notices)
+    history = history_of(earlier, rows) if earlier else None
+    gates = evaluate_gates(
+        rows,
+        standard.policy,
+        baseline=standard.baseline,
+        missing=standard.missing,
+        history=history,
+        refused=sum(map(_was_refused, run.cells)),
+    )
+    beside = {BASELINE_FILE: standard.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
+    for name, content in beside.items():
+        if content is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            write_text_atomic(folder / name, json_text(content))
+    return Decision(rows.model_copy(update={"gates": verdict_of(gates)}), gates)
+
+
+def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Path | None, str]:
+    """Save the run if that was asked for; the path, or why it was not saved.
+
+    A part of a run (interrupted, a shard) is saved only under a name.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    if name:
+        return save_run(rows.model_copy(update={"name": name}), storage), ""
+    if not autosave:
+        return None, ""
+    if rows.interrupted or rows.shard:
+        part = "a shard" if rows.shard else "not run to its end"
+        return None, f"not saved, because it is {part}; a name saves it all the same"
+    return save_run(rows, storage), ""
+
+
+def _is_partial(run: Run) -> bool:
+    """Whether cells of the plan were never run, as after `-x`."""
+    return any(cell.outcome == "skipped" and not is_control(cell.model) for cell in run.cells)
+
+
+def _was_refused(cell: CellResult) -> bool:
+    failures = [cell.failure, *(attempt.failure for attempt in cell.attempts)]
+    return any(failure is not None and failure.cause == "budget" for failure in failures)
+
+
+def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]:
+    """The gates as lines of a terminal, with their markup; foreign text is not yet cleaned."""
+    lines: list[tuple[str, dict[str, bool]]] = []
+    for gate in gates:
+        word, colour = _WORDS[gate.passed]
+        if gate.passed is False and gate.soft:
+            word, colour = "soft gate failed", "yellow"
+        lines.append((f"{word}: {gate.title}: {gate.message}", {colour: True} if colour else {}))
+        shown = gate.details if gate.passed is not True else ()
+        lines += [(f"  {detail}", {}) for detail in shown]
+    return lines
+
+
+_WORDS = {
+    True: ("gate passed", "green"),
+    False: ("gate FAILED", "red"),
+    None: ("gate not decided", ""),
+}

@@ -1,0 +1,114 @@
+"""What GitHub Actions shows of a run: annotations and the job's summary."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.report.gate_rates import PASSED
+from pytest_autoweb.report.gates import GateResult
+from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.results import CellResult
+
+SUMMARY_BYTES = 1024 * 1024
+"""GitHub drops a step's summary that is larger."""
+SHOWN = 10
+"""Annotations of each level that GitHub keeps of a step."""
+
+_CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
+_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
+
+
+def on_github(environ: Mapping[str, str]) -> bool:
+    """Whether this process runs in GitHub Actions."""
+    return environ.get("GITHUB_ACTIONS") == "true"
+
+
+def neutral(text: str) -> str:
+    """Text that the runner cannot take for one of its commands, however a model wrote it.
+
+    The runner obeys lines that begin with `::`, and `##[` anywhere.
+    """
+    return _COMMAND.sub(r"\1: :", text).replace("##[", "## [")
+
+
+def annotations(
+    cells: Iterable[CellResult],
+    gates: Sequence[GateResult],
+    policy: GatePolicy,
+    *,
+    prefix: str = "",
+) -> Iterator[str]:
+    """Workflow commands: errors for pinned cells and gates that failed, warnings for soft ones.
+
+    Args:
+        cells: of the run.
+        gates: its gates.
+        policy: says which cells are pinned.
+        prefix: the rootdir below the repository, `/` at its end, or nothing.
+    """
+    errors = [
+        _command("error", f"gate failed: {gate.title}", gate.message)
+        for gate in gates
+        if gate.failed
+    ]
+    for cell in cells:
+        bad = cell.outcome not in PASSED and not is_control(cell.model)
+        if bad and policy.is_pinned(cell):
+            title = f"{cell.case_id} on {cell.model}: {cell.outcome}"
+            errors.append(_command("error", title, cell.reason, prefix + cell.case_path, cell.line))
+    warnings = [
+        _command("warning", f"soft gate failed: {gate.title}", gate.message)
+        for gate in gates
+        if gate.soft and gate.passed is False
+    ]
+    yield from errors[:SHOWN]
+    yield from warnings[:SHOWN]
+
+
+def append_summary(environ: Mapping[str, str], markdown: str) -> None:
+    """Append to the job's summary what of the markdown fits.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    name = environ.get("GITHUB_STEP_SUMMARY")
+    if not name:
+        return
+    path = Path(name)
+    used = path.stat().st_size if path.exists() else 0
+    text = cut_at_line(markdown.encode(), SUMMARY_BYTES - used)
+    with path.open("ab") as file:
+        file.write(text)
+
+
+def cut_at_line(text: bytes, limit: int) -> bytes:
+    """The text, or as many whole lines of it as leave room for a note that it is cut."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_CUT.encode())
+    return text[: text.rfind(b"\n", 0, room + 1) + 1] + _CUT.encode() if room > 0 else b""
+
+
+def path_prefix(rootdir: Path, environ: Mapping[str, str]) -> str:
+    """The rootdir as seen from the repository's root, as annotations want their paths."""
+    workspace = environ.get("GITHUB_WORKSPACE")
+    if not workspace or not rootdir.is_relative_to(workspace):
+        return ""
+    below = rootdir.relative_to(workspace).as_posix()
+    return "" if below == "." else f"{below}/"
+
+
+def _command(level: str, title: str, message: str, file: str = "", line: int | None = None) -> str:
+    properties = {"file": file, "line": str(line or "") if file else "", "title": title}
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    return f"::{level} {given}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return one_line(text, 1000).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

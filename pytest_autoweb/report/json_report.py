@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.comparison import Comparison
-from pytest_autoweb.report.gates import GateResult
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.numbers import CaseKey, case_key
 from pytest_autoweb.report.rows import RunRows

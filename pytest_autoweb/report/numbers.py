@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from pytest_autoweb.report.repeats import PassAtK, flaky, pass_at
-from pytest_autoweb.report.statistics import Interval, percentile, wilson
+from pytest_autoweb.report.statistics import Interval, percentile, rate_interval
 from pytest_autoweb.results import Attempt, CellResult, Outcome, Record, Usage
 
 CaseKey = tuple[str, str]
@@ -32,7 +32,7 @@ class Rate(Record):
     value: float | None
     """None: there was nothing to rate."""
     interval: Interval | None
-    """Wilson, 95%, over cases."""
+    """95%, over cases: Wilson's, with repeats on the effective number of cases."""
     passed_trials: int
     trials: int
     """Cells behind the rate."""
@@ -218,7 +218,7 @@ def _rate(cells: Sequence[CellResult], good: set[Outcome]) -> Rate:
     means = [fmean(results) for results in trials.values()]
     return Rate(
         value=fmean(means) if means else None,
-        interval=wilson(min(sum(means), len(means)), len(means)),
+        interval=rate_interval(means, [len(results) for results in trials.values()]),
         passed_trials=sum(map(sum, trials.values())),
         trials=len(cells),
         cases=len(means),

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import comb
 from statistics import fmean
 
+from pytest_autoweb.report.statistics import pass_at_k, pass_hat_k
 from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
 
 GroupKey = tuple[str, str, str, CaptureMode]
@@ -51,9 +51,7 @@ def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
     for (path, case_id, _, _), group in groups.items():
         n, passed = len(group), sum(cell.outcome == "passed" for cell in group)
         if n >= k:
-            chances[path, case_id].append(
-                (1 - comb(n - passed, k) / comb(n, k), comb(passed, k) / comb(n, k))
-            )
+            chances[path, case_id].append((pass_at_k(n, passed, k), pass_hat_k(n, passed, k)))
     return PassAtK(
         k=k,
         any_of_k=fmean(fmean(any_ for any_, _ in modes) for modes in chances.values()),

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_autoweb.report.gates import GateResult
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.rows import RunRows
 

@@ -92,7 +92,7 @@
   const value = (element) => (VALUE[tag(element)] ? VALUE[tag(element)](element) : '');
   const flag = (element, name) => {
     const own = { input: HTMLInputElement, option: HTMLOptionElement }[tag(element)];
-    return own ? Boolean(getter(own.prototype, name)(element)) : false;
+    return own && name in own.prototype ? Boolean(getter(own.prototype, name)(element)) : false;
   };
   const clean = (text) => text.replace(/[\u200b\ufeff\u00ad]/g, '').replace(/\s+/g, ' ').trim();
 

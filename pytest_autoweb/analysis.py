@@ -3,35 +3,26 @@
 The input is compact (row 4.1.27 of the seed): facts per case and run, no page text.
 """
 
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.client import Request
-from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.llm.client import Client, Request
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.registry import load_specs
 from pytest_autoweb.llm.replies import strip_reasoning
-from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.json_report import Analysis, Report
 from pytest_autoweb.results import Attempt, CellResult
-
-if TYPE_CHECKING:
-    from pytest_autoweb.llm.client import Message
 
 MAX_INPUT_CHARS = 24_000
 MAX_ERROR_LINES = 4
 
 
-def analyse(report: Report, settings: Settings) -> Analysis:
+def analyse(report: Report, settings: Settings, client: Client) -> Analysis:
     """Ask the local model about the run; without an answer, `error` says why."""
     messages = render("analysis", report=fence(compact_input(report), "run"))
     prompt = "\n\n".join(message.content for message in messages)
     model = settings.local_model
+    request = Request(model=local_model(settings), messages=messages, stage="analysis")
     try:
-        text = strip_reasoning(_ask(messages, settings))
+        text = strip_reasoning(client.complete(request).text)
     except ModelError as error:
         first = (error.detail.splitlines() or [""])[0]
         problem = f"{model} gave no answer ({error.cause}: {first})"
@@ -39,30 +30,10 @@ def analyse(report: Report, settings: Settings) -> Analysis:
     return Analysis(prompt=prompt, model=model, text=text)
 
 
-def local_spec(settings: Settings) -> ModelSpec:
-    """The model of the analysis; a bare name is one of Ollama's."""
+def local_model(settings: Settings) -> str:
+    """The full name of the analysis model; a bare name is one of Ollama's."""
     name = settings.local_model
-    full = name if "/" in name else f"ollama_chat/{name}"
-    pyproject = settings.rootdir / "pyproject.toml"
-    models_file = settings.rootdir / settings.models_file if settings.models_file else None
-    known = pyproject if pyproject.is_file() else None
-    return load_specs((full,), pyproject=known, models_file=models_file)[full]
-
-
-def _ask(messages: "tuple[Message, ...]", settings: Settings) -> str:
-    spec = local_spec(settings)
-    with tempfile.TemporaryDirectory(prefix="autoweb-analysis-") as folder:
-        address = start_gateway(
-            {spec.name: spec},
-            record_mode="off",
-            cassettes=settings.rootdir / settings.cassettes,
-            run_dir=Path(folder),
-        )
-        try:
-            request = Request(model=spec.name, messages=messages, stage="analysis")
-            return GatewayClient(address).complete(request).text
-        finally:
-            stop_gateway(address)
+    return name if "/" in name else f"ollama_chat/{name}"
 
 
 def compact_input(report: Report) -> str:

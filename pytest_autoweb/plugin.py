@@ -186,14 +186,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Stop what a worker started; report what workers ran for the `autoweb` fixture alone."""
+    """Report what workers ran for the `autoweb` fixture alone."""
     config = session.config
-    if hasattr(config, "workerinput"):
-        from pytest_autoweb.items import SESSION
-
-        if (run := config.stash.get(SESSION, None)) is not None:
-            run.close()
-    elif SHARED in config.stash and not config.pluginmanager.has_plugin(CONTROLLER):
+    if SHARED in config.stash and not config.pluginmanager.has_plugin(CONTROLLER):
         if config.stash[SHARED].opened_file.exists():
             if controller := _start(config, _settings(config)):
                 controller.pytest_sessionstart()

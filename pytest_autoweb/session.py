@@ -1,26 +1,28 @@
 """One pytest session as a process sees it: settings, models, run folder, gateway, web servers.
 
-The controller opens it with `open_run`, starts the gateway and ends it with a report; xdist
-workers get the shared facts through `SharedRun` and only run cells.
+Whoever needs a model first starts the session's gateway. The controller ends the session with a
+report; xdist workers get the shared facts through `SharedRun` and only run cells.
 """
 
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from pytest_autoweb.analysis import local_model
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle
 from pytest_autoweb.cases.webserver import ServerPool, stop_all
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.llm.budget import price_advice
 from pytest_autoweb.llm.builtin import builtin_client
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.registry import load_specs
+from pytest_autoweb.llm.gateway import GatewayAddress, start_gateway
+from pytest_autoweb.llm.registry import load_project_specs
+from pytest_autoweb.llm.shared_gateway import SharedGateway, stop_shared_gateway
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Bench
@@ -67,14 +69,23 @@ class RunSession:
         self.progress = Progress(shared.progress_file)
         self._environ, self._worker, self._custom = environ, worker, custom_client
         self._servers = Servers(shared)
-        self._specs = load_model_specs(settings, settings.models)
-        self._gateways: list[GatewayAddress] = []
+        self.gateway = SharedGateway(Path(shared.session_folder), self._start_gateway)
+        self._specs: dict[str, ModelSpec] = {}
+        self._learn(settings.models)
 
     def spec(self, name: str) -> ModelSpec:
-        """Settings of a model, also of one that is not on the command line."""
+        """Settings of a model, also of one that is not on the command line.
+
+        Raises:
+            SettingsError: the name, or a setting, is unknown.
+        """
         if name not in self._specs:
-            self._specs |= load_model_specs(self.settings, (name,))
+            self._learn((name,))
         return self._specs[name]
+
+    def _learn(self, names: Sequence[str]) -> None:
+        settings = self.settings
+        self._specs |= load_project_specs(names, settings.rootdir, settings.models_file)
 
     def open_folder(self) -> Path:
         """The run folder, made (and an older run moved aside) once per session."""
@@ -109,71 +120,86 @@ class RunSession:
             return builtin_client(spec.name, case)
         if (custom := self._custom(spec)) is not None:
             return custom
-        if self.shared.gateway and spec.name in self.settings.models:
-            return GatewayClient(GatewayAddress.parse(self.shared.gateway))
-        # A model named only in Python code: this process serves it itself.
-        address = launch_gateway(self.settings, {spec.name: spec}, self.shared)
-        self._gateways.append(address)
-        self._custom = _first_of(self._custom, spec.name, GatewayClient(address))
-        return self._client(spec, case)
+        self.gateway.add(spec)
+        return self.gateway
 
-    def close(self) -> None:
-        """Stop what this process started."""
-        for address in self._gateways:
-            stop_gateway(address)
-        self._gateways.clear()
+    def model(self, name: str) -> Client:
+        """Who answers for a model outside of any case.
 
+        Raises:
+            SettingsError: the name, or a setting, is unknown.
+        """
+        spec = self.spec(name)
+        if (custom := self._custom(spec)) is not None:
+            return custom
+        self.gateway.add(spec)
+        return self.gateway
 
-def _first_of(
-    others: Callable[[ModelSpec], Client | None], name: str, client: Client
-) -> Callable[[ModelSpec], Client | None]:
-    return lambda spec: client if spec.name == name else others(spec)
+    def check_models(self) -> None:
+        """Ask the gateway whether each model that this run may call live can be, and may be.
 
+        Raises:
+            SettingsError: one line per model that cannot, or that has no price under a cap.
+            ModelError: the gateway does not start.
+        """
+        others = [local_model(self.settings)] if self.settings.local_analyze else []
+        called = self._called(self.settings.models)
+        self.gateway.add(*called, *self._called(others))
+        if not called:
+            return
+        self._check_calls([spec.name for spec in called if self._is_live(spec.name)])
+        may_cost = [spec.name for spec in called if self._may_be_live(spec.name)]
+        self.check_prices([*may_cost, *others])
 
-def load_model_specs(settings: Settings, names: Iterable[str]) -> dict[str, ModelSpec]:
-    """Settings of models from pyproject.toml and the models file.
+    def check_prices(self, names: Sequence[str]) -> None:
+        """Under a cost cap, refuse models without a known price.
 
-    Raises:
-        SettingsError: a name or setting is unknown.
-    """
-    pyproject = settings.rootdir / "pyproject.toml"
-    models_file = settings.rootdir / settings.models_file if settings.models_file else None
-    return load_specs(
-        tuple(names),
-        pyproject=pyproject if pyproject.is_file() else None,
-        models_file=models_file,
-    )
+        Raises:
+            SettingsError: one line per model, with what to do.
+        """
+        if self.settings.max_cost is None or self.settings.allow_unpriced or not names:
+            return
+        prices = self.gateway.prices(names)
+        if unknown := [name for name, price in prices.items() if price is None]:
+            lines = "\n  ".join(f"{name}: {price_advice(name)}" for name in unknown)
+            raise SettingsError(
+                f"--autoweb-max-cost: the price of these models is not known:\n  {lines}"
+            )
 
+    def _check_calls(self, names: Sequence[str]) -> None:
+        checks = self.gateway.check(names) if names else ()
+        if bad := [f"{check.model}: {check.detail}" for check in checks if not check.ok]:
+            raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
 
-def launch_gateway(
-    settings: Settings, specs: Mapping[str, ModelSpec], shared: SharedRun
-) -> GatewayAddress:
-    """Start the process that talks to models."""
-    return start_gateway(
-        specs,
-        record_mode=settings.record_mode,
-        live=settings.live,
-        cassettes=settings.rootdir / settings.cassettes,
-        run_dir=Path(shared.session_folder),
-        owner_pid=os.getpid(),
-    )
+    def _called(self, names: Iterable[str]) -> list[ModelSpec]:
+        """The models that the gateway answers for."""
+        specs = [self.spec(name) for name in dict.fromkeys(names)]
+        return [s for s in specs if s.provider != "builtin" and self._custom(s) is None]
 
+    def _is_live(self, name: str) -> bool:
+        return self.settings.record_mode == "off" or name in self.settings.live
 
-def check_models(address: GatewayAddress, settings: Settings, specs: Iterable[ModelSpec]) -> None:
-    """Ask the gateway whether each model that will be called live can be.
+    def _may_be_live(self, name: str) -> bool:
+        return self.settings.record_mode != "none" or name in self.settings.live
 
-    Raises:
-        SettingsError: one line per model that cannot.
-    """
-    names = [s.name for s in specs if settings.record_mode == "off" or s.name in settings.live]
-    checks = GatewayClient(address).check(names) if names else ()
-    if bad := [f"{check.model}: {check.detail}" for check in checks if not check.ok]:
-        raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
+    def _start_gateway(self) -> GatewayAddress:
+        settings = self.settings
+        return start_gateway(
+            {},
+            record_mode=settings.record_mode,
+            live=settings.live,
+            cassettes=settings.rootdir / settings.cassettes,
+            run_dir=Path(self.shared.session_folder),
+            owner_pid=self.shared.owner_pid,
+            lasting=True,
+            max_cost=settings.max_cost,
+            allow_unpriced=settings.allow_unpriced,
+        )
 
 
 def end_shared(shared: SharedRun) -> None:
     """Stop gateway and web servers, and remove the session's temporary folder."""
-    if shared.gateway:
-        stop_gateway(GatewayAddress.parse(shared.gateway))
-    stop_all(Path(shared.session_folder))
-    shutil.rmtree(shared.session_folder, ignore_errors=True)
+    folder = Path(shared.session_folder)
+    stop_shared_gateway(folder)
+    stop_all(folder)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -15,9 +15,8 @@ class SharedRun:
     ts: str
     run_folder: str
     session_folder: str
-    """Temporary: server state, progress, locks."""
+    """Temporary: server state, the gateway's address, progress, locks."""
     owner_pid: int
-    gateway: str = ""
 
     @property
     def progress_file(self) -> Path:

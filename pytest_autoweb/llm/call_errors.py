@@ -84,6 +84,11 @@ def is_transient(error: Exception) -> bool:
     return cause == "unavailable" and (_status(error) or 0) >= 500
 
 
+def may_be_billed(error: Exception) -> bool:
+    """Whether the service may have worked, and charge for it, although no reply can be used."""
+    return cause_of(error) in ("timeout", "parse")
+
+
 def _status(error: Exception) -> int | None:
     status = getattr(error, "status_code", None)
     return status if isinstance(status, int) else None

@@ -1,4 +1,4 @@
-"""The gateway seen from outside: started by the controller, called by every test process."""
+"""A gateway seen from outside: how it is started, called and stopped."""
 
 import http.client
 import os
@@ -6,6 +6,7 @@ import secrets
 import subprocess
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -16,15 +17,20 @@ from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.cassettes import RecordMode
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.owned_process import StartFailed, start_owned, stop_owned
+from pytest_autoweb.llm.price import Price
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.llm.wire import (
     CallFailed,
     CheckReply,
     CheckRequest,
+    Done,
     ModelCheck,
+    NewModels,
+    Prices,
     StartConfig,
     Started,
     Stats,
+    write_specs,
 )
 
 LOG_NAME = "gateway.log"
@@ -64,6 +70,9 @@ def start_gateway(
     owner_pid: int | None = None,
     live: Collection[str] = (),
     backoff_s: float = 1.0,
+    lasting: bool = False,
+    max_cost: float | None = None,
+    allow_unpriced: bool = False,
 ) -> GatewayAddress:
     """Start the session's gateway; litellm is imported there at the first live call only.
 
@@ -75,6 +84,9 @@ def start_gateway(
         owner_pid: the process it must not outlive, besides the one that started it.
         live: models that never touch cassettes.
         backoff_s: wait before the second try of a failed call.
+        lasting: it may outlive the process that started it, but not its owner.
+        max_cost: most US dollars that its live calls may cost together.
+        allow_unpriced: with `max_cost`, let models without a known price run, uncounted.
 
     Raises:
         ModelError: the process did not start.
@@ -82,15 +94,16 @@ def start_gateway(
     token = secrets.token_urlsafe(32)
     config = StartConfig(
         token=token,
-        specs={
-            name: spec.model_dump(mode="json", exclude_unset=True) for name, spec in specs.items()
-        },
+        specs=write_specs(specs),
         record_mode=record_mode,
         cassettes=cassettes.absolute(),
         run_dir=run_dir.absolute(),
         owner_pid=owner_pid or os.getpid(),
         live=tuple(live),
         backoff_s=backoff_s,
+        lasting=lasting,
+        max_cost=max_cost,
+        allow_unpriced=allow_unpriced,
     )
     try:
         process, answer = start_owned(
@@ -108,11 +121,17 @@ def start_gateway(
 
 
 def stop_gateway(address: GatewayAddress) -> None:
-    """End a gateway that this process started, and its engines; twice is harmless."""
+    """End a gateway and its engines, whichever process started it; twice is harmless."""
+    with suppress(ModelError):
+        GatewayClient(address).stop()
     with _running_lock:
         process = _running.pop(address.token, None)
     if process is not None:
         stop_owned(process)
+
+
+class GatewayUnreached(ModelError):
+    """Raised when nothing listens any more: the request was not even sent."""
 
 
 class GatewayClient:
@@ -150,8 +169,27 @@ class GatewayClient:
         """What was used so far, by all test processes together."""
         return self._ask("/stats", CheckRequest(models=()), Stats)
 
+    def register(self, specs: Mapping[str, ModelSpec]) -> None:
+        """Make more models known to the gateway."""
+        self._ask("/models", NewModels(specs=write_specs(specs)), Done)
+
+    def prices(self, names: Sequence[str]) -> dict[str, Price | None]:
+        """US dollars per token of each model; None where nobody knows.
+
+        Controls and embedded models cost 0. A price that neither the model's settings nor its
+        name tell is looked up in litellm's table, which the gateway then loads.
+        """
+        return self._ask("/prices", CheckRequest(models=tuple(names)), Prices).prices
+
+    def stop(self) -> None:
+        """End the gateway and its engines."""
+        self._ask("/stop", Done(), Done)
+
     def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
         status, data = self._post(path, body, "gateway")
+        if status == 422:
+            failed = self._read(CallFailed, data, "gateway")
+            raise ModelError(failed.cause, "gateway", failed.detail)
         if status != 200:
             raise ModelError("unavailable", "gateway", f"it answered {status} to {path}")
         return self._read(kind, data, "gateway")
@@ -165,12 +203,15 @@ class GatewayClient:
             "Content-Type": "application/json",
         }
         try:
+            connection.connect()
+        except OSError as error:
+            raise GatewayUnreached("unavailable", model, _gone(error)) from None
+        try:
             connection.request("POST", path, body.model_dump_json().encode(), headers)
             response = connection.getresponse()
             return response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
-            detail = f"the gateway process is gone ({error!r}); see {LOG_NAME} in the run folder"
-            raise ModelError("unavailable", model, detail) from None
+            raise ModelError("unavailable", model, _gone(error)) from None
         finally:
             connection.close()
 
@@ -180,3 +221,7 @@ class GatewayClient:
             return kind.model_validate_json(body)
         except ValidationError:
             raise ModelError("unavailable", model, "the gateway's answer is garbled") from None
+
+
+def _gone(error: Exception) -> str:
+    return f"the gateway process is gone ({error!r}); see {LOG_NAME} in the run folder"

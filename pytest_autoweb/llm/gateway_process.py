@@ -7,6 +7,7 @@ processes of a session over loopback HTTP with a bearer token. Ends with its own
 import hmac
 import os
 import sys
+import threading
 import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -22,11 +23,16 @@ from pytest_autoweb.llm.wire import (
     CallFailed,
     CheckReply,
     CheckRequest,
+    Done,
+    NewModels,
+    Prices,
     StartConfig,
     Started,
+    read_specs,
 )
 
 _BODY_TIMEOUT_S = 60.0
+_LAST_WORDS_S = 0.1
 
 
 class _Gateway(ThreadingHTTPServer):
@@ -36,6 +42,11 @@ class _Gateway(ThreadingHTTPServer):
     def __init__(self, service: GatewayService, token: str) -> None:
         self.service, self.token = service, token
         super().__init__(("127.0.0.1", 0), _Handler)
+
+    def end(self) -> None:
+        """Stop the engines now, and this process as soon as the answer is out."""
+        self.service.stop()
+        threading.Timer(_LAST_WORDS_S, os._exit, args=(0,)).start()
 
 
 class _Refused(Exception):
@@ -82,10 +93,21 @@ class _Handler(BaseHTTPRequestHandler):
                 asked = CheckRequest.model_validate_json(body)
                 checks = service.check(asked.models, asked.case_ids)
                 return 200, CheckReply(checks=tuple(checks))
+            if self.path == "/prices":
+                names = CheckRequest.model_validate_json(body).models
+                return 200, Prices(prices=service.prices(names))
+            if self.path == "/models":
+                service.add(read_specs(NewModels.model_validate_json(body).specs))
+                return 200, Done()
+        except ModelError as error:
+            return 422, CallFailed(cause=error.cause, detail=error.detail)
         except ValidationError:
             raise _Refused(400, "the body is not what this path takes") from None
         if self.path == "/stats":
             return 200, service.stats()
+        if self.path == "/stop":
+            self.server.end()
+            return 200, Done()
         raise _Refused(404, "no such path")
 
     def _complete(self, request: Request) -> tuple[int, BaseModel]:
@@ -118,7 +140,7 @@ def main() -> None:
     drop_empty_secrets(os.environ)
     service = GatewayService(config)
     gateway = _Gateway(service, config.token)
-    die_with_owner(config.owner_pid, service.stop)
+    die_with_owner(config.owner_pid, service.stop, with_starter=not config.lasting)
     answer_owner(Started(port=gateway.server_port).model_dump())
     gateway.serve_forever()
 

@@ -5,15 +5,18 @@ import os
 import socket
 import threading
 from collections.abc import Iterable, Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from pytest_autoweb.errors import ModelError, SettingsError
+from pytest_autoweb.llm.budget import Budget, Reservation
 from pytest_autoweb.llm.cassettes import CassetteStore, Source
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
 from pytest_autoweb.llm.keys import KeyMask
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.local_models import local_model
+from pytest_autoweb.llm.price import Price, most_tokens
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.llm.target import Target, base_url, resolve_target
 from pytest_autoweb.llm.wire import ModelCheck, ModelStats, StartConfig, Stats
@@ -27,14 +30,31 @@ class GatewayService:
     """Answers for all test processes of a session."""
 
     def __init__(self, config: StartConfig) -> None:
-        self._config, self._specs = config, config.models()
+        self._config = config
         self._mask = KeyMask(os.environ)
         self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._mask)
         self._live = LiteLLMClient(backoff_s=config.backoff_s)
         self._engines = EnginePool(config.run_dir, os.environ)
-        self._slots = _slots(self._specs)
+        self._budget = Budget(
+            config.max_cost, allow_unpriced=config.allow_unpriced, folder=config.run_dir
+        )
         self._lock = threading.Lock()
+        self._specs: dict[str, ModelSpec] = {}
+        self._slots: dict[str, threading.Semaphore] = {}
         self._stats: dict[str, ModelStats] = {}
+        self.add(config.models())
+
+    def add(self, specs: Mapping[str, ModelSpec]) -> None:
+        """Make more models known; the settings of one that is known already stay."""
+        with self._lock:
+            for name, spec in specs.items():
+                if name not in self._specs:
+                    self._slots[name] = self._slots_for(spec)
+                    self._specs[name] = spec
+
+    def prices(self, names: Iterable[str]) -> dict[str, Price | None]:
+        """What each model's tokens cost; None where nobody knows."""
+        return {name: self._live.price(self._spec(name)) for name in names}
 
     def complete(self, request: Request) -> Reply:
         """Answer one request.
@@ -58,11 +78,16 @@ class GatewayService:
 
     def stats(self) -> Stats:
         """What was done so far."""
+        spent, reserved, refused = self._budget.sums
         with self._lock:
             return Stats(
                 models=dict(self._stats),
                 litellm_loaded=self._live.loaded,
                 engines=self._engines.loaded,
+                max_cost_usd=self._budget.cap,
+                spent_usd=spent,
+                reserved_usd=reserved,
+                refused_calls=refused,
             )
 
     def stop(self) -> None:
@@ -71,7 +96,8 @@ class GatewayService:
 
     def _answer(self, request: Request) -> Reply:
         spec = self._spec(request.model)
-        if not self._uses_cassettes(request.model):
+        # The analysis is of one run; a recording of it could never fit another.
+        if request.stage == "analysis" or not self._uses_cassettes(request.model):
             return self._call(request, spec)
         replayed = self._store.replay(request, spec)
         if replayed is not None:
@@ -89,7 +115,13 @@ class GatewayService:
             raise ModelError("unavailable", spec.name, "built-ins are not answered by the gateway")
         target = self._target(spec)
         with self._slots[spec.name]:
-            return self._live.complete(spec, request, target)
+            return self._live.complete(spec, request, target, partial(self._reserve, spec, request))
+
+    def _reserve(self, spec: ModelSpec, request: Request) -> Reservation:
+        """Money for one try."""
+        most = most_tokens(spec, request)
+        price = None if self._budget.cap is None else self._live.price(spec, most.given)
+        return self._budget.reserve(spec.name, price, most)
 
     def _target(self, spec: ModelSpec) -> Target:
         if spec.provider == "local":
@@ -102,6 +134,15 @@ class GatewayService:
         except KeyError:
             detail = "it is not among the models of this session"
             raise ModelError("unavailable", name, detail) from None
+
+    def _slots_for(self, spec: ModelSpec) -> threading.Semaphore:
+        """The limit of requests in flight; names of one embedded model share its slots."""
+        if spec.provider != "local":
+            return threading.Semaphore(spec.max_parallel or _MOST_PARALLEL)
+        for name, other in self._specs.items():
+            if other.litellm_model == spec.litellm_model:
+                return self._slots[name]
+        return threading.Semaphore(SLOTS)
 
     def _uses_cassettes(self, name: str) -> bool:
         return self._config.record_mode != "off" and name not in self._config.live
@@ -147,20 +188,6 @@ class GatewayService:
             if cause is not None:
                 failures[cause] = failures.get(cause, 0) + 1
             self._stats[name] = ModelStats(usage=before.usage + usage, failures=failures)
-
-
-def _slots(specs: Mapping[str, ModelSpec]) -> dict[str, threading.Semaphore]:
-    """Per model the limit of requests in flight; names of one embedded model share its slots."""
-    engines = {
-        spec.litellm_model: threading.Semaphore(SLOTS)
-        for spec in specs.values()
-        if spec.provider == "local"
-    }
-    return {
-        name: engines.get(spec.litellm_model)
-        or threading.Semaphore(spec.max_parallel or _MOST_PARALLEL)
-        for name, spec in specs.items()
-    }
 
 
 def _source(spec: ModelSpec) -> Source:

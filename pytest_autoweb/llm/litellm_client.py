@@ -14,11 +14,15 @@ from typing import Any
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm import call_errors
+from pytest_autoweb.llm.budget import Reservation
 from pytest_autoweb.llm.client import Message, Reply, Request
+from pytest_autoweb.llm.price import Price, price_in_spec
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.llm.target import OLLAMA_PROVIDERS, Target
 from pytest_autoweb.results import Usage
 
+_LONG_PROMPT = 100_000
+"""Tokens; the highest prices, of the longest prompts, begin above that."""
 _LONGEST_WAIT_S = 60.0
 """A service that asks for more patience is given up."""
 
@@ -44,8 +48,20 @@ class LiteLLMClient:
         """Whether litellm has been imported."""
         return self._module is not None
 
-    def complete(self, spec: ModelSpec, request: Request, target: Target) -> Reply:
+    def complete(
+        self,
+        spec: ModelSpec,
+        request: Request,
+        target: Target,
+        reserve: Callable[[], Reservation],
+    ) -> Reply:
         """Call the model.
+
+        Args:
+            spec: its settings.
+            request: what is asked.
+            target: where it answers.
+            reserve: puts money aside for one try, or refuses.
 
         Raises:
             ModelError: with its cause and the usage of all tries.
@@ -54,10 +70,12 @@ class LiteLLMClient:
         arguments = _arguments(spec, request, target)
         used = Usage()
         for number in range(1, self._tries + 1):
+            reservation = _reserved(reserve, used)
             began = self._clock()
             try:
                 response = _call(litellm, arguments, spec)
             except Exception as error:  # litellm raises errors of many libraries
+                reservation.settle(None if call_errors.may_be_billed(error) else 0.0)
                 used += Usage(calls=1, latency_s=self._clock() - began)
                 wait = self._wait(error, number)
                 if wait is None:
@@ -66,7 +84,11 @@ class LiteLLMClient:
                     raise ModelError(cause, spec.name, detail, usage=used) from None
                 self._sleep(wait)
             else:
-                used += _usage(litellm, response, spec, self._clock() - began)
+                usage = self._usage(response, spec, self._clock() - began)
+                # Without token counts nobody knows what the service will bill.
+                counted = usage.input_tokens + usage.output_tokens > 0
+                reservation.settle(usage.cost_usd if counted else None)
+                used += usage
                 return _reply(response, spec, used)
         raise AssertionError("the last try returns or raises")
 
@@ -90,6 +112,42 @@ class LiteLLMClient:
             f"no key for provider {provider}: set {' or '.join(missing)} in the environment, "
             "or name another variable with api_key_env in the model's settings"
         )
+
+    def price(self, spec: ModelSpec, given: int = 0) -> Price | None:
+        """What a token costs, in a prompt of `given` tokens; loads litellm if it must."""
+        if (price := price_in_spec(spec)) is not None:
+            return price
+        if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
+            return None
+        return _table_price(self._litellm(), spec.litellm_model, given)
+
+    def _usage(self, response: Any, spec: ModelSpec, seconds: float) -> Usage:
+        usage = getattr(response, "usage", None)
+        given = int(getattr(usage, "prompt_tokens", 0) or 0)
+        made = int(getattr(usage, "completion_tokens", 0) or 0)
+        cost = self._cost(response, spec, given, made)
+        return Usage(
+            calls=1,
+            input_tokens=given,
+            output_tokens=made,
+            cost_usd=cost,
+            unpriced_calls=int(cost is None),
+            latency_s=seconds,
+        )
+
+    def _cost(self, response: Any, spec: ModelSpec, given: int, made: int) -> float | None:
+        if (price := price_in_spec(spec)) is not None:
+            return price.of(given, made)
+        if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
+            return None  # litellm would ask the server about the model, once a call
+        try:
+            # Knows what a token from a provider's cache costs.
+            cost = self._litellm().completion_cost(
+                completion_response=response, model=spec.litellm_model
+            )
+        except Exception:  # a reply that is priced by other things than tokens
+            return None
+        return float(cost) if cost else None
 
     def _litellm(self) -> ModuleType:
         with self._lock:
@@ -205,31 +263,31 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
     return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
 
 
-def _usage(litellm: ModuleType, response: Any, spec: ModelSpec, seconds: float) -> Usage:
-    usage = getattr(response, "usage", None)
-    given = int(getattr(usage, "prompt_tokens", 0) or 0)
-    made = int(getattr(usage, "completion_tokens", 0) or 0)
-    cost = _cost(litellm, response, spec, given, made)
-    return Usage(
-        calls=1,
-        input_tokens=given,
-        output_tokens=made,
-        cost_usd=cost,
-        unpriced_calls=int(cost is None),
-        latency_s=seconds,
-    )
-
-
-def _cost(
-    litellm: ModuleType, response: Any, spec: ModelSpec, given: int, made: int
-) -> float | None:
-    if spec.input_cost_per_mtok is not None or spec.output_cost_per_mtok is not None:
-        spent = given * (spec.input_cost_per_mtok or 0) + made * (spec.output_cost_per_mtok or 0)
-        return spent / 1_000_000
-    if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
-        return None  # litellm would ask the server about the model, once a call
+def _reserved(reserve: Callable[[], Reservation], used: Usage) -> Reservation:
     try:
-        cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
-    except Exception:  # a model without a price raises one of several kinds
+        return reserve()
+    except ModelError as error:
+        error.usage = used
+        raise
+
+
+def _table_price(litellm: ModuleType, model: str, given: int) -> Price | None:
+    """What litellm's own table says; long prompts may have a price of their own."""
+    try:
+        info = litellm.get_model_info(model)
+    except Exception:  # a model that is not in the table raises one of several kinds
         return None
-    return float(cost) if cost else None
+    input_usd, output_usd = (
+        max(
+            float(value)
+            for name, value in info.items()
+            if (name == key or (given > _LONG_PROMPT and name.startswith(f"{key}_above_")))
+            and isinstance(value, int | float)
+        )
+        if info.get(key) is not None
+        else 0.0
+        for key in ("input_cost_per_token", "output_cost_per_token")
+    )
+    # The table has 0 for models it knows nothing of.
+    known = input_usd > 0 or output_usd > 0
+    return Price(input_usd=input_usd, output_usd=output_usd) if known else None

@@ -92,8 +92,16 @@ def answer_owner(message: Mapping[str, Any]) -> None:
     os.dup2(2, 1)
 
 
-def die_with_owner(owner_pid: int, at_end: Callable[[], None]) -> None:
-    """In the child: when standard input closes, or the owner is gone, clean up and exit."""
+def die_with_owner(
+    owner_pid: int, at_end: Callable[[], None], *, with_starter: bool = True
+) -> None:
+    """In the child: when the owner is gone, clean up and exit.
+
+    Args:
+        owner_pid: the process to watch.
+        at_end: what to clean up.
+        with_starter: also end when standard input closes, as it does with whoever started this.
+    """
     ended = threading.Lock()
 
     def end() -> None:
@@ -113,7 +121,7 @@ def die_with_owner(owner_pid: int, at_end: Callable[[], None]) -> None:
             time.sleep(_POLL_S)
         end()
 
-    for wait in (wait_for_close, wait_for_owner):
+    for wait in (wait_for_close, wait_for_owner) if with_starter else (wait_for_owner,):
         threading.Thread(target=wait, daemon=True).start()
 
 

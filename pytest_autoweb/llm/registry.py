@@ -51,6 +51,18 @@ def load_specs(
     return {name: _spec(name, configured.get(name, {})) for name in dict.fromkeys(names)}
 
 
+def load_project_specs(
+    names: Sequence[str], rootdir: Path, models_file: Path | None
+) -> dict[str, ModelSpec]:
+    """`load_specs` with the files of a project: its pyproject.toml, and a models file below it.
+
+    Raises:
+        SettingsError: as `load_specs`.
+    """
+    models_file = rootdir / models_file if models_file else None
+    return load_specs(names, pyproject=rootdir / "pyproject.toml", models_file=models_file)
+
+
 def _from_pyproject(path: Path | None) -> tuple[str, dict[str, Any]]:
     where = f"{path} [tool.autoweb.models]"
     if path is None or not path.is_file():

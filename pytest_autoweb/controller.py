@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
+from pytest_autoweb.conclusion import policy_of
 from pytest_autoweb.items import BAD_CASES, SESSION, WHOLE, planned
 from pytest_autoweb.options import Settings
 from pytest_autoweb.progress import Display
@@ -21,7 +22,9 @@ from pytest_autoweb.session import RunSession, end_shared
 from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
+    from pytest_autoweb.report.decision import Decision, Standard
     from pytest_autoweb.report.json_report import Report
+    from pytest_autoweb.report.run_folder import Run
 
 
 class RunController:
@@ -33,6 +36,8 @@ class RunController:
         self._bad_cases = False
         self._notices: list[str] = []
         self._report: Report | None = None
+        self._standard: Standard | None = None
+        self._decision: Decision | None = None
         self._packed: Path | None = None
         self.shared = shared
         self._display = Display(
@@ -45,12 +50,20 @@ class RunController:
     def pytest_sessionstart(self) -> None:
         """Check the models and start the gateway, before any worker is started."""
         try:
+            self._standard = self._read_standard()
             self._config.stash[SESSION] = self._open()
         except (SettingsError, ModelError) as error:
             end_shared(self.shared)
             raise pytest.UsageError(str(error)) from None
         if self._display.wanted and self._settings.models:
             self._display.start()
+
+    def _read_standard(self) -> "Standard":
+        from pytest_autoweb.report.decision import read_standard
+
+        policy = policy_of(self._config, self._settings)
+        storage = self._settings.rootdir / self._settings.storage
+        return read_standard(policy, storage)
 
     def _open(self) -> RunSession:
         session = open_session(self._config, self._settings, self.shared, worker="main")
@@ -77,7 +90,7 @@ class RunController:
         run = self._config.stash.get(SESSION, None)
         try:
             if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
-                self._finish(run, exitstatus)
+                self._finish(run, session)
         except (AutowebError, OSError) as error:
             self._notices.append(f"the report could not be written: {error}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
@@ -106,6 +119,43 @@ class RunController:
             blobs = self._settings.rootdir / self._settings.blobs
             self._packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
 
+    def _decide(self, run: RunSession, session: pytest.Session) -> None:
+        """Judge the run by its gates; whatever goes wrong here, the report is still written."""
+        from pytest_autoweb.report.decision import decide
+
+        assert self._standard is not None
+        ended = int(session.exitstatus)
+        try:
+            if self._settings.shard is None:
+                self._decision = decide(run.run_folder, self._standard)
+            elif self._standard.policy.asks_anything:
+                self._notices.append("the gates wait for `autoweb gate` on the merged report")
+        except Exception as error:
+            # A bug of ours, a full disk: the gates are then not known to hold.
+            self._notices.append(f"the gates could not be judged: {type(error).__name__}: {error}")
+            session.exitstatus = ended or pytest.ExitCode.INTERNAL_ERROR
+        self._notices += self._standard.notices
+        if self._decision and self._decision.failed:
+            session.exitstatus = ended or pytest.ExitCode.TESTS_FAILED
+        if int(session.exitstatus) != ended:
+            save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+        self._keep(run)
+
+    def _keep(self, run: RunSession) -> None:
+        from pytest_autoweb.report.decision import keep, rows_of
+        from pytest_autoweb.report.run_folder import read_run
+
+        rows = self._decision.rows if self._decision else rows_of(read_run(run.run_folder))
+        storage = self._settings.rootdir / self._settings.storage
+        try:
+            path, why = keep(
+                rows, storage, name=self._settings.save, autosave=self._settings.autosave
+            )
+        except OSError as error:
+            path, why = None, f"the run could not be saved in {storage}: {error.strerror or error}"
+        if path or why:
+            self._notices.append(f"saved as {path}" if path else why)
+
     def _analyse(self, run: RunSession) -> None:
         from pytest_autoweb.analysis import analyse, local_model
         from pytest_autoweb.report.write import write_report
@@ -118,7 +168,7 @@ class RunController:
         chars = self._settings.report_max_chars
         self._report = write_report(run.run_folder, max_chars=chars, analysis=analysis)
 
-    def _run_info(self, run: RunSession, exitstatus: int) -> RunInfo:
+    def _run_info(self, run: RunSession, exitstatus: int | pytest.ExitCode) -> RunInfo:
         workers = self._config.getoption("numprocesses", None)
         return RunInfo(
             ts=self.shared.ts,
@@ -131,25 +181,48 @@ class RunController:
             environment=_environment(run),
             workers=int(workers or 0),
             shard=self._settings.shard,
+            shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
         )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The comparison in pytest's style, and where the report is."""
+        """The comparison in pytest's style, the gates, and where the report is."""
+        from pytest_autoweb.report.github import neutral
+
         for notice in self._notices:
-            terminalreporter.write_line(f"autoweb: {notice}", yellow=True)
+            terminalreporter.write_line(neutral(f"autoweb: {notice}"), yellow=True)
         if self._report is None or self._report.summary is None:
             return
+        from pytest_autoweb.report.decision import gate_lines
         from pytest_autoweb.report.run_folder import read_run
         from pytest_autoweb.report.terminal import terminal_lines
+        from pytest_autoweb.report.wording import one_line
 
         run = read_run(Path(self.shared.run_folder))
         terminalreporter.section("autoweb")
         for line, markup in terminal_lines(self._report.summary, run):
-            terminalreporter.write_line(line, **markup)
+            terminalreporter.write_line(neutral(line), **markup)
+        for line, markup in gate_lines(self._decision.gates if self._decision else ()):
+            terminalreporter.write_line(neutral(one_line(line, 400)), **markup)
         terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
-        if self._packed is not None:
-            terminalreporter.write_line(f"packed: {self._packed}", bold=True)
+        self._tell_github(run, terminalreporter)
+
+    def _tell_github(self, run: "Run", terminalreporter: pytest.TerminalReporter) -> None:
+        from pytest_autoweb.report.github import annotations, append_summary, on_github, path_prefix
+
+        if not on_github(os.environ) or self._report is None or self._standard is None:
+            return
+        from pytest_autoweb.report.markdown import render_markdown
+
+        gates = self._decision.gates if self._decision else ()
+        prefix = path_prefix(self._settings.rootdir, os.environ)
+        for line in annotations(run.cells, gates, self._standard.policy, prefix=prefix):
+            terminalreporter.write_line(line)
+        try:
+            append_summary(os.environ, render_markdown(self._report))
+        except OSError as error:
+            why = error.strerror or str(error)
+            terminalreporter.write_line(f"autoweb: no job summary: {why}", yellow=True)
 
 
 def open_session(
@@ -169,7 +242,8 @@ def write_manifest(session: pytest.Session) -> None:
     """Save what was collected, so that cells that never report are still counted."""
     cells = planned(session.items)
     stash = session.config.stash
-    whole = planned(stash[WHOLE]) if WHOLE in stash else []
+    everything = stash.get(WHOLE, None)
+    whole = planned(everything or ())
     run = stash.get(SESSION, None)
     if not (cells or whole) or run is None:
         return

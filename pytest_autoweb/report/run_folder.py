@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast, get_args
 from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.report.controls import is_control, with_later_controls
+from pytest_autoweb.report.merge_info import MERGE_FILE, MergeInfo
 from pytest_autoweb.results import (
     CELL_VERSION,
     CaptureMode,
@@ -57,6 +58,7 @@ def read_run(folder: Path) -> Run:
     info = _read_info(folder, notes)
     began = info.started if info else datetime.now(UTC)
     own = _read_cells(folder, began, notes)
+    notes += _merge_notes(folder)
     cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
     return Run(folder, info or _info_from(cells, began), cells, tuple(notes))
 
@@ -84,6 +86,15 @@ def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellRe
     ]
     strangers.sort(key=lambda c: (c.case_path, c.case_id, c.model, c.capture_mode, c.repeat))
     return (*cells, *strangers)
+
+
+def _merge_notes(folder: Path) -> tuple[str, ...]:
+    """What `autoweb merge-reports` had to say of the runs behind this one."""
+    path = folder / MERGE_FILE
+    try:
+        return _load(path, MergeInfo).notes if path.is_file() else ()
+    except _Unreadable as error:
+        return (f"{MERGE_FILE} cannot be read ({error}); what was merged is unknown",)
 
 
 def read_manifest(folder: Path) -> Manifest:

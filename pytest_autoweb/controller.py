@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
 from pytest_autoweb.conclusion import policy_of
+from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
 from pytest_autoweb.items import BAD_CASES, SESSION, WHOLE, planned
 from pytest_autoweb.options import Settings
 from pytest_autoweb.progress import Display
@@ -106,11 +106,12 @@ class RunController:
         whole = read_manifest(Path(self.shared.run_folder)).whole
         return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
 
-    def _finish(self, run: RunSession, exitstatus: int) -> None:
+    def _finish(self, run: RunSession, session: pytest.Session) -> None:
         from pytest_autoweb.report.blob import pack
         from pytest_autoweb.report.write import write_report
 
-        save_run_info(run.run_folder, self._run_info(run, exitstatus))
+        save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+        self._decide(run, session)
         chars = self._settings.report_max_chars
         self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
         if self._settings.local_analyze:
@@ -180,7 +181,6 @@ class RunController:
             settings=self._settings.describe(),
             environment=_environment(run),
             workers=int(workers or 0),
-            shard=self._settings.shard,
             shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
         )

@@ -74,8 +74,7 @@ def decide(folder: Path, standard: Standard) -> Decision:
         OSError: the folder cannot be written.
     """
     run = read_run(folder)
-    rows = run_rows(run.info, run.cells)
-    rows = rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
+    rows = rows_of(run)
     earlier = saved_rows(standard.storage, besides=rows.ts, notices=standard.notices)
     history = history_of(earlier, rows) if earlier else None
     gates = evaluate_gates(
@@ -95,6 +94,12 @@ def decide(folder: Path, standard: Standard) -> Decision:
     return Decision(rows.model_copy(update={"gates": verdict_of(gates)}), gates)
 
 
+def rows_of(run: Run) -> RunRows:
+    """The run's rows; one whose cells were not all run counts as interrupted."""
+    rows = run_rows(run.info, run.cells)
+    return rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
+
+
 def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Path | None, str]:
     """Save the run if that was asked for; the path, or why it was not saved.
 
@@ -103,6 +108,8 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
     Raises:
         OSError: the folder cannot be written.
     """
+    if not rows.rows:
+        return None, "not saved, because there are no cells" if name or autosave else ""
     if name:
         return save_run(rows.model_copy(update={"name": name}), storage), ""
     if not autosave:

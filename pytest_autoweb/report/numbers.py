@@ -6,8 +6,9 @@ from statistics import fmean
 from typing import TypeVar
 
 from pytest_autoweb.report.repeats import PassAtK, flaky, pass_at
+from pytest_autoweb.report.rows import CellRow
 from pytest_autoweb.report.statistics import Interval, percentile, rate_interval
-from pytest_autoweb.results import Attempt, CellResult, Outcome, Record, Usage
+from pytest_autoweb.results import Attempt, CaptureMode, CellResult, Outcome, Record, Usage
 
 CaseKey = tuple[str, str]
 """Path of the case file and the case's id."""
@@ -146,8 +147,8 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
         cells=len(cells),
         cases=len({case_key(cell) for cell in cells}),
         counts=count_outcomes(cells),
-        first_attempt=_rates(cells, {"passed"}, doubtful),
-        after_repair=_rates(cells, {"passed", "healed"}, doubtful),
+        first_attempt=rates_of(cells, {"passed"}, doubtful),
+        after_repair=rates_of(cells, {"passed", "healed"}, doubtful),
         not_graded=_not_graded(cells, doubtful),
         repeats=pass_at(cells),
         flaky_cases=len({(row.case_path, row.case_id) for row in flaky(cells)}),
@@ -184,7 +185,40 @@ def count_outcomes(cells: Iterable[CellResult]) -> Counts:
     return Counts(**counts)
 
 
-def case_key(cell: CellResult) -> CaseKey:
+def rates_of(
+    cells: Sequence[CellResult | CellRow],
+    good: Collection[Outcome],
+    doubtful: Collection[CaseKey] = (),
+) -> Rates:
+    """The share of cells with a good outcome, with both denominators.
+
+    Args:
+        cells: skipped ones are not looked at.
+        good: outcomes that count as passed.
+        doubtful: cases whose controls are broken; the graded rate leaves them out.
+    """
+    ran = [cell for cell in cells if cell.outcome != "skipped"]
+    graded = [cell for cell in ran if _graded(cell) and case_key(cell) not in doubtful]
+    return Rates(all_trials=rate_of(ran, good), graded=rate_of(graded, good))
+
+
+def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) -> Rate:
+    """The share of cells with a good outcome: over repeats, then capture modes, then cases."""
+    trials: dict[CaseKey, dict[CaptureMode, list[bool]]] = {}
+    for cell in cells:
+        modes = trials.setdefault(case_key(cell), {})
+        modes.setdefault(cell.capture_mode, []).append(cell.outcome in good)
+    means = [fmean(map(fmean, modes.values())) for modes in trials.values()]
+    return Rate(
+        value=fmean(means) if means else None,
+        interval=rate_interval(means, [sum(map(len, own.values())) for own in trials.values()]),
+        passed_trials=sum(cell.outcome in good for cell in cells),
+        trials=len(cells),
+        cases=len(means),
+    )
+
+
+def case_key(cell: CellResult | CellRow) -> CaseKey:
     """What tells a case from all others of the run."""
     return cell.case_path, cell.case_id
 
@@ -193,13 +227,7 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
     return sum(1 for item in items if holds(item))
 
 
-def _rates(cells: Sequence[CellResult], good: set[Outcome], doubtful: Collection[CaseKey]) -> Rates:
-    ran = [cell for cell in cells if cell.outcome != "skipped"]
-    graded = [cell for cell in ran if _graded(cell) and case_key(cell) not in doubtful]
-    return Rates(all_trials=_rate(ran, good), graded=_rate(graded, good))
-
-
-def _graded(cell: CellResult) -> bool:
+def _graded(cell: CellResult | CellRow) -> bool:
     return cell.outcome not in ("broken", "ungraded", "skipped")
 
 
@@ -208,20 +236,6 @@ def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> N
         broken=_count(cells, lambda cell: cell.outcome == "broken"),
         ungraded=_count(cells, lambda cell: cell.outcome == "ungraded"),
         controls=_count(cells, lambda cell: _graded(cell) and case_key(cell) in doubtful),
-    )
-
-
-def _rate(cells: Sequence[CellResult], good: set[Outcome]) -> Rate:
-    trials: dict[CaseKey, list[bool]] = defaultdict(list)
-    for cell in cells:
-        trials[case_key(cell)].append(cell.outcome in good)
-    means = [fmean(results) for results in trials.values()]
-    return Rate(
-        value=fmean(means) if means else None,
-        interval=rate_interval(means, [len(results) for results in trials.values()]),
-        passed_trials=sum(map(sum, trials.values())),
-        trials=len(cells),
-        cases=len(means),
     )
 
 

@@ -47,7 +47,11 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         (site / name).write_text(text, encoding="utf-8")
     cases = pytester.mkdir("cases")
     (cases / "shop.yaml").write_text(CASES.replace("static: site", "static: ../site"))
-    pytester.makeini("[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n")
+    pytester.makeini(
+        "[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n"
+        # A check that fails waits so long; here nothing comes late.
+        "autoweb_check_timeout = 1\n"
+    )
     return pytester
 
 

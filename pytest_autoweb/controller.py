@@ -200,7 +200,7 @@ class RunController:
 
         run = read_run(Path(self.shared.run_folder))
         terminalreporter.section("autoweb")
-        for line, markup in terminal_lines(self._report.summary, run):
+        for line, markup in terminal_lines(self._report):
             terminalreporter.write_line(neutral(line), **markup)
         for line, markup in gate_lines(self._decision.gates if self._decision else ()):
             terminalreporter.write_line(neutral(one_line(line, 400)), **markup)

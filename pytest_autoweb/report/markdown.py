@@ -3,6 +3,14 @@
 import re
 
 from pytest_autoweb.report.controls import ControlRow, is_control
+from pytest_autoweb.report.digest import (
+    flaky_cases,
+    flips,
+    gate_state,
+    in_order,
+    newly_failing,
+    with_baseline,
+)
 from pytest_autoweb.report.json_report import CaseReport, Report
 from pytest_autoweb.report.summary import ModelSummary, Summary
 from pytest_autoweb.report.wording import failed_steps, money, one_line, percent, rate, seconds
@@ -11,6 +19,12 @@ from pytest_autoweb.results import CellResult
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60
 _LISTED = 30
+_GATES = {
+    "holds": "✅",
+    "failed": "❌",
+    "failed, without a say": "⚠️",
+    "not decided": "➖",
+}
 _MARKS = {
     "passed": "✅ passed",
     "healed": "🔁 healed",
@@ -27,10 +41,13 @@ def render_markdown(report: Report) -> str:
     lines = [f"# autoweb report {escape(report.ts)}", "", _what_was_run(report), ""]
     lines += [f"> {escape(note)}" for note in report.notes] + ([""] if report.notes else [])
     if summary is None or not report.cases:
-        lines += ["No cells were run.", ""]
+        lines += [*_gates(report), "No cells were run.", ""]
     else:
+        lines += _gates(report)
         lines += _models(summary)
+        lines += _baseline(report)
         lines += _controls(summary.controls)
+        lines += _unsteady(report)
         lines += _matrix(summary)
         lines += _failures(report.cases)
     lines += _analysis(report)
@@ -45,6 +62,34 @@ def escape(text: str, limit: int = 300) -> str:
     safe = safe.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
     safe = re.sub(r"(?<!&)#", "&#35;", safe)
     return re.sub(r"^([-+=]|\d+[.)])", r"\\\1", safe)
+
+
+def _gates(report: Report) -> list[str]:
+    lines = []
+    for gate in in_order(report.gates):
+        lines.append(
+            f"- {_GATES[gate_state(gate)]} **{escape(gate.title)}**: {escape(gate.message, 600)}"
+        )
+        if gate.passed is False:
+            lines += [f"  - {escape(detail)}" for detail in gate.details[:_LISTED]]
+    return ["## Gates", "", *lines, ""] if lines else []
+
+
+def _baseline(report: Report) -> list[str]:
+    lines = [
+        f"- {escape(pair.b.model)} since {escape(pair.a.label)}: {escape(pair.verdict, 600)} "
+        f"({flips(pair)})"
+        for pair in with_baseline(report)
+    ]
+    return ["Compared with the baseline:", "", *lines, ""] if lines else []
+
+
+def _unsteady(report: Report) -> list[str]:
+    lines = [f"- never failed before: {escape(line)}" for line in newly_failing(report)]
+    lines += [f"- flaky: {escape(line)}" for line in flaky_cases(report)]
+    if len(lines) > _LISTED:
+        lines[_LISTED:] = [f"- and {len(lines) - _LISTED} more in index.html"]
+    return [*lines, ""] if lines else []
 
 
 def _what_was_run(report: Report) -> str:
@@ -70,7 +115,8 @@ def _models(summary: Summary) -> list[str]:
     lines += [_row(_model_row(row)) for row in summary.models]
     lines += [
         "",
-        "Rates with 95% Wilson intervals over cases; broken cells count in the first two.",
+        "Rates with 95% intervals over cases. Graded only: without broken and ungraded cells and "
+        "without cases whose controls are broken.",
     ]
     return [*lines, "", f"**{escape(summary.verdict)}**", ""] if summary.verdict else [*lines, ""]
 

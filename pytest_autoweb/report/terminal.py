@@ -3,9 +3,16 @@
 from collections.abc import Iterable, Sequence
 
 from pytest_autoweb.report.controls import ControlRow, is_control
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.digest import (
+    flaky_cases,
+    flips,
+    newly_failing,
+    with_baseline,
+)
+from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.report.wording import (
+    count_of,
     failed_steps,
     money,
     one_line,
@@ -22,6 +29,8 @@ Line = tuple[str, dict[str, bool]]
 
 MATRIX_LINES = 60
 """Cells up to which each gets a line of its own."""
+LISTED = 10
+"""Flaky cases, at most."""
 
 _COLOURS: dict[Outcome, dict[str, bool]] = {
     "passed": {"green": True},
@@ -33,19 +42,39 @@ _COLOURS: dict[Outcome, dict[str, bool]] = {
 }
 
 
-def terminal_lines(summary: Summary, run: Run) -> list[Line]:
+def terminal_lines(report: Report) -> list[Line]:
     """The lines of the section; foreign text carries no control or bidi characters."""
-    contestants = [cell for cell in run.cells if not is_control(cell.model)]
-    lines: list[Line] = [(f"ts={one_line(run.info.ts)}", {})]
-    lines += [(one_line(note), {"yellow": True}) for note in run.notes]
-    if not run.cells:
+    cells = [cell for case in report.cases for cell in case.cells]
+    contestants = [cell for cell in cells if not is_control(cell.model)]
+    lines: list[Line] = [(f"ts={one_line(report.ts)}", {})]
+    lines += [(one_line(note), {"yellow": True}) for note in report.notes]
+    summary = report.summary
+    if not cells or summary is None:
         return [*lines, ("no cells were run", {"yellow": True})]
     if summary.models:
         lines += _models(summary)
     if summary.verdict:
-        lines.append((one_line(summary.verdict), {"bold": summary.decisive is True}))
+        lines.append((one_line(summary.verdict, 400), {"bold": summary.decisive is True}))
+    lines += _baseline(report)
     lines += _controls(summary.controls)
-    return [*lines, *_cells(contestants or run.cells)]
+    lines += _unsteady(report)
+    return [*lines, *_cells(contestants or cells)]
+
+
+def _baseline(report: Report) -> Iterable[Line]:
+    for comparison in with_baseline(report):
+        line = f"{comparison.b.model} since {comparison.a.label}: {comparison.verdict}"
+        yield f"{one_line(line, 400)} ({flips(comparison)})", {"bold": comparison.decisive is True}
+
+
+def _unsteady(report: Report) -> Iterable[Line]:
+    for line in newly_failing(report):
+        yield one_line(line), {"red": True}
+    flaky = list(flaky_cases(report))
+    for line in flaky[:LISTED]:
+        yield f"flaky: {one_line(line)}", {"yellow": True}
+    if len(flaky) > LISTED:
+        yield f"flaky: {count_of(len(flaky) - LISTED, 'more case')} in the report", {}
 
 
 def _models(summary: Summary) -> Iterable[Line]:

@@ -17,6 +17,11 @@ def one_line(text: str, limit: int = 200) -> str:
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
+def count_of(n: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 case`, `2 cases`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def percent(value: float | None) -> str:
     """A rate; `–` when there is nothing to rate."""
     return "–" if value is None else f"{value:.0%}"

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from pytest_autoweb.cases.check_specs import DIGEST_PATTERN, FUNCTION_PATTERN
 from pytest_autoweb.cases.document import FieldError
 from pytest_autoweb.cases.model import ID_PATTERN, NAME_PATTERN, TAG_PATTERN
 from pytest_autoweb.cases.reading import FieldPath
@@ -17,6 +18,8 @@ _PATTERNS = {
     ID_PATTERN: "may hold only letters, digits, '.', '_' and '-'",
     TAG_PATTERN: "must be a word of letters, digits, '_', '.', ':' and '-'",
     NAME_PATTERN: "must be a name of letters, digits and '_'",
+    FUNCTION_PATTERN: "must be written package.module:function",
+    DIGEST_PATTERN: "must be 64 hexadecimal digits",
 }
 
 _KINDS = {
@@ -35,7 +38,9 @@ _KINDS = {
 _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than": lambda ctx: f"must be greater than {ctx['gt']:g}",
     "greater_than_equal": lambda ctx: f"must be at least {ctx['ge']:g}",
+    "less_than_equal": lambda ctx: f"must be at most {ctx['le']:g}",
     "string_too_short": lambda ctx: "must not be empty",
+    "too_short": lambda ctx: "must not be empty",
     "literal_error": lambda ctx: f"must be {ctx['expected']}",
     "string_pattern_mismatch": lambda ctx: _PATTERNS[ctx["pattern"]],
     "value_error": lambda ctx: str(ctx["error"]),
@@ -110,7 +115,7 @@ def unknown_key(key: str, allowed: Iterable[str], also: Iterable[str] = ()) -> s
 
 
 def _got(value: Any, kind: str) -> str:
-    if kind in ("value_error", "string_too_short"):
+    if kind in ("value_error", "string_too_short", "too_short"):
         return ""
     shown = "a mapping" if isinstance(value, Mapping) else "a list"
     if _is_scalar(value):

@@ -1,7 +1,10 @@
 """The JSON Schema of case files, for completion and checking in editors."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from pytest_autoweb.cases.answer_spec import AnswerSpec, Typed
+from pytest_autoweb.cases.explain import keys
 from pytest_autoweb.cases.file_layout import ALIASES, VERSION
 from pytest_autoweb.cases.model import Case, Webserver
 
@@ -44,7 +47,8 @@ def case_json_schema() -> dict[str, Any]:
     )
     for definition in definitions.values():
         _accept_expressions(definition)
-    _exactly_one(definitions["AnswerSpec"])
+    kinds = [name for name in keys(AnswerSpec) if name not in keys(Typed)]
+    _exactly_one(definitions["AnswerSpec"], kinds)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pytest-autoweb case file",
@@ -117,5 +121,5 @@ def _or_expression(field: dict[str, Any]) -> dict[str, Any]:
     return field
 
 
-def _exactly_one(definition: dict[str, Any]) -> None:
-    definition |= {"minProperties": 1, "maxProperties": 1}
+def _exactly_one(definition: dict[str, Any], names: Iterable[str]) -> None:
+    definition["oneOf"] = [{"required": [name]} for name in names]

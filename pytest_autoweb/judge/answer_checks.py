@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pytest_autoweb.cases.model import AnswerCheck, AnswerSpec
+from pytest_autoweb.cases.answer_spec import AnswerSpec
+from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
 from pytest_autoweb.judge.matching import as_text, contains, equal
 
@@ -15,7 +16,7 @@ _Test = Callable[[Any], Verdict]
 
 def answer_probe(check: AnswerCheck, evidence: Evidence) -> Probe:
     """The returned data; an attempt that gave none fails."""
-    expected, test = _KINDS[next(iter(check.answer.model_fields_set))](check.answer)
+    expected, test = _KINDS[check.answer.kind](check.answer)
 
     def look(seconds: float) -> Verdict:
         return test(evidence.answer) if evidence.answered else Verdict(False, NO_ANSWER)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pytest_autoweb.browser.downloads import Download
 from pytest_autoweb.browser.wire import WireEntry
+from pytest_autoweb.cases.check_specs import JudgeQuery
 from pytest_autoweb.results import ToolCall, Usage
 
 if TYPE_CHECKING:
@@ -17,16 +18,27 @@ class RubricFinding(NamedTuple):
     """What a model says of a rubric."""
 
     verdict: str
-    """`satisfied`, `not_satisfied`, `impossible`, `captcha` or `insufficient_evidence`."""
+    """`pass`, `fail`, `impossible`, `captcha` or `insufficient_evidence`; `unfounded` when it
+    passed without quoting anything that is in the evidence; `no_verdict` when there is none."""
     reason: str
-    usage: Usage
+    judge: str
+    """The model and the checksum of its prompt."""
+    quotes: tuple[str, ...] = ()
+    """What of the evidence it goes by."""
+    advisory: bool = True
+    """Its agreement with people is not known."""
+    usage: Usage = Usage()
 
 
 class RubricJudge(Protocol):
     """Asks a model whether the evidence of an attempt satisfies a rubric."""
 
-    def __call__(self, rubric: str, model: str | None, evidence: "Evidence") -> RubricFinding:
-        """Ask; `model` is the check's own, None means the run's."""
+    def __call__(self, query: JudgeQuery, evidence: "Evidence") -> RubricFinding:
+        """Ask the model that the check names, or else the run's.
+
+        Raises:
+            NotEvaluated: no model is named, or it is one of those compared.
+        """
         ...
 
 
@@ -56,7 +68,8 @@ class Evidence:
 class Verdict(NamedTuple):
     """What one look saw."""
 
-    passed: bool
+    passed: bool | None
+    """None: it cannot be decided; `reason` says why."""
     actual: str
     where: str = ""
     """Where it was seen: a URL, a frame, a request, a file, a record."""
@@ -66,6 +79,12 @@ class Verdict(NamedTuple):
     """What a repair may be told."""
     credit: float | None = None
     """Partial credit; None: all or nothing."""
+    reason: str = ""
+    """Why it cannot be decided."""
+    advisory: bool = False
+    """Shown, but without a part in the case's verdict."""
+    usage: Usage = Usage()
+    """Of a model that judged."""
 
 
 class NotEvaluated(Exception):

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_autoweb.browser.injected import call_function, run_on_elements, run_script
-from pytest_autoweb.cases.model import (
+from pytest_autoweb.cases.check_specs import (
     ElementCheck,
     ElementQuery,
     JsCheck,
-    Pattern,
     TextCheck,
     UrlCheck,
 )
+from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
 from pytest_autoweb.judge.matching import normalise
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pytest_autoweb.cases.model import FileCheck, FileQuery, HttpCheck, HttpQuery, SqlCheck
+from pytest_autoweb.cases.check_specs import FileCheck, FileQuery, HttpCheck, HttpQuery, SqlCheck
 from pytest_autoweb.judge.evidence import Evidence, Probe, Verdict
 from pytest_autoweb.judge.matching import as_text, equal, is_subset
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_autoweb.browser.scene import shot, take_scene
-from pytest_autoweb.cases.model import Check
+from pytest_autoweb.cases.check_specs import Check
 from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pytest_autoweb.browser.base import RefView
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
-from pytest_autoweb.cases.model import AnswerCheck
+from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code

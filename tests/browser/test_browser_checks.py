@@ -7,7 +7,7 @@ from local_site import Site
 from playwright.sync_api import Browser, Page
 from pydantic import TypeAdapter
 
-from pytest_autoweb.cases.model import Check
+from pytest_autoweb.cases.check_specs import Check
 from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.results import CheckResult
 

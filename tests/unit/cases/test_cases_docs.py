@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.cases.check_specs import CHECK_TYPES, ElementQuery
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS
-from pytest_autoweb.cases.model import CHECK_TYPES, ElementQuery, Webserver
+from pytest_autoweb.cases.model import Webserver
 
 TEXT = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
 YAML = re.findall(r"```yaml\n(version: 1\n.*?)```", TEXT, re.DOTALL)

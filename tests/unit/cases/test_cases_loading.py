@@ -6,17 +6,10 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.cases.check_specs import ElementCheck, SqlCheck, UrlCheck
+from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.cases.model import (
-    Case,
-    ElementCheck,
-    Pattern,
-    Reset,
-    ServerHandle,
-    SqlCheck,
-    UrlCheck,
-    Webserver,
-)
+from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import CaseError
 

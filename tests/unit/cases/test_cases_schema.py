@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.cases.check_specs import CHECK_TYPES
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS, FILE_KEYS
-from pytest_autoweb.cases.model import CHECK_TYPES
 from pytest_autoweb.cases.schema import case_json_schema
 from pytest_autoweb.cases.yaml_reading import read_yaml
 
@@ -45,6 +45,17 @@ cases:
       - js: "() => true"
       - answer: {equals: 42}
       - answer: {schema: {type: object}}
+      - answer: {equals: 2025-05-06, type: date, locale: de_DE}
+      - answer:
+          equals: {due: 2025-05-06, total: 8.5}
+          type: {due: date, total: {type: money, currency: EUR}}
+      - answer: {records: {where: {batch: MB-001, n: {min: 1, max: "{{ vars.n }}"}}, min: 1}}
+      - answer: {urls: ["http://x.test/a"]}
+      - answer: {urls: {want: ["http://x.test/a"], min_recall: 0.5, duplicates: true}}
+      - request: {method: POST, url: "**/orders", status: 201, json: {a: 1}, reply: {json: {b: 2}}}
+      - download: {name: "*.csv", contains: total, count: 1}
+      - {python: "shop.checks:is_paid", with: {order: 1}}
+      - judge: {rubric: The order is shown as paid., model: openai/gpt-5}
       - http: {url: "http://x.test/", status: "{{ vars.n }}", json: {a: [1]}}
       - sql: {url: "sqlite:///x.db", query: select 1, rows: [[1, "{{ vars.n }}"]]}
       - file: {path: a.csv, exists: false}
@@ -57,7 +68,12 @@ REFUSED: dict[str, dict[str, Any]] = {
     "misspelt field": {"entry_ulr": "http://x.test/"},
     "no check": {"expect": [{"message": "x"}]},
     "two checks": {"expect": [{"text": "a", "url": "b"}]},
-    "unavailable check": {"expect": [{"request": {}}]},
+    "request without a URL": {"expect": [{"request": {}}]},
+    "function without a module": {"expect": [{"python": "check"}]},
+    "arguments of another check": {"expect": [{"text": "a", "with": {}}]},
+    "type alone": {"expect": [{"answer": {"type": "date"}}]},
+    "unknown type": {"expect": [{"answer": {"equals": 1, "type": "dat"}}]},
+    "unknown condition": {"expect": [{"answer": {"records": {"where": {"n": {"minn": 1}}}}}]},
     "two answers": {"expect": [{"answer": {"equals": 1, "contains": 2}}]},
     "text for a number": {"timeout": "soon"},
     "bad id": {"id": "a b"},

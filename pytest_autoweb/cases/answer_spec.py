@@ -1,0 +1,128 @@
+"""What a case may say of the returned data: values, their types, records, URLs."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from pytest_autoweb.cases.fields import Count, Regex, Spec
+
+TypeName = Literal["text", "number", "money", "date", "datetime", "duration", "url"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ValueType(Spec):
+    """How a value is read before it is compared."""
+
+    type: TypeName
+    locale: str | None = None
+    """Whose way of writing, e.g. `de_DE`."""
+    currency: str | None = None
+    """Of amounts that name none or only a sign such as `$`, e.g. `EUR`."""
+
+
+class Typed(Spec):
+    """The part of a check that says how its values are read."""
+
+    type: TypeName | dict[str, TypeName | ValueType] | None = None
+    """Of every value compared, or of the fields of objects by their names."""
+    locale: str | None = None
+    """Whose way of writing, e.g. `de_DE`, for all values that say no other."""
+    currency: str | None = None
+    """Of amounts that name none or only a sign such as `$`, for all that say no other."""
+
+    @model_validator(mode="after")
+    def _says_a_type(self) -> "Typed":
+        if self.type is None and (self.locale or self.currency) is not None:
+            raise ValueError("locale and currency need a type")
+        return self
+
+
+class Condition(Typed):
+    """What must hold of one field of a record; all that is given."""
+
+    equals: Any = None
+    contains: Any = None
+    matches: Regex | None = None
+    one_of: list[Any] | None = Field(default=None, alias="in")
+    """The field equals one of these."""
+    min: Any = None
+    """The field is at least this, in the order of its type."""
+    max: Any = None
+    """The field is at most this."""
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> "Condition":
+        if not self.model_fields_set - set(Typed.model_fields):
+            raise ValueError("needs one of equals, contains, matches, in, min, max")
+        return self
+
+
+class RecordsSpec(Typed):
+    """Conditions that every returned record must meet."""
+
+    where: dict[str, Condition | list[Any] | str | int | float | bool | None] = Field(min_length=1)
+    """Field -> its value, or a condition such as `{min: 5}`."""
+    min: Count | None = None
+    """At least so many records; 1 when not given, unless `max` is 0."""
+    max: Count | None = None
+    """At most so many records."""
+
+    @property
+    def least(self) -> int:
+        """The records there must be."""
+        if self.min is None:
+            return 0 if self.max == 0 else 1
+        return self.min
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "RecordsSpec":
+        if self.max is not None and self.max < self.least:
+            raise ValueError("max must not be less than min")
+        return self
+
+
+class UrlsSpec(Spec):
+    """The URLs that must be returned, and how much of them."""
+
+    want: list[str] = Field(min_length=1)
+    """In any order."""
+    min_recall: Share = 1.0
+    """Share of the wanted URLs that must be there."""
+    min_precision: Share = 1.0
+    """Share of the returned URLs that must be wanted."""
+    duplicates: bool = False
+    """Whether a URL may come again; otherwise each repetition is one that is not wanted."""
+
+
+class AnswerSpec(Typed):
+    """What the returned data must be; exactly one of equals … urls."""
+
+    equals: Any = None
+    contains: Any = None
+    """A text inside the answer, or an item of a returned list."""
+    matches: Regex | None = None
+    """A regular expression searched in the answer's text."""
+    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    records: RecordsSpec | None = None
+    """A list of objects that must meet conditions."""
+    urls: Annotated[list[str], Field(min_length=1)] | UrlsSpec | None = None
+    """A list of URLs, compared after normalisation."""
+
+    @property
+    def kind(self) -> str:
+        """The one that is given."""
+        return next(name for name in ANSWER_KINDS if name in self.model_fields_set)
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "AnswerSpec":
+        given = [name for name in ANSWER_KINDS if name in self.model_fields_set]
+        if len(given) != 1:
+            raise ValueError(
+                "needs exactly one of equals, contains, matches, schema, records, urls"
+            )
+        if self.type is not None and given[0] not in ("equals", "contains"):
+            raise ValueError("type, locale and currency go with equals and contains")
+        return self
+
+
+ANSWER_KINDS = ("equals", "contains", "matches", "json_schema", "records", "urls")

@@ -17,8 +17,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pytest_autoweb.assets import asset_dir
 
-_STYLES = ("base.css", "page.css", "matrix.css", "detail.css")
-_SCRIPTS = ("dom.js", "code.js", "page.js", "matrix.js", "detail.js", "main.js")
+_STYLES = ("base.css", "page.css", "matrix.css", "charts.css", "panels.css", "detail.css")
+_SCRIPTS = (
+    *("dom.js", "charts.js", "code.js", "page.js", "gates.js", "comparison.js", "costs.js"),
+    *("stability.js", "matrix.js", "detail.js", "main.js"),
+)
 """In the order of their imports; they become one module."""
 
 _JSON_ESCAPES = str.maketrans(

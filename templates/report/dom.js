@@ -10,6 +10,7 @@ const ICONS = {
   ungraded: "M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .6-1.5 1.3-1.5 2.3M12 18.6v.2",
   skipped: "M6 12h12",
   scales: "M12 4v16M7 20h10M5 7h14M5 7l-3 7h6zM19 7l-3 7h6z",
+  swap: "M7 4 3 8l4 4M3 8h14M17 12l4 4-4 4M21 16H7",
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
 };
 
@@ -29,7 +30,7 @@ export function visible(text) {
   return String(text).replace(UNSEEN, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
-function append(node, children) {
+export function append(node, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false || child === "") continue;
     node.append(child instanceof Node ? child : document.createTextNode(visible(child)));
@@ -55,19 +56,18 @@ export function el(name, ...rest) {
   return append(node, rest);
 }
 
+/* svg("path", {d: "…"}, child): like `el`, for pictures. */
+export function svg(name, props, ...children) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(props)) node.setAttribute(key, value);
+  return append(node, children);
+}
+
 /* Text of unknown language and direction. */
 export const text = (content, classes = "") => el("span.text" + classes, { dir: "auto" }, content ?? "");
 
-export function icon(name) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
+export const icon = (name) =>
+  svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
 export const badge = (outcome) =>
   el("span.badge.is-" + outcome, { title: OUTCOMES[outcome].says }, icon(outcome), OUTCOMES[outcome].label);
@@ -93,6 +93,16 @@ export function copyButton(label, content) {
     setTimeout(() => (button.textContent = label), 1600);
   });
   return button;
+}
+
+/* The mark of a cell, a button where the cell can be opened from here. */
+export function cellMark(outcome, label, open) {
+  const { letter, label: word } = OUTCOMES[outcome];
+  const says = `${word}: ${label}`;
+  const classes = ".cell.mark.is-" + outcome;
+  return open
+    ? el("button" + classes, { type: "button", title: says, "aria-label": says, on: { click: open } }, icon(outcome), el("b", letter))
+    : el("span" + classes, { role: "img", title: says, "aria-label": says }, icon(outcome), el("b", letter));
 }
 
 export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;

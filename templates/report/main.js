@@ -1,9 +1,13 @@
 /* Starts the page: reads the data, draws the first page, follows the address's hash. */
 
+import { Comparisons } from "./comparison.js";
+import { costPanel, stagesPanel } from "./costs.js";
 import { Detail } from "./detail.js";
 import { el } from "./dom.js";
+import { gatesPanel } from "./gates.js";
 import { Matrix } from "./matrix.js";
-import { analysisPanel, controlsPanel, emptyState, footer, leaderboard, masthead } from "./page.js";
+import { analysisPanel, controlsPanel, emptyState, fillContents, footer, leaderboard, masthead } from "./page.js";
+import { stabilityPanel, trendPanel } from "./stability.js";
 
 const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
 const { report, pictures } = JSON.parse(document.getElementById("data").textContent);
@@ -51,8 +55,19 @@ const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...r
 const matrix = new Matrix(report.cases, shownEntries, ranking, go);
 const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, go);
 
+/* What opens a cell by its folder; null where this run has no such cell. */
+const links = {
+  opener(folder) {
+    const entry = folder && byKey.get(folder.replace(/^cells\//, ""));
+    return entry ? () => go(entry) : null;
+  },
+};
+
+/* The repeat of a control that broke, else any. */
 function openControl(row, model) {
-  const entry = entries.find((e) => e.cell.model === model && e.cell.case_id === row.case_id && e.cell.case_path === row.case_path);
+  const own = entries.filter((e) => e.cell.model === model && e.cell.case_id === row.case_id && e.cell.case_path === row.case_path);
+  const wanted = model === "builtin/oracle" ? "passed" : "failed";
+  const entry = own.find((e) => e.cell.outcome !== wanted) ?? own[0];
   if (entry) go(entry);
 }
 
@@ -94,13 +109,22 @@ function follow() {
 function draw() {
   document.getElementById("top").append(...nodes(masthead(report, contestants)));
   const { summary } = report;
-  const parts = [];
-  if (!entries.length) parts.push(emptyState());
-  if (summary?.models.length) parts.push(leaderboard(summary));
-  if (summary?.controls.length) parts.push(controlsPanel(summary.controls, openControl));
-  if (shownEntries.length) parts.push(matrix.section());
-  parts.push(analysisPanel(report), footer(report));
-  document.getElementById("main").append(...nodes(parts));
+  const models = summary?.models ?? [];
+  const parts = [
+    gatesPanel(report),
+    !entries.length && emptyState(),
+    models.length > 0 && leaderboard(summary),
+    new Comparisons(report, links).section(),
+    summary?.controls.length > 0 && controlsPanel(summary.controls, openControl),
+    shownEntries.length > 0 && matrix.section(),
+    costPanel(models),
+    stagesPanel(models),
+    stabilityPanel(report, links),
+    trendPanel(report.history),
+    analysisPanel(report),
+  ].filter(Boolean);
+  document.getElementById("main").append(...parts, footer(report));
+  fillContents(parts);
 }
 
 const nodes = (list) => [...el("div", list).childNodes];

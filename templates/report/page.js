@@ -1,6 +1,6 @@
 /* The first page: what was run, the models' rates, the controls, the analysis. */
 
-import { OUTCOMES, count, copyButton, el, fold, icon, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
+import { OUTCOMES, append, count, copyButton, el, fold, icon, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
 
 export function masthead(report, contestants) {
   const cases = new Set(report.cases.filter((c) => c.cells.length).map((c) => c.case_path + "\n" + c.id));
@@ -14,6 +14,7 @@ export function masthead(report, contestants) {
         el("h1", title),
         facts(report)),
       themeButton()),
+    el("nav.contents", { "aria-label": "Sections" }),
     el("details.ran",
       el("summary", "Settings and environment"),
       el("div.card.ran-grid",
@@ -77,33 +78,44 @@ function pairsTable(rows) {
 }
 
 export function leaderboard(summary) {
-  const board = el("table.card.board",
-    el("thead", el("tr", ["Model", "First attempt", "After repair", "Graded cells only", "Cost", "Time"].map((h) => el("th", { scope: "col" }, h)))),
+  const board = el("table.card.board" + (summary.models.length > 6 ? ".dense" : ""),
+    el("thead", el("tr", ["Model", "First attempt", "After repair", "Cost", "Time"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", summary.models.map(modelRows)));
   return el("section", { "aria-labelledby": "models-heading" },
     el("div.heading", el("h2", { id: "models-heading" }, "Models")),
     summary.verdict && el("p.verdict", text(summary.verdict)),
     board,
     el("p.legend",
-      el("span", el("i.fill"), "passed at the first attempt"),
-      el("span", el("i.gain"), "healed by repair"),
-      el("span", el("i.whisker"), "95% Wilson interval over cases, first attempt")));
+      el("span", el("i.fill"), "all cells that were run"),
+      el("span", el("i.fill.narrow"), "graded cells only: without broken and ungraded ones, and without cases whose controls are broken"),
+      el("span", el("i.whisker"), "95% interval over cases")));
 }
 
 function modelRows(row) {
   const n = row.numbers;
-  const first = n.first_attempt, after = n.after_repair;
   const main = el("tr",
-    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts)),
-    el("td.first", { "data-label": "First attempt" }, el("div.rate.large", percent(first.all_trials.value)), gauge(first.all_trials, after.all_trials), trials(first.all_trials, n)),
-    el("td", { "data-label": "After repair" }, el("div.rate", percent(after.all_trials.value)), trials(after.all_trials, n)),
-    el("td", { "data-label": "Graded cells only" }, el("div.rate", percent(first.graded.value), el("span.soft", " → "), percent(after.graded.value)),
-      el("div.soft.small", el("div", `${first.graded.passed_trials} → ${after.graded.passed_trials} of ${plural(first.graded.trials, "cell")}`), el("div", "first attempt → repaired"))),
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded)),
+    rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
+    rateCell("After repair", "gain", n.after_repair, n),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
       el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), el("div", `${tokens(n.output_tokens)} out`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
     el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div", `p95 ${seconds(n.p95_s)}`))));
-  return [main, el("tr.more-row", el("td", { colspan: 6 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+  return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+}
+
+/* Both denominators, each with its interval drawn. */
+function rateCell(label, tone, rates, n, size = "") {
+  const { all_trials: all, graded } = rates;
+  return el("td.rates", { "data-label": label },
+    el("div.rate" + size, percent(all.value), el("span.soft.small", ` ${range(all.interval)}`)),
+    gauge(label, tone, all), el("div.soft.small", trials(all, n)),
+    gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`));
+}
+
+function leftOutLine({ broken, ungraded, controls }) {
+  const parts = [broken && `${broken} broken`, ungraded && `${ungraded} ungraded`, controls && `${controls} with broken controls`].filter(Boolean);
+  return parts.length > 0 && el("div.soft.small", `not graded: ${parts.join(", ")}`);
 }
 
 function strip(n) {
@@ -122,23 +134,21 @@ function countsLine(counts) {
 
 function trials(rate, n) {
   const cases = n.cells > n.cases ? `, ${plural(rate.cases, "case")}` : "";
-  return el("div.soft.small", el("div", `${rate.passed_trials} of ${plural(rate.trials, "cell")}${cases}`), rate.interval && el("div", `${range(rate.interval)} interval`));
+  return `${count(rate.passed_trials)} of ${plural(rate.trials, "cell")}${cases}`;
 }
 
 /* Where a share of the gauge lies is geometry, set through the CSSOM that the policy allows. */
-function gauge(first, after) {
-  if (first.value === null) return el("div.gauge");
-  const part = (name, from, to) => {
-    const node = el("i." + name);
+function gauge(name, tone, { value, interval }) {
+  if (value === null) return el("div.gauge." + tone.split(".").slice(1).join("."));
+  const part = (classes, from, to) => {
+    const node = el("i." + classes);
     node.style.left = `${from * 100}%`;
     node.style.width = `${Math.max(0, to - from) * 100}%`;
     return node;
   };
-  const label = `${percent(first.value)} at the first attempt, 95% interval ${range(first.interval)}; ${percent(after.value)} after repair`;
-  return el("div.gauge", { role: "img", "aria-label": label, title: label },
-    part("fill", 0, first.value),
-    after.value > first.value && part("gain", first.value, after.value),
-    first.interval && part("whisker", first.interval.low, first.interval.high));
+  const label = `${name}: ${percent(value)}, 95% interval ${range(interval)}`;
+  return el("div.gauge." + tone, { role: "img", "aria-label": label, title: label },
+    part("bar-fill", 0, value), interval && part("whisker", interval.low, interval.high));
 }
 
 function moreNumbers(row) {
@@ -155,11 +165,16 @@ function moreNumbers(row) {
     ["Passed, but slow", String(n.slow)],
     ["Flaky cases over repeats", String(n.flaky_cases)],
     ["Model calls", count(n.calls)],
+    ["Cost of a cell", perCost(n.cost_per_cell)],
+    ["Cost of a passed cell", n.counts.passed + n.counts.healed ? perCost(n.cost_per_pass) : "–"],
+    ...n.repeats.filter((r) => r.k > 1).flatMap((r) => [[`pass@${r.k}: any of ${r.k} tries, ${plural(r.cases, "case")}`, percent(r.any_of_k)], [`pass^${r.k}: all of ${r.k} tries`, percent(r.all_of_k)]]),
   ];
   return el("div.fold-grid",
     el("dl.pairs", pairs.map(([name, value]) => [el("dt", name), el("dd", value)])),
     el("div.scroll-x", stageTable(n.stages), row.by_capture.length > 0 && captureTable(row.by_capture)));
 }
+
+const perCost = (usd) => (usd === null ? "unknown" : money(usd, true));
 
 export function stageTable(stages) {
   if (!stages.length) return el("p.soft.small", "No stage was recorded.");
@@ -215,6 +230,13 @@ export function analysisPanel(report) {
     el("div.heading", el("h2", { id: "analysis-heading" }, "Local analysis"),
       el("p.small", "Written by ", text(report.local_analysis_model), ". It is an opinion on the numbers and changes none of them.")),
     report.local_analysis ? el("div.card.analysis.text", { dir: "auto" }, report.local_analysis) : el("p.notice", text(report.local_analysis_error)));
+}
+
+/* Links to the sections that this run has. */
+export function fillContents(sections) {
+  const nav = document.querySelector("nav.contents");
+  const links = sections.map((section) => section.querySelector("h2[id]")).filter(Boolean);
+  if (links.length > 2) append(nav, links.map((h2) => el("a", { href: "#" + h2.id }, h2.dataset.short ?? h2.textContent)));
 }
 
 export function emptyState() {

@@ -1,0 +1,182 @@
+/* Two sides on the same cases: choose them, read the verdict, see only what differs. */
+
+import { line, picture, words } from "./charts.js";
+import { cellMark, el, fold, icon, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
+
+const METRICS = { first_attempt: "first attempt", after_repair: "after repair" };
+const FLIPS_LISTED = 200;
+
+export class Comparisons {
+  constructor(report, links) {
+    this.links = links;
+    this.baseline = report.baseline;
+    this.pairs = report.comparisons.filter((c) => c.kind === "models");
+    this.runs = report.comparisons.filter((c) => c.kind === "runs");
+    const rank = (report.summary?.models ?? []).map((row) => row.model);
+    const seen = new Set(this.pairs.flatMap((c) => [c.a.model, c.b.model]));
+    this.models = [...rank.filter((m) => seen.has(m)), ...[...seen].filter((m) => !rank.includes(m))];
+    this.kind = this.pairs.length ? "models" : "runs";
+    [this.a, this.b] = this.models;
+    this.run = this.runs.findIndex((c) => c.b.model === rank.find((m) => this.runs.some((r) => r.b.model === m)));
+    this.box = el("div");
+  }
+
+  section() {
+    if (!this.pairs.length && !this.runs.length) return null;
+    this.draw();
+    return el("section", { "aria-labelledby": "compare-heading" },
+      el("div.heading", el("h2", { id: "compare-heading" }, "Compare two"), el("p.small", "The same cases on both sides, case by case. Only the cases that differ are listed.")),
+      el("div.card.compare", this.box));
+  }
+
+  draw(focus) {
+    const chosen = this.chosen();
+    this.box.replaceChildren(this.controls(), chosen ? view(...chosen, this.links) : el("p.soft", "Choose two different models."));
+    if (focus) this.box.querySelector(`[data-focus="${focus}"]`)?.focus();
+  }
+
+  /* The comparison, and whether its sides stand the other way round than chosen. */
+  chosen() {
+    if (this.kind === "runs") return [this.runs[Math.max(0, this.run)], false];
+    const found = this.pairs.find((c) => [c.a.model, c.b.model].includes(this.a) && [c.a.model, c.b.model].includes(this.b) && this.a !== this.b);
+    return found && [found, found.a.model !== this.a];
+  }
+
+  controls() {
+    const kinds = this.pairs.length > 0 && this.runs.length > 0 && el("div.pills", { role: "group", "aria-label": "What to compare" },
+      [["models", "Two models"], ["runs", "With the baseline"]].map(([kind, label]) =>
+        el("button.pill", { type: "button", "aria-pressed": String(this.kind === kind), "data-focus": kind, on: { click: () => {
+          this.kind = kind;
+          this.draw(kind);
+        } } }, label)));
+    return el("div.toolbar", kinds, this.kind === "runs" ? this.runChoice() : this.modelChoice());
+  }
+
+  modelChoice() {
+    const pick = (side, label) => select(label, side, this.models.map((m) => [m, m]), this[side], (value) => {
+      const other = side === "a" ? "b" : "a";
+      if (this[other] === value) this[other] = this[side];
+      this[side] = value;
+      this.draw(side);
+    });
+    return [pick("a", "Model A"), el("button.quiet", { type: "button", "aria-label": "Swap A and B", title: "Swap A and B", "data-focus": "swap", on: { click: () => {
+      [this.a, this.b] = [this.b, this.a];
+      this.draw("swap");
+    } } }, icon("swap")), pick("b", "Model B")];
+  }
+
+  runChoice() {
+    const label = this.baseline ? this.baseline.name || this.baseline.ts : "the baseline";
+    const choice = select("Model", "run", this.runs.map((c, i) => [String(i), c.b.model]), String(Math.max(0, this.run)), (value) => {
+      this.run = Number(value);
+      this.draw("run");
+    });
+    return [choice, el("span.soft.small", "A is ", text(label), this.baseline?.commit && [", commit ", text(this.baseline.commit)], "; B is this run.")];
+  }
+}
+
+function select(label, key, choices, value, change) {
+  const node = el("select", { "data-focus": key, "aria-label": label }, choices.map(([name, shown]) => el("option", { value: name }, shown)));
+  node.value = value;
+  node.addEventListener("change", () => change(node.value));
+  return el("label.sort", label, node);
+}
+
+function view(comparison, turned, links) {
+  const c = turned ? mirrored(comparison) : comparison;
+  const flips = c.cases.filter((pair) => pair.flip !== "same");
+  return el("div",
+    el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), el("span.badge", c.decisive === null ? "Nothing to compare" : c.decisive ? "Decisive" : "Not decisive"), el("span", text(c.verdict))),
+    el("div.versus-grid", sides(c), difference(c)),
+    c.changed.length > 0 && el("p.notice", `Not the same on both sides in at least one case: ${c.changed.join(", ")}. That may be what is compared.`),
+    c.notes.map((note) => el("p.notice", text(note))),
+    flipsTable(c, flips, links),
+    c.left_out.length > 0 && fold(`${plural(c.left_out.length, "case")} left out`, "", () => leftOut(c.left_out), "more"));
+}
+
+/* The same comparison seen from the other side. */
+function mirrored(c) {
+  const interval = c.interval && { low: -c.interval.high, high: -c.interval.low };
+  const turn = { gained: "lost", lost: "gained", same: "same" };
+  const cases = c.cases.map((p) => ({ ...p, mean_a: p.mean_b, mean_b: p.mean_a, flip: turn[p.flip], outcomes_a: p.outcomes_b, outcomes_b: p.outcomes_a, folders_a: p.folders_b, folders_b: p.folders_a }));
+  const order = { lost: 0, gained: 1, same: 2 };
+  return { ...c, a: c.b, b: c.a, gained: c.lost, lost: c.gained, difference: c.difference === null ? null : -c.difference, interval,
+    cases: cases.sort((x, y) => order[x.flip] - order[y.flip]), cost_change: inverse(c.cost_change), time_change: inverse(c.time_change) };
+}
+
+function inverse({ relative, interval }) {
+  const turn = (v) => 1 / (1 + v) - 1;
+  const possible = interval && interval.low > -1;
+  return { relative: relative === null || relative <= -1 ? null : turn(relative), interval: possible ? { low: turn(interval.high), high: turn(interval.low) } : null };
+}
+
+const NO_RATE = { value: null, interval: null, passed_trials: 0, trials: 0 };
+
+function sides(c) {
+  const rate = (r) => (r.value === null ? "–" : [percent(r.value), el("span.soft", ` ${range(r.interval)}, ${r.passed_trials} of ${r.trials}`)]);
+  const own = (side, name) => rate(side[name]?.all_trials ?? NO_RATE);
+  const change = ({ relative, interval }) => (relative === null ? "" : [signed(relative), interval && el("span.soft", ` (${signed(interval.low)} to ${signed(interval.high)})`)]);
+  const rows = [
+    [`Compared cases, ${METRICS[c.metric]}`, rate(c.a.compared), rate(c.b.compared), points(c.difference)],
+    ["with broken and ungraded cells as not passed", rate(c.a.compared_all), rate(c.b.compared_all), ""],
+    ["All its cells, first attempt", own(c.a, "first_attempt"), own(c.b, "first_attempt"), ""],
+    ["All its cells, after repair", own(c.a, "after_repair"), own(c.b, "after_repair"), ""],
+    ["Cost of a compared cell", per(c.a), per(c.b), change(c.cost_change)],
+    ["Time of a compared cell", seconds(c.a.seconds_per_cell), seconds(c.b.seconds_per_cell), change(c.time_change)],
+  ];
+  return el("div.scroll-x", el("table.rows.sides",
+    el("thead", el("tr", el("th"), el("th", { scope: "col" }, "A  ", modelName(c.a.label)), el("th", { scope: "col" }, "B  ", modelName(c.b.label)), el("th", { scope: "col" }, "B against A"))),
+    el("tbody", rows.map(([name, a, b, both]) => el("tr", el("th", { scope: "row" }, name), el("td", a), el("td", b), el("td", both))))));
+}
+
+const per = (side) => (side.cost_per_cell === null ? "unknown" : money(side.cost_per_cell, true));
+const signed = (v) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v * 100).toFixed(Math.abs(v) < 0.1 ? 1 : 0)}%`;
+const points = (v) => (v === null ? "–" : `${v > 0 ? "+" : v < 0 ? "−" : "±"}${Math.abs(Math.round(v * 100))} points`);
+
+function difference(c) {
+  if (c.difference === null) return null;
+  const facts = [
+    ["Difference", points(c.difference)],
+    ["95% interval", c.interval && `${points(c.interval.low)} to ${points(c.interval.high)}`],
+    [c.test, c.p !== null && `p = ${chance(c.p)}`],
+    [`Holm, ${plural(c.family, "comparison")}`, c.family > 1 && c.p_holm !== null && `p = ${chance(c.p_holm)}`],
+    ["Would have shown (80%)", c.detectable === null ? "no difference at this size" : `${Math.round(c.detectable * 100)} points or more`],
+  ].filter(([, value]) => value);
+  return el("div.difference", differencePicture(c), el("dl.pairs", facts.map(([name, value]) => [el("dt", name), el("dd", value)])));
+}
+
+const chance = (p) => (p < 0.001 ? "<0.001" : p.toFixed(p < 0.1 ? 3 : 2)).replace(/^<(.*)/, "below $1");
+
+/* From "B is worse by everything" to "B is better by everything", with zero in the middle. */
+function differencePicture(c) {
+  const width = 320, height = 62, x = (v) => 12 + ((width - 24) * (v + 1)) / 2;
+  const { low, high } = c.interval ?? { low: c.difference, high: c.difference };
+  const label = `B minus A: ${points(c.difference)}${c.interval ? `, 95% interval ${points(low)} to ${points(high)}` : ""}`;
+  const drawing = picture(width, height, label,
+    line(12, 24, width - 12, 24, "grid"), line(x(0), 8, x(0), 40, "axis"),
+    svg("path", { class: "whisker", d: `M${x(low)} 19V29M${x(low)} 24H${x(high)}M${x(high)} 19V29` }),
+    svg("circle", { cx: x(c.difference), cy: 24, r: 5.5, class: "dot" }),
+    words(12, 56, "A better", "tick"), words(x(0), 56, "equal", "tick", "middle"), words(width - 12, 56, "B better", "tick", "end"));
+  drawing.setAttribute("class", "fluid");
+  return drawing;
+}
+
+function flipsTable(c, flips, links) {
+  const title = `${plural(flips.length, "case")} differ${flips.length === 1 ? "s" : ""}, ${c.same} ${c.same === 1 ? "does" : "do"} not`;
+  if (!flips.length) return el("p.soft.flips-title", c.same ? `${plural(c.same, "case")} compared, none differs.` : "No case could be compared.");
+  const marks = (outcomes, folders, label) => el("div.group", outcomes.map((outcome, i) => cellMark(outcome, label, links.opener(folders[i]))));
+  return el("div",
+    el("h3.flips-title", title, el("span.soft.small", ` B passes ${c.gained} more often, ${c.lost} less often`)),
+    el("div.scroll-x", el("table.rows.flips",
+      el("thead", el("tr", ["Case", "A", "B", ""].map((h) => el("th", { scope: "col" }, h)))),
+      el("tbody", flips.slice(0, FLIPS_LISTED).map((pair) => el("tr",
+        el("td.case-name", { title: pair.case_path }, text(pair.case_id), pair.changed.length > 0 && el("span.tag", ` ${pair.changed.join(", ")} changed`)),
+        el("td", marks(pair.outcomes_a, pair.folders_a, `${pair.case_id}, ${c.a.label}`)), el("td", marks(pair.outcomes_b, pair.folders_b, `${pair.case_id}, ${c.b.label}`)),
+        el("td.is-" + (pair.flip === "gained" ? "passed" : "failed"), el("span.direction", pair.flip === "gained" ? "B better" : "A better"))))))),
+    flips.length > FLIPS_LISTED && el("p.soft.small", `${flips.length - FLIPS_LISTED} more in report.json`));
+}
+
+function leftOut(rows) {
+  return el("div.scroll-x", el("table.rows.small-table", el("tbody", rows.map((row) =>
+    el("tr", el("td.case-name", { title: row.case_path }, text(row.case_id), row.capture_mode && el("span.tag", ` ${row.capture_mode}`)), el("td", text(row.message)))))));
+}

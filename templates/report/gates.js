@@ -1,0 +1,29 @@
+/* What decided the exit status, and what a reader must know before anything else. */
+
+import { el, icon, modelName, plural, text } from "./dom.js";
+
+const TONES = { true: "passed", false: "failed", null: "ungraded" };
+const WORDS = { true: "holds", false: "failed", null: "not decided" };
+
+export function gatesPanel(report) {
+  const { gates } = report;
+  if (!gates.length) return null;
+  const failed = gates.filter((g) => g.passed === false && !g.soft);
+  const open = gates.filter((g) => g.passed === null);
+  const tone = failed.length ? "failed" : open.length === gates.length ? "ungraded" : "passed";
+  const title = failed.length ? `${plural(failed.length, "gate")} failed` : tone === "passed" ? "All gates hold" : "No gate was decided";
+  return el("section.gates.card.is-" + tone, { "aria-labelledby": "gates-heading" },
+    el("h2", { id: "gates-heading" }, icon(tone), title,
+      report.exit_status !== null && el("span.soft.small", ` exit status ${report.exit_status}`)),
+    el("ul", gates.slice().sort((a, b) => rank(a) - rank(b)).map(gate)));
+}
+
+const rank = (g) => (g.passed === false ? (g.soft ? 1 : 0) : g.passed === null ? 2 : 3);
+
+function gate(g) {
+  const tone = g.soft && g.passed === false ? "broken" : TONES[g.passed];
+  return el("li.is-" + tone, icon(tone), el("div",
+    el("p", el("b", text(g.name), g.model && [" ", modelName(g.model)]), el("span.state-word", g.soft && g.passed === false ? "failed, without a say" : WORDS[g.passed])),
+    el("p", text(g.message)),
+    g.details.length > 0 && el("ul.small.soft", g.details.map((detail) => el("li", text(detail))))));
+}

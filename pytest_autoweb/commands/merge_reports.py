@@ -1,0 +1,68 @@
+"""`autoweb merge-reports`: one report out of the shards of a run."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+EPILOG = """\
+On each machine, then on the one that has collected all blobs:
+
+  pytest cases --autoweb-models=A,B --autoweb-shard=1/4
+  autoweb merge-reports autoweb-blobs --require-complete
+
+A cell found in several inputs counts once: a result that came to its end wins over one that did
+not, then the latest. Missing cells, duplicates and whatever differs between the inputs (settings,
+versions, cases, prompts) is printed and kept in the report.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb merge-reports`."""
+    merge = subparsers.add_parser(
+        "merge-reports",
+        help="put the packed reports of shards together",
+        description="Puts packed reports of --autoweb-shard, or whole run folders, together into "
+        "one run folder with the report that one run would have.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    merge.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="a packed report (report-*.zip), a run folder, or a folder that holds such",
+    )
+    merge.add_argument(
+        "--output",
+        type=Path,
+        default=Path("autoweb-report"),
+        metavar="DIR",
+        help="where the merged run goes; an earlier run there is moved aside "
+        "(default: autoweb-report)",
+    )
+    merge.add_argument(
+        "--require-complete",
+        action="store_true",
+        help="exit with 1 when cells have no result",
+    )
+    merge.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merge, and say what is missing or differs.
+
+    Raises:
+        AutowebError: an input is missing, broken or refused; nothing was changed.
+    """
+    from pytest_autoweb.report.merge import merge_reports
+    from pytest_autoweb.report.terminal import terminal_lines
+
+    merged = merge_reports(args.paths, args.output, max_chars=8_000_000)
+    for line, _ in terminal_lines(merged.report):
+        print(line)
+    print(f"report: {args.output / 'index.html'}")
+    return 1 if merged.missing and args.require_complete else 0

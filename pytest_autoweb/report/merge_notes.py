@@ -1,0 +1,141 @@
+"""What is to be said of runs put together: missing, found twice, different; pure, in sentences."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.merge_sources import Source
+from pytest_autoweb.results import CellResult, PlannedCell
+
+NAMED = 5
+"""Cells that a note names; the others are counted."""
+
+_OF_ONE_SHARD = {"shard", "blobs", "report", "stdout"}
+"""Settings that may differ without any meaning for the results."""
+
+
+def missing_notes(
+    sources: Sequence[Source], missing: Sequence[PlannedCell], planned: int
+) -> list[str]:
+    """The shards that are not there, and the cells without a result."""
+    notes = []
+    shards = [source.run.info.shard for source in sources if source.run.info.shard]
+    counts = sorted({of for _, of in shards})
+    if len(counts) > 1:
+        notes.append(f"the shards are of different splits: into {_and(map(str, counts))}")
+    elif counts:
+        absent = sorted(set(range(1, counts[0] + 1)) - {number for number, _ in shards})
+        notes += [f"shard {number} of {counts[0]} is missing" for number in absent]
+    if missing:
+        names = _some([cell_label(cell) for cell in missing])
+        notes.append(f"{len(missing)} of {planned} cells have no result: {names}")
+    return notes
+
+
+def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) -> list[str]:
+    """The cells with several results; of each the one that is kept, and the others."""
+    same, other = [], []
+    for kept, rest in found:
+        outcomes = {cell.outcome for cell in rest} - {kept.outcome}
+        if outcomes:
+            other.append(f"{cell_label(kept)} ({_and(sorted(outcomes))}, now {kept.outcome})")
+        else:
+            same.append(cell_label(kept))
+    notes = []
+    if same:
+        notes.append(
+            f"{len(same)} cells were found more than once with the same outcome; the latest "
+            f"counts: {_some(same)}"
+        )
+    if other:
+        notes.append(
+            f"{len(other)} cells were found more than once with different outcomes; the latest "
+            f"counts: {_some(other)}"
+        )
+    return notes
+
+
+def difference_notes(sources: Sequence[Source], cells: Sequence[CellResult]) -> list[str]:
+    """Where the sources are not parts of one and the same run."""
+    notes = [
+        f"{source.name} left no run.json: its settings and exit status are unknown"
+        for source in sources
+        if not source.known
+    ]
+    known = [source.run.info for source in sources if source.known]
+    settings = [{k: _value(v) for k, v in info.settings.items()} for info in known]
+    notes += _differing("settings", settings, _OF_ONE_SHARD)
+    notes += _differing("environments", [info.environment for info in known], ())
+    if len({frozenset(_keys(source.whole)) for source in sources if _is_part(source)}) > 1:
+        notes.append("the shards were collected from different sets of cells")
+    return notes + _checksum_notes(cells)
+
+
+def cell_label(cell: PlannedCell) -> str:
+    """A cell in a few words."""
+    repeat = f" repeat {cell.repeat}" if cell.repeat > 1 else ""
+    return f"{cell.case_id} on {cell.model} {cell.capture_mode}{repeat}"
+
+
+def _is_part(source: Source) -> bool:
+    return source.run.info.shard is not None
+
+
+def _keys(cells: Iterable[PlannedCell]) -> Iterable[tuple[Any, ...]]:
+    return ((c.case_path, c.case_id, c.model, c.capture_mode, c.repeat) for c in cells)
+
+
+def _value(setting: Any) -> Any:
+    return setting.get("value") if isinstance(setting, dict) else setting
+
+
+def _differing(what: str, tables: Sequence[dict[str, Any]], ignored: Collection[str]) -> list[str]:
+    names = dict.fromkeys(name for table in tables for name in table if name not in ignored)
+    found = []
+    for name in names:
+        values = dict.fromkeys(_shown(table.get(name)) for table in tables)
+        if len(values) > 1:
+            found.append(f"{name} ({_and(values)})")
+    return [f"the {what} differ: {'; '.join(found)}"] if found else []
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return "none" if value in (None, "") else str(value)
+
+
+def _checksum_notes(cells: Sequence[CellResult]) -> list[str]:
+    """Cells of one case that were judged by different versions of it, or prompted differently."""
+    versions: dict[tuple[str, ...], set[str]] = {}
+    for cell in cells:
+        for name in ("case", "checks"):
+            _note(versions, cell, (name, cell.case_id, cell.case_path))
+        if not is_control(cell.model):
+            for name in ("prompts", "capture"):
+                _note(versions, cell, (name, cell.model, cell.capture_mode))
+    several = [key for key, sums in versions.items() if len(sums) > 1]
+    cases = dict.fromkeys(key[1] for key in several if key[0] in ("case", "checks"))
+    models = dict.fromkeys(key[1] for key in several if key[0] in ("prompts", "capture"))
+    notes = []
+    if cases:
+        notes.append(f"cells of one case ran on different versions of it: {_some(list(cases))}")
+    if models:
+        notes.append(f"cells of one model got different prompts: {_some(list(models))}")
+    return notes
+
+
+def _note(
+    versions: dict[tuple[str, ...], set[str]], cell: CellResult, key: tuple[str, ...]
+) -> None:
+    if checksum := cell.checksums.get(key[0]):
+        versions.setdefault(key, set()).add(checksum)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _and(names: Iterable[str]) -> str:
+    return " / ".join(names)

@@ -1,0 +1,81 @@
+"""What `autoweb merge-reports` was given: packed reports and run folders, found and read."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.report.blob import CELLS_FOLDER, unpack
+from pytest_autoweb.report.run_folder import Run, read_manifest, read_run
+from pytest_autoweb.results import PlannedCell
+from pytest_autoweb.saving import MANIFEST_FILE, RUN_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One run, or one shard of it."""
+
+    name: str
+    """As messages call it: the shard, else the file's or folder's name."""
+    run: Run
+    whole: tuple[PlannedCell, ...]
+    """The cells it knows of, also those of other shards."""
+    known: bool
+    """False: its `run.json` is missing, so settings and exit status are unknown."""
+
+
+def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The zip files and run folders that the paths name, or hold one or two levels below.
+
+    Raises:
+        SettingsError: a path does not exist, or holds nothing to merge.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise SettingsError(f"there is no {path}")
+        inside = tuple(_inputs_at(path, depth=2))
+        if not inside:
+            raise SettingsError(f"{path} holds neither packed reports (*.zip) nor run folders")
+        found |= {one.resolve(): one for one in inside}
+    return tuple(found.values())
+
+
+def read_sources(inputs: Iterable[Path], scratch: Path) -> list[Source]:
+    """Read every input, packed ones unpacked below `scratch`; oldest first, however they came.
+
+    Raises:
+        SettingsError: a packed report is broken or not to be trusted.
+    """
+    sources = []
+    for number, path in enumerate(inputs):
+        folder = path
+        if path.is_file():
+            folder = scratch / str(number)
+            unpack(path, folder)
+        sources.append(_read(path.name, folder))
+    return sorted(sources, key=lambda s: (s.run.info.started, s.run.info.shard or (0, 0), s.name))
+
+
+def _inputs_at(path: Path, depth: int) -> Iterator[Path]:
+    if path.is_file() or _is_run_folder(path):
+        yield path
+    elif depth:
+        for inner in sorted(path.iterdir()):
+            if inner.is_dir() or inner.suffix == ".zip":
+                yield from _inputs_at(inner, depth - 1)
+
+
+def _is_run_folder(path: Path) -> bool:
+    return (path / MANIFEST_FILE).is_file() or (path / CELLS_FOLDER).is_dir()
+
+
+def _read(name: str, folder: Path) -> Source:
+    run, manifest = read_run(folder), read_manifest(folder)
+    shard = run.info.shard
+    return Source(
+        name=f"shard {shard[0]} of {shard[1]}" if shard else name,
+        run=run,
+        whole=manifest.whole or manifest.cells,
+        known=(folder / RUN_FILE).is_file(),
+    )

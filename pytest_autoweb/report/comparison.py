@@ -4,62 +4,42 @@ The unit is the case. Repeats are averaged inside a case and capture mode first,
 modes inside the case, so a case counts once however often it was run.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
 from typing import Literal
 
-from pytest_autoweb.report.numbers import CaseKey, Cost, Rate, Rates
-from pytest_autoweb.report.rows import RunRows
-from pytest_autoweb.report.statistics import Interval
-from pytest_autoweb.results import CaptureMode, Outcome, Record
+from pytest_autoweb.report.controls import broken_controls, control_rows, is_control
+from pytest_autoweb.report.numbers import CaseKey
+from pytest_autoweb.report.pairing import (
+    GOOD,
+    QUESTION,
+    LeftOut,
+    Metric,
+    Pair,
+    Rules,
+    case_mean,
+    pair_cases,
+)
+from pytest_autoweb.report.power import detectable_by_mcnemar, detectable_mean
+from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.sides import Change, Half, Side, change_of, costs, side_of, times
+from pytest_autoweb.report.statistics import (
+    ALPHA,
+    Interval,
+    difference_interval,
+    holm,
+    mcnemar,
+    sign_flip,
+)
+from pytest_autoweb.report.verdicts import verdict_on
+from pytest_autoweb.results import Outcome, Record
 
-Metric = Literal["first_attempt", "after_repair"]
-"""What counts as a pass: `passed` alone, or `passed` and `healed`."""
+Test = Literal["exact McNemar", "exact sign-flip", "Monte Carlo sign-flip"]
 
-Which = Literal["a", "b", "both"]
-"""A side of a comparison."""
-
-LeftOutReason = Literal["missing", "not_run", "broken", "ungraded", "changed", "controls"]
-"""Why a case has no part in a comparison.
-
-`missing`: the other side has no such cell. `not_run`: skipped. `broken`, `ungraded`: no repeat came
-to a verdict. `changed`: the case or its checks are not the same on both sides. `controls`: the
-case's controls are broken, so its verdicts prove nothing.
-"""
-
-
-class Change(Record):
-    """How much more (or less) side b used than side a, over the compared cells."""
-
-    relative: float | None
-    """0.2: a fifth more. None: unknown, or side a used nothing."""
-    interval: Interval | None = None
-    """95%, BCa bootstrap over cases. None with fewer than two cases."""
-
-
-class Side(Record):
-    """One side of a comparison."""
-
-    label: str
-    """The model within a run; the run's name or time between runs."""
-    model: str
-    run: str
-    """The run's `ts`."""
-    first_attempt: Rates
-    """Of every case of this side, compared or not, with both denominators."""
-    after_repair: Rates
-    compared: Rate
-    """In the comparison's metric, over the compared cases and their graded cells only: the
-    difference is between these two."""
-    compared_all: Rate
-    """The same cases with `broken` and `ungraded` cells counted as not passed."""
-    total_cost: Cost
-    """Of every cell of this side."""
-    cost: Cost
-    """Of the compared cells only."""
-    cost_per_cell: float | None
-    """US dollars a compared cell, averaged inside cases first. None: unknown or a lower bound."""
-    seconds_per_cell: float | None
-    """Wall seconds a compared cell, averaged inside cases first."""
+FEW_CASES = 10
+"""Below this a reader is warned."""
 
 
 class CasePair(Record):
@@ -82,22 +62,6 @@ class CasePair(Record):
     """Checksums (`prompts`, `capture` and, where allowed, `case`, `checks`) that differ."""
 
 
-class LeftOut(Record):
-    """A case, or one capture mode of a case, that has no part in the comparison."""
-
-    case_id: str
-    case_path: str
-    capture_mode: CaptureMode | None
-    """None: all of the case."""
-    reason: LeftOutReason
-    side: Which
-    """Where the reason lies."""
-    changed: tuple[str, ...] = ()
-    """With the reason `changed`: which checksums, of `case` and `checks`."""
-    message: str
-    """The reason in words."""
-
-
 class Comparison(Record):
     """Two sides on the same cases. Differences are b minus a: positive means b is better."""
 
@@ -112,7 +76,7 @@ class Comparison(Record):
     """Compared cases that b passes more often than a."""
     lost: int
     same: int
-    test: Literal["exact McNemar", "exact sign-flip", "Monte Carlo sign-flip"]
+    test: Test
     """McNemar with one cell a case on both sides, else sign-flip over the cases' differences."""
     p: float | None
     """Two-sided. None: no case could be compared."""
@@ -123,7 +87,7 @@ class Comparison(Record):
     difference: float | None
     """Of the compared rates: b minus a."""
     interval: Interval | None
-    """95% interval of the difference, by MOVER from the two sides' own intervals."""
+    """95% interval of the difference (`statistics.difference_interval`)."""
     detectable: float | None
     """Smallest difference that a comparison of this size would have shown in 80% of runs. None:
     not even the largest one."""
@@ -137,6 +101,31 @@ class Comparison(Record):
     """Checksums that differ in at least one compared case: then that may be what is compared."""
     notes: tuple[str, ...] = ()
     """What a reader must know to trust the comparison, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Contest:
+    """Two sides with the cases they are compared on."""
+
+    kind: Literal["models", "runs"]
+    metric: Metric
+    a: Half
+    b: Half
+    doubtful: Collection[CaseKey]
+    pairs: tuple[Pair, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def differences(self) -> list[Fraction]:
+        """Of each pair: b minus a."""
+        good = GOOD[self.metric]
+        return [case_mean(pair.b, good) - case_mean(pair.a, good) for pair in self.pairs]
+
+    @property
+    def single(self) -> bool:
+        """Whether every case has one cell on either side."""
+        return all(len(pair.a) == len(pair.b) == 1 for pair in self.pairs)
 
 
 def compare_models(
@@ -154,7 +143,15 @@ def compare_models(
         metric: what counts as a pass.
         models: only these; all contestants by default.
     """
-    raise NotImplementedError
+    doubtful = {*left_out, *broken_controls(control_rows(rows.rows))}
+    names = contestants(rows) if models is None else tuple(models)
+    halves = [Half(name, name, rows.ts, _rows_of(rows, name)) for name in names]
+    return _decide(
+        [
+            _contest("models", metric, pair, Rules(doubtful=doubtful))
+            for pair in combinations(halves, 2)
+        ]
+    )
 
 
 def compare_runs(
@@ -176,4 +173,163 @@ def compare_runs(
         models: pairs of a model of `before` and one of `after`; common models by default.
         allow_changed: compare cases whose `case` or `checks` checksum changed too, marked.
     """
-    raise NotImplementedError
+    doubtful = {*left_out}
+    for run in (before, after):
+        doubtful |= broken_controls(control_rows(run.rows))
+    if models is None:
+        known = contestants(before)
+        models = [(name, name) for name in contestants(after) if name in known]
+    rules = Rules(doubtful, allow_changed=allow_changed, across_captures=True)
+    notes = tuple(_about_runs(before, after))
+    contests = []
+    for first, second in models:
+        pair = (_half(before, after, first, second), _half(after, before, second, first))
+        contests.append(_contest("runs", metric, pair, rules, notes))
+    return _decide(contests)
+
+
+def contestants(rows: RunRows) -> tuple[str, ...]:
+    """The run's models without the controls, in its order."""
+    every = dict.fromkeys((*rows.models, *(row.model for row in rows.rows)))
+    return tuple(model for model in every if not is_control(model))
+
+
+def _rows_of(rows: RunRows, model: str) -> list[CellRow]:
+    return [row for row in rows.rows if row.model == model]
+
+
+def _half(run: RunRows, other: RunRows, model: str, other_model: str) -> Half:
+    name, other_name = run.name or run.ts, other.name or other.ts
+    label = name if name != other_name else run.ts
+    if model != other_model:
+        label = f"{model} in {label}"
+    return Half(label, model, run.ts, _rows_of(run, model))
+
+
+def _contest(
+    kind: Literal["models", "runs"],
+    metric: Metric,
+    halves: tuple[Half, Half],
+    rules: Rules,
+    notes: tuple[str, ...] = (),
+) -> _Contest:
+    a, b = halves
+    pairs, left_out = pair_cases(a.rows, b.rows, rules, names=(a.label, b.label))
+    return _Contest(kind, metric, a, b, rules.doubtful, pairs, left_out, notes)
+
+
+def _decide(contests: Sequence[_Contest]) -> tuple[Comparison, ...]:
+    """Test every contest, then correct for how many there are."""
+    tested = [(contest, *_test(contest)) for contest in contests]
+    known = [p for _, _, p in tested if p is not None]
+    adjusted = iter(holm(known))
+    return tuple(
+        _comparison(contest, test, p, None if p is None else next(adjusted), len(known))
+        for contest, test, p in tested
+    )
+
+
+def _test(contest: _Contest) -> tuple[Test, float | None]:
+    differences = contest.differences
+    if contest.single:
+        lost, gained = sum(d < 0 for d in differences), sum(d > 0 for d in differences)
+        return "exact McNemar", mcnemar(lost, gained) if differences else None
+    found = sign_flip(differences)
+    return "exact sign-flip" if found.exact else "Monte Carlo sign-flip", found.p
+
+
+def _comparison(
+    contest: _Contest, test: Test, p: float | None, p_holm: float | None, family: int
+) -> Comparison:
+    differences = contest.differences
+    cells_a, cells_b = [pair.a for pair in contest.pairs], [pair.b for pair in contest.pairs]
+    cases = [_case_pair(pair, GOOD[contest.metric]) for pair in contest.pairs]
+    cases.sort(key=lambda case: ("lost", "gained", "same").index(case.flip))
+    unjudged = Comparison(
+        kind=contest.kind,
+        metric=contest.metric,
+        a=side_of(contest.a, cells_a, contest.metric, contest.doubtful),
+        b=side_of(contest.b, cells_b, contest.metric, contest.doubtful),
+        cases=tuple(cases),
+        left_out=contest.left_out,
+        gained=sum(d > 0 for d in differences),
+        lost=sum(d < 0 for d in differences),
+        same=sum(d == 0 for d in differences),
+        test=test,
+        p=p,
+        p_holm=p_holm,
+        family=family,
+        difference=float(sum(differences) / len(differences)) if differences else None,
+        interval=difference_interval([float(d) for d in differences]),
+        detectable=_detectable(contest, family),
+        decisive=None if p_holm is None else p_holm <= ALPHA,
+        verdict="",
+        cost_change=change_of(costs(cells_a), costs(cells_b)),
+        time_change=change_of(times(cells_a), times(cells_b)),
+        changed=tuple(dict.fromkeys(name for pair in contest.pairs for name in pair.changed)),
+        notes=(*contest.notes, *_about_cases(contest)),
+    )
+    return unjudged.model_copy(update={"verdict": verdict_on(unjudged)})
+
+
+def _detectable(contest: _Contest, family: int) -> float | None:
+    differences = contest.differences
+    if not differences:
+        return None
+    alpha = ALPHA / max(1, family)
+    if contest.single:
+        differing = sum(d != 0 for d in differences) / len(differences)
+        return detectable_by_mcnemar(len(differences), differing, alpha)
+    return detectable_mean([float(d) for d in differences], alpha)
+
+
+def _case_pair(pair: Pair, good: Collection[Outcome]) -> CasePair:
+    mean_a, mean_b = case_mean(pair.a, good), case_mean(pair.b, good)
+    return CasePair(
+        case_path=pair.key[0],
+        case_id=pair.key[1],
+        mean_a=float(mean_a),
+        mean_b=float(mean_b),
+        flip="same" if mean_a == mean_b else "gained" if mean_b > mean_a else "lost",
+        outcomes_a=tuple(row.outcome for row in pair.a),
+        outcomes_b=tuple(row.outcome for row in pair.b),
+        folders_a=tuple(row.folder for row in pair.a),
+        folders_b=tuple(row.folder for row in pair.b),
+        changed=pair.changed,
+    )
+
+
+def _about_cases(contest: _Contest) -> Iterator[str]:
+    n = len(contest.pairs)
+    if 0 < n < FEW_CASES:
+        yield f"Only {n} cases are compared; below {FEW_CASES} the numbers are rough."
+    for name in dict.fromkeys(name for pair in contest.pairs for name in pair.changed):
+        count = sum(name in pair.changed for pair in contest.pairs)
+        if name in QUESTION:
+            yield f"`{name}` changed in {count} of {n} cases: there it is not the same question."
+        else:
+            yield f"`{name}` differs in {count} of {n} cases: that may be what is compared."
+
+
+def _about_runs(before: RunRows, after: RunRows) -> Iterator[str]:
+    if before.ts == after.ts:
+        yield "Both sides are the same run."
+    for run in (before, after):
+        if run.interrupted or run.shard:
+            yield f"{run.name or run.ts} is only a part of a run."
+    if before.workers != after.workers:
+        yield (
+            f"Times are not comparable: {before.workers} xdist workers on one side, "
+            f"{after.workers} on the other."
+        )
+    names = [name for name in before.environment if name in after.environment and name != "git"]
+    differing = [name for name in names if before.environment[name] != after.environment[name]]
+    if differing:
+        yield (
+            "The environment differs: "
+            + ", ".join(
+                f"{name} {before.environment[name]} and {after.environment[name]}"
+                for name in differing
+            )
+            + "."
+        )

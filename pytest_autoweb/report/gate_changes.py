@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from pytest_autoweb.report.comparison import Change, Comparison, compare_runs
+from pytest_autoweb.report.comparison import Comparison, compare_runs
 from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_rates import GRADED, by_model
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History, SteadyCase
 from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.sides import Change
 
 ALPHA = 0.05
 """Chance of a false alarm that each decision may have."""

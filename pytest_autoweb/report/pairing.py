@@ -83,14 +83,19 @@ class Rules:
     """Compare cases with another `case` or `checks` checksum too."""
     across_captures: bool = False
     """Compare a case that the sides ran in different capture modes only."""
-    names: tuple[str, str] = ("a", "b")
-    """Of the sides, for messages."""
 
 
 def pair_cases(
-    a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules
+    a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules, names: tuple[str, str]
 ) -> tuple[tuple[Pair, ...], tuple[LeftOut, ...]]:
-    """The cases that both sides were graded on, and the others with the reason."""
+    """The cases that both sides were graded on, and the others with the reason.
+
+    Args:
+        a: one side's cells.
+        b: the other side's.
+        rules: what may be compared.
+        names: of the sides, for the reasons.
+    """
     pairs: list[Pair] = []
     left_out: list[LeftOut] = []
     ours, theirs = _by_case(a), _by_case(b)
@@ -99,7 +104,7 @@ def pair_cases(
             if isinstance(each, Pair):
                 pairs.append(each)
             else:
-                left_out.append(_named(each, rules.names))
+                left_out.append(_named(each, names))
     return tuple(pairs), tuple(left_out)
 
 

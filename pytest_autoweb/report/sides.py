@@ -1,0 +1,132 @@
+"""The sides of a comparison: their rates, what they cost and how long they took; pure."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+
+from pytest_autoweb.report.numbers import CaseKey, Cost, Rate, Rates, rate_of, rates_of
+from pytest_autoweb.report.pairing import GOOD, Metric, mean_over_modes
+from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.statistics import Interval, ratio_interval
+from pytest_autoweb.results import Record
+
+
+class Change(Record):
+    """How much more (or less) side b used than side a, over the compared cells."""
+
+    relative: float | None
+    """0.2: a fifth more. None: unknown, or side a used nothing."""
+    interval: Interval | None = None
+    """95%, over cases (`statistics.ratio_interval`). None with fewer than two cases."""
+
+
+class Side(Record):
+    """One side of a comparison."""
+
+    label: str
+    """The model within a run; the run's name or time between runs."""
+    model: str
+    run: str
+    """The run's `ts`."""
+    first_attempt: Rates
+    """Of every case of this side, compared or not, with both denominators."""
+    after_repair: Rates
+    compared: Rate
+    """In the comparison's metric, over the compared cases and their graded cells only: the
+    difference is between these two."""
+    compared_all: Rate
+    """The same cases with `broken` and `ungraded` cells counted as not passed."""
+    total_cost: Cost
+    """Of every cell of this side."""
+    cost: Cost
+    """Of the compared cells only."""
+    cost_per_cell: float | None
+    """US dollars a compared cell, averaged inside cases first. None: unknown or a lower bound."""
+    seconds_per_cell: float | None
+    """Wall seconds a compared cell, averaged inside cases first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One side before it is compared."""
+
+    label: str
+    model: str
+    run: str
+    rows: Sequence[CellRow]
+
+
+def side_of(
+    half: Half,
+    cases: Sequence[tuple[CellRow, ...]],
+    metric: Metric,
+    doubtful: Collection[CaseKey],
+) -> Side:
+    """Sum up a side.
+
+    Args:
+        half: the side.
+        cases: its cells of each compared case.
+        metric: what counts as a pass.
+        doubtful: cases whose controls are broken.
+    """
+    good = GOOD[metric]
+    compared = [row for case in cases for row in case]
+    keys = {(row.case_path, row.case_id) for row in compared}
+    everywhere = [
+        row
+        for row in half.rows
+        if (row.case_path, row.case_id) in keys and row.outcome != "skipped"
+    ]
+    spent = costs(cases)
+    return Side(
+        label=half.label,
+        model=half.model,
+        run=half.run,
+        first_attempt=rates_of(half.rows, GOOD["first_attempt"], doubtful),
+        after_repair=rates_of(half.rows, GOOD["after_repair"], doubtful),
+        compared=rate_of(compared, good),
+        compared_all=rate_of(everywhere, good),
+        total_cost=_cost(half.rows),
+        cost=_cost(compared),
+        cost_per_cell=fmean(spent) if spent else None,
+        seconds_per_cell=fmean(times(cases)) if cases else None,
+    )
+
+
+def _cost(rows: Sequence[CellRow]) -> Cost:
+    known = [row.cost_usd for row in rows if row.cost_usd is not None]
+    return Cost(
+        usd=sum(known) if known or not rows else None,
+        complete=all(row.cost_complete for row in rows),
+    )
+
+
+def costs(cases: Sequence[tuple[CellRow, ...]]) -> list[float] | None:
+    """US dollars a cell of each case; None when not all of it is known."""
+    if not all(row.cost_complete and row.cost_usd is not None for case in cases for row in case):
+        return None
+    return _per_case(cases, lambda row: row.cost_usd or 0.0)
+
+
+def times(cases: Sequence[tuple[CellRow, ...]]) -> list[float]:
+    """Seconds a cell of each case."""
+    return _per_case(cases, lambda row: row.duration_ms / 1000)
+
+
+def _per_case(
+    cases: Sequence[tuple[CellRow, ...]], value: Callable[[CellRow], float]
+) -> list[float]:
+    return [float(mean_over_modes(case, [Fraction(value(row)) for row in case])) for case in cases]
+
+
+def change_of(before: list[float] | None, after: list[float] | None) -> Change:
+    """What changed from one side's cases to the other's; None stands for unknown."""
+    if not before or not after or sum(before) == 0:
+        return Change(relative=None)
+    ratio = ratio_interval(before, after)
+    return Change(
+        relative=sum(after) / sum(before) - 1,
+        interval=Interval(low=ratio.low - 1, high=ratio.high - 1) if ratio else None,
+    )

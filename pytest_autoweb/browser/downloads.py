@@ -1,7 +1,28 @@
-"""The files that pages hand out."""
+"""The files that pages hand out, kept beside the attempt's other evidence."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from pydantic import TypeAdapter, ValidationError
+
+from pytest_autoweb.saving import safe_name
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Download as PlaywrightDownload
+
+FILE_BYTES = 20_000_000
+"""A larger file is not kept; its size and checksum are."""
+FILES = 50
+"""Files kept of one attempt."""
+NOT_FINISHED = "not finished"
+
+_TEXT_BYTES = 5_000_000
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,9 +32,135 @@ class Download:
     name: str
     """As the page suggests it."""
     path: Path | None
-    """Where it is kept; None: it failed, or is larger than what is kept."""
+    """Where it is kept, secrets in text replaced; None: it failed, or is larger than what is
+    kept."""
     size: int
     sha256: str = ""
+    """Of the file as it came."""
     url: str = ""
     problem: str = ""
     """Why there is no file; empty when there is one."""
+
+
+class DownloadRecord(Sequence[Download]):
+    """Keeps every file that a page of the context hands out, asked for by the code or not.
+
+    Saving happens within the event's handler, which Playwright suspends until the file is there:
+    a download that never ends stays `not finished` and holds nobody up.
+    """
+
+    def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
+        self._folder, self._redact = folder, redact
+        self._files: list[Download] = []
+        self._context: BrowserContext | None = None
+
+    def start(self, context: "BrowserContext") -> None:
+        """Listen from now on, also to pages that are opened later."""
+        self._context = context
+        context.on("page", self._attach)
+        for page in context.pages:
+            self._attach(page)
+
+    def stop(self) -> None:
+        """Listen no more."""
+        context, self._context = self._context, None
+        if context is None:
+            return
+        context.remove_listener("page", self._attach)
+        for page in context.pages:
+            page.remove_listener("download", self._on_download)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @overload
+    def __getitem__(self, index: int) -> Download: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Download]: ...
+    def __getitem__(self, index: int | slice) -> Download | Sequence[Download]:
+        return self._files[index]
+
+    def _attach(self, page: "Page") -> None:
+        page.on("download", self._on_download)
+
+    def _on_download(self, download: "PlaywrightDownload") -> None:
+        if len(self._files) >= FILES:
+            return
+        number = len(self._files)
+        name = download.suggested_filename
+        begun = Download(name=name, path=None, size=0, url=download.url, problem=NOT_FINISHED)
+        self._files.append(begun)
+        try:
+            kept = self._keep(begun, Path(download.path()), number)
+        except Exception as error:  # cancelled, refused, or the page is gone
+            line = (str(error).strip() or type(error).__name__).splitlines()[0]
+            kept = replace(begun, problem=line)
+        self._files[number] = kept
+
+    def _keep(self, begun: Download, source: Path, number: int) -> Download:
+        size, digest = _measured(source)
+        if size > FILE_BYTES:
+            problem = f"larger than {FILE_BYTES // 1_000_000} MB"
+            return replace(begun, size=size, sha256=digest, problem=problem)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"{number + 1}-{safe_name(begun.name)}"
+        path.write_bytes(_without_secrets(source.read_bytes(), self._redact))
+        return replace(begun, path=path, size=size, sha256=digest, problem="")
+
+
+def _measured(path: Path) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()
+
+
+def _without_secrets(data: bytes, redact: Callable[[str], str]) -> bytes:
+    if len(data) > _TEXT_BYTES:
+        return data
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+    return redact(text).encode("utf-8")
+
+
+def downloads_text(files: Sequence[Download], folder: Path, redact: Callable[[str], str]) -> str:
+    """The list as JSON, paths relative to `folder`."""
+    rows = [
+        {
+            "name": redact(file.name),
+            "path": file.path.relative_to(folder).as_posix() if file.path else None,
+            "size": file.size,
+            "sha256": file.sha256,
+            "url": redact(file.url),
+            "problem": redact(file.problem),
+        }
+        for file in files
+    ]
+    return json.dumps(rows, ensure_ascii=True, indent=1)
+
+
+_LIST: TypeAdapter[list[Download]] = TypeAdapter(list[Download])
+
+
+def read_downloads(text: str, folder: Path) -> tuple[Download, ...]:
+    """The list that `downloads_text` wrote; a path that leads out of `folder` names no file.
+
+    Raises:
+        ValueError: it is no such list.
+    """
+    try:
+        files = _LIST.validate_json(text)
+    except ValidationError as error:
+        raise ValueError("not a list of downloads") from error
+    return tuple(replace(file, path=_inside(folder, file.path)) for file in files)
+
+
+def _inside(folder: Path, path: Path | None) -> Path | None:
+    if path is None:
+        return None
+    whole = (folder / path).resolve()
+    return whole if whole.is_relative_to(folder.resolve()) and whole.is_file() else None

@@ -23,6 +23,7 @@ from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
     from pytest_autoweb.report.decision import Decision, Standard
+    from pytest_autoweb.report.gate_rates import Spending
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.report.run_folder import Run
 
@@ -128,7 +129,7 @@ class RunController:
         ended = int(session.exitstatus)
         try:
             if self._settings.shard is None:
-                self._decision = decide(run.run_folder, self._standard)
+                self._decision = decide(run.run_folder, self._standard, _spending(run))
             elif self._standard.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb gate` on the merged report")
         except Exception as error:
@@ -223,6 +224,15 @@ class RunController:
         except OSError as error:
             why = error.strerror or str(error)
             terminalreporter.write_line(f"autoweb: no job summary: {why}", yellow=True)
+
+
+def _spending(run: RunSession) -> "Spending | None":
+    from pytest_autoweb.report.gate_rates import Spending
+
+    if run.settings.max_cost is None:
+        return None
+    stats = run.gateway.stats()
+    return Spending(stats.spent_usd, stats.refused_calls)
 
 
 def open_session(

@@ -10,13 +10,13 @@ from pathlib import Path
 from pytest_autoweb.errors import RunNotFound
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.report.gate_rates import Spending
 from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run, read_run
 from pytest_autoweb.report.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE
 from pytest_autoweb.report.storage import load_run, save_run, saved_rows
-from pytest_autoweb.results import CellResult
 from pytest_autoweb.saving import json_text, write_text_atomic
 
 
@@ -67,8 +67,13 @@ def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> St
     return Standard(policy, storage, baseline, "", standard.notices)
 
 
-def decide(folder: Path, standard: Standard) -> Decision:
+def decide(folder: Path, standard: Standard, spending: Spending | None = None) -> Decision:
     """Judge a run folder, and write baseline, history and gates into it for the report.
+
+    Args:
+        folder: the run folder.
+        standard: what it is held against.
+        spending: what the session's live calls cost; None for a run of the past.
 
     Raises:
         OSError: the folder cannot be written.
@@ -83,7 +88,7 @@ def decide(folder: Path, standard: Standard) -> Decision:
         baseline=standard.baseline,
         missing=standard.missing,
         history=history,
-        refused=sum(map(_was_refused, run.cells)),
+        spending=spending,
     )
     beside = {BASELINE_FILE: standard.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
     for name, content in beside.items():
@@ -123,11 +128,6 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
 def _is_partial(run: Run) -> bool:
     """Whether cells of the plan were never run, as after `-x`."""
     return any(cell.outcome == "skipped" and not is_control(cell.model) for cell in run.cells)
-
-
-def _was_refused(cell: CellResult) -> bool:
-    failures = [cell.failure, *(attempt.failure for attempt in cell.attempts)]
-    return any(failure is not None and failure.cause == "budget" for failure in failures)
 
 
 def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]:

@@ -12,6 +12,7 @@ from pytest_autoweb.report.gate_changes import (
 )
 from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_rates import (
+    Spending,
     cost_cap,
     groups,
     pass_rates,
@@ -32,7 +33,7 @@ def evaluate_gates(
     baseline: RunRows | None = None,
     missing: str = "",
     history: History | None = None,
-    refused: int = 0,
+    spending: Spending | None = None,
 ) -> tuple[GateResult, ...]:
     """Every gate of the run, in the order in which a reader wants them.
 
@@ -42,7 +43,7 @@ def evaluate_gates(
         baseline: the run to compare with.
         missing: why there is no baseline.
         history: what earlier runs say.
-        refused: cells whose model calls were refused because of the cost cap.
+        spending: what the session's live calls cost.
     """
     contestants = [row for row in rows.rows if not is_control(row.model)]
     hard = tuple(row for row in contestants if not policy.is_soft(row))
@@ -59,7 +60,7 @@ def evaluate_gates(
         for gate in (drops, costs, durations):
             results += gate(compared, policy, baseline)
     results += steady_cases(hard, policy, history)
-    results += cost_cap(contestants, policy, refused)
+    results += cost_cap(contestants, policy, spending)
     return tuple(results)
 
 

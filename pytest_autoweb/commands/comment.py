@@ -1,0 +1,78 @@
+"""`autoweb comment`: the body of one sticky comment on a pull request."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.commands.gate import refuse_other_folders
+from pytest_autoweb.errors import AutowebError
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_EPILOG = """\
+The first line is a hidden marker. A job that finds a comment with that line edits it, else it makes
+one, so a pull request has one comment however often it is pushed to; docs/ci.md has the script.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb comment`."""
+    comment = subparsers.add_parser(
+        "comment",
+        help="write a pull request's comment about a run",
+        description="Writes what a reviewer needs as GitHub's markdown: score, change, "
+        "improvements and regressions per model, and the gates.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    comment.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
+    comment.add_argument(
+        "--baseline",
+        metavar="RUN",
+        help="Run to compare with: a number or name in the storage folder, `latest`, a saved file "
+        "or a run folder. Default: the one that the run was compared with.",
+    )
+    comment.add_argument(
+        "--storage", type=Path, default=Path(".autoweb"), help="Folder of saved runs."
+    )
+    comment.add_argument(
+        "--key", default="default", help="Tells several comments on one pull request apart."
+    )
+    comment.add_argument("--link", default="", help="Address of the whole report.")
+    comment.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="Write here instead of to stdout."
+    )
+    comment.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the comment.
+
+    Raises:
+        SettingsError: the folder or the run to compare with is no run.
+        AutowebError: the file cannot be written.
+    """
+    from pytest_autoweb.report.comment import comment_body
+    from pytest_autoweb.report.decision import rows_of
+    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.report.side_files import read_side_files
+    from pytest_autoweb.report.storage import load_run
+    from pytest_autoweb.saving import write_text_atomic
+
+    refuse_other_folders(args.folder)
+    rows = rows_of(read_run(args.folder))
+    beside = read_side_files(args.folder)
+    baseline = beside.baseline
+    if args.baseline:
+        baseline = load_run(args.baseline, args.storage, besides=rows.ts)
+    body = comment_body(rows, beside.gates, baseline, key=args.key, link=args.link)
+    if args.output is None:
+        sys.stdout.buffer.write(body.encode())
+        return 0
+    try:
+        write_text_atomic(args.output, body)
+    except OSError as error:
+        raise AutowebError(f"{args.output} cannot be written: {error.strerror}") from None
+    return 0

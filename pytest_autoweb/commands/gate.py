@@ -1,0 +1,164 @@
+"""`autoweb gate`: judge a finished or merged run folder by the same gates as a test run."""
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.errors import AutowebError, SettingsError
+
+if TYPE_CHECKING:
+    from pytest_autoweb.report.decision import Decision
+    from pytest_autoweb.report.gate_policy import GatePolicy
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_EPILOG = """\
+After a run in shards:
+
+  autoweb merge-reports autoweb-blobs
+  autoweb gate autoweb-report --min-pass-rate 80 --compare --compare-fail pass_rate:5%,cost:20%
+
+Ends with 0 when every gate holds, is soft or cannot be decided (no run to compare with yet), with
+1 when one fails, with 4 when the folder or a flag is wrong. Pinned cases (must_pass) and the groups
+of pyproject.toml are looked at always.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb gate`."""
+    gate = subparsers.add_parser(
+        "gate",
+        help="judge a finished or merged run by gates",
+        description="Applies the gates of `pytest --autoweb-min-pass-rate` and the like to a run "
+        "folder, and writes its report anew.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    gate.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
+    gate.add_argument("--min-pass-rate", metavar="PERCENT", default="", help=_help("min_pass_rate"))
+    gate.add_argument(
+        "--compare", metavar="RUN", nargs="?", const="latest", default="", help=_help("compare")
+    )
+    gate.add_argument("--compare-fail", metavar="EXPR", default="", help=_help("compare_fail"))
+    gate.add_argument("--baseline-days", metavar="DAYS", default="90", help=_help("baseline_days"))
+    gate.add_argument("--max-cost", metavar="USD", default="", help="Gate: most US dollars spent.")
+    gate.add_argument(
+        "--allow-unpriced", action="store_true", help="Let an unknown cost pass the cost gates."
+    )
+    gate.add_argument(
+        "--groups-from",
+        metavar="FILE",
+        type=Path,
+        help="File with [tool.autoweb.groups.NAME] tables. Default: pyproject.toml, if it exists.",
+    )
+    gate.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
+    gate.add_argument("--save", metavar="NAME", default="", help=_help("save"))
+    gate.add_argument("--autosave", action="store_true", help=_help("autosave"))
+    gate.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the folder; 1 when a gate fails.
+
+    Raises:
+        SettingsError: a flag is wrong, or the folder is not that of a run.
+    """
+    from pytest_autoweb.report.decision import decide, gate_lines, keep, read_standard
+    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.report.wording import one_line
+    from pytest_autoweb.report.write import write_report
+
+    refuse_other_folders(args.folder)
+    policy = _policy(args)
+    standard = read_standard(policy, args.storage, besides=read_run(args.folder).info.ts)
+    try:
+        decision = decide(args.folder, standard)
+        report = write_report(args.folder, max_chars=_parsed("report_max_chars", ""))
+        path, why = keep(decision.rows, args.storage, name=args.save, autosave=args.autosave)
+    except OSError as error:
+        raise AutowebError(f"{error.filename}: {error.strerror}") from None
+    for notice in (*standard.notices, why):
+        if notice:
+            print(f"autoweb: {notice}")
+    for line, _ in gate_lines(decision.gates):
+        print(_shown(one_line(line, 400)))
+    if not decision.gates:
+        print("no gate was asked for")
+    if path:
+        print(f"saved as {path}")
+    print(args.folder / "index.html")
+    _tell_github(args.folder, decision, policy, report)
+    return 1 if decision.failed else 0
+
+
+def refuse_other_folders(folder: Path) -> None:
+    """Refuse what is not a run folder.
+
+    Raises:
+        SettingsError: it holds neither cells nor a manifest.
+    """
+    if not (folder / "cells").is_dir() and not (folder / "manifest.json").is_file():
+        raise SettingsError(f"{folder} is no run folder: it holds neither cells nor manifest")
+
+
+def _policy(args: argparse.Namespace) -> "GatePolicy":
+    from pytest_autoweb.report.gate_policy import GatePolicy, groups_file, read_limits
+    from pytest_autoweb.report.groups import read_groups
+
+    groups = (
+        groups_file(args.groups_from) if args.groups_from else read_groups(Path("pyproject.toml"))
+    )
+    return GatePolicy(
+        min_pass_rate=_parsed("min_pass_rate", args.min_pass_rate),
+        groups=groups,
+        limits=read_limits(args.compare_fail, "--compare-fail"),
+        compare=args.compare or ("latest" if args.compare_fail else ""),
+        baseline_days=_parsed("baseline_days", args.baseline_days),
+        max_cost=_parsed("max_cost", args.max_cost),
+        allow_unpriced=args.allow_unpriced,
+    )
+
+
+def _parsed(name: str, text: str) -> Any:
+    """The value as pytest's flag of that name would read it."""
+    option = _option(name)
+    parse: Callable[[str], Any] = option.parse
+    try:
+        return parse(text or option.default)
+    except ValueError as error:
+        raise SettingsError(f"--{name.replace('_', '-')}: {error}") from None
+
+
+def _help(name: str) -> str:
+    return str(_option(name).help).replace("%", "%%")
+
+
+def _option(name: str) -> Any:
+    from pytest_autoweb.options import OPTIONS
+
+    return next(option for option in OPTIONS if option.name == name)
+
+
+def _shown(line: str) -> str:
+    from pytest_autoweb.report.github import neutral
+
+    return neutral(line)
+
+
+def _tell_github(folder: Path, decision: "Decision", policy: "GatePolicy", report: Any) -> None:
+    from pytest_autoweb.report.github import annotations, append_summary, on_github, path_prefix
+    from pytest_autoweb.report.markdown import render_markdown
+    from pytest_autoweb.report.run_folder import read_run
+
+    if not on_github(os.environ):
+        return
+    prefix = path_prefix(Path.cwd(), os.environ)
+    cells = read_run(folder).cells
+    for line in annotations(cells, decision.gates, policy, prefix=prefix):
+        print(line)
+    try:
+        append_summary(os.environ, render_markdown(report))
+    except OSError as error:
+        print(f"autoweb: no job summary: {error.strerror or error}")

@@ -1,11 +1,25 @@
 """What earlier runs say beside the current one: trend, flaky, steady and slow cases; pure."""
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from pytest_autoweb.report.numbers import Cost, Rates
-from pytest_autoweb.report.rows import RunRows
+from pytest_autoweb.report.comparison import contestants
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.numbers import Cost, Rates, rates_of
+from pytest_autoweb.report.pairing import GOOD, GRADED
+from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.sides import cost_of
+from pytest_autoweb.report.statistics import all_failures_late, percentile
 from pytest_autoweb.results import CaptureMode, Record
+
+LONGEST = 10
+"""Cases listed as slow without having needed a larger time limit."""
+
+Place = tuple[str, str, str, CaptureMode]
+"""Model, case file, case and capture mode."""
 
 
 class TrendPoint(Record):
@@ -110,4 +124,163 @@ def history_of(runs: Sequence[RunRows], current: RunRows) -> History:
         runs: saved runs in any order; a saved copy of `current` among them is ignored.
         current: the run that the report is about.
     """
-    raise NotImplementedError
+    earlier = sorted((run for run in runs if run.ts != current.ts), key=lambda run: run.started)
+    records = _records(earlier, current)
+    return History(
+        runs=len(earlier),
+        points=tuple(_points(earlier, current)),
+        flaky=tuple(sorted(_flaky(records), key=_evenness)),
+        steady=tuple(sorted(_steady(records), key=lambda c: (not c.broke, -c.trials))),
+        slow=tuple(_slow(records)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A case on a model in a capture mode, under the checksums it has now."""
+
+    place: Place
+    now: list[CellRow]
+    earlier: list[list[CellRow]]
+    """One list per earlier run that has such cells."""
+
+    @property
+    def before(self) -> list[CellRow]:
+        """The earlier cells of all runs."""
+        return [row for run in self.earlier for row in run]
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The fields that name the case."""
+        model, path, case_id, mode = self.place
+        return {"model": model, "case_path": path, "case_id": case_id, "capture_mode": mode}
+
+
+def _records(earlier: Sequence[RunRows], current: RunRows) -> list[_Record]:
+    now = _by_place(current.rows)
+    records = {place: _Record(place, rows, []) for place, rows in now.items()}
+    for run in earlier:
+        for place, rows in _by_place(run.rows).items():
+            if place in now:
+                sums = [row.checksums for row in now[place]]
+                if same := [row for row in rows if row.checksums in sums]:
+                    records[place].earlier.append(same)
+    return list(records.values())
+
+
+def _by_place(rows: Sequence[CellRow]) -> dict[Place, list[CellRow]]:
+    places: dict[Place, list[CellRow]] = {}
+    for row in rows:
+        if not is_control(row.model) and row.outcome != "skipped":
+            place = (row.model, row.case_path, row.case_id, row.capture_mode)
+            places.setdefault(place, []).append(row)
+    return places
+
+
+def _points(earlier: Sequence[RunRows], current: RunRows) -> Iterator[TrendPoint]:
+    for model in contestants(current):
+        case_set = _case_set(_ran(current, model))
+        for run in (*earlier, current):
+            rows = _ran(run, model)
+            if not rows:
+                continue
+            seconds = [row.duration_ms / 1000 for row in rows if row.duration_ms > 0]
+            yield TrendPoint(
+                run=run.ts,
+                name=run.name,
+                commit=run.commit,
+                started=run.started,
+                current=run is current,
+                model=model,
+                first_attempt=rates_of(rows, GOOD["first_attempt"]),
+                after_repair=rates_of(rows, GOOD["after_repair"]),
+                cases=len({(row.case_path, row.case_id) for row in rows}),
+                cells=len(rows),
+                cost=cost_of(rows),
+                median_s=percentile(seconds, 0.5),
+                case_set=(digest := _case_set(rows)),
+                same_cases=digest == case_set,
+            )
+
+
+def _ran(run: RunRows, model: str) -> list[CellRow]:
+    return [row for row in run.rows if row.model == model and row.outcome != "skipped"]
+
+
+def _case_set(rows: Sequence[CellRow]) -> str:
+    asked = {
+        (
+            row.case_path,
+            row.case_id,
+            row.capture_mode,
+            row.checksums.get("case", ""),
+            row.checksums.get("checks", ""),
+        )
+        for row in rows
+    }
+    return hashlib.sha256(json.dumps(sorted(asked)).encode()).hexdigest()[:12]
+
+
+def _flaky(records: Sequence[_Record]) -> Iterator[FlakyCase]:
+    for record in records:
+        every = [row.outcome for row in (*record.now, *record.before)]
+        good = every.count("passed") + every.count("healed")
+        if not good or "failed" not in every:
+            continue
+        own = {row.outcome for row in record.now}
+        yield FlakyCase.model_validate(
+            {
+                **record.identity,
+                "passed": every.count("passed"),
+                "healed": every.count("healed"),
+                "failed": every.count("failed"),
+                "runs": len(record.earlier) + 1,
+                "within_run": "failed" in own and bool(own & GOOD["after_repair"]),
+            }
+        )
+
+
+def _evenness(case: FlakyCase) -> float:
+    good = case.passed + case.healed
+    return abs(0.5 - good / (good + case.failed))
+
+
+def _steady(records: Sequence[_Record]) -> Iterator[SteadyCase]:
+    for record in records:
+        before = [row.outcome for row in record.before if row.outcome in GRADED]
+        if not before or set(before) != {"passed"}:
+            continue
+        now = [row.outcome for row in record.now if row.outcome in GRADED]
+        passed = now.count("passed")
+        yield SteadyCase.model_validate(
+            {
+                **record.identity,
+                "trials": len(before),
+                "runs": sum(any(row.outcome in GRADED for row in run) for run in record.earlier),
+                "trials_now": len(now),
+                "passed_now": passed,
+                "p": all_failures_late(len(before), len(now), len(now) - passed) if now else None,
+            }
+        )
+
+
+def _slow(records: Sequence[_Record]) -> list[SlowCase]:
+    cases = sorted(filter(None, map(_slow_case, records)), key=lambda case: -case.median_s)
+    return [case for at, case in enumerate(cases) if at < LONGEST or case.slow_trials]
+
+
+def _slow_case(record: _Record) -> SlowCase | None:
+    seconds = [row.duration_ms / 1000 for row in record.now if row.duration_ms > 0]
+    if not seconds:
+        return None
+    return SlowCase.model_validate(
+        {
+            **record.identity,
+            "median_s": percentile(seconds, 0.5),
+            "earlier_median_s": percentile(
+                [row.duration_ms / 1000 for row in record.before if row.duration_ms > 0], 0.5
+            ),
+            "slow_trials": sum(row.slow for row in record.now),
+            "trials": len(seconds),
+        }
+    )

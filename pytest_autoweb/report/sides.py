@@ -88,14 +88,15 @@ def side_of(
         after_repair=rates_of(half.rows, GOOD["after_repair"], doubtful),
         compared=rate_of(compared, good),
         compared_all=rate_of(everywhere, good),
-        total_cost=_cost(half.rows),
-        cost=_cost(compared),
+        total_cost=cost_of(half.rows),
+        cost=cost_of(compared),
         cost_per_cell=fmean(spent) if spent else None,
         seconds_per_cell=fmean(times(cases)) if cases else None,
     )
 
 
-def _cost(rows: Sequence[CellRow]) -> Cost:
+def cost_of(rows: Sequence[CellRow]) -> Cost:
+    """What cells cost together, as far as prices are known."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return Cost(
         usd=sum(known) if known or not rows else None,

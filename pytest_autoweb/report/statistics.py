@@ -146,10 +146,7 @@ def difference_interval(differences: Sequence[float], confidence: float = 0.95) 
 
 
 def difference_error(differences: Sequence[float]) -> float:
-    """Standard error of the mean paired difference, with the two cases added; never 0.
-
-    Source: as for `difference_interval`.
-    """
+    """Standard error of the mean paired difference, as in `difference_interval`; never 0."""
     adjusted = (*differences, -1.0, 1.0)
     return sqrt((fmean(d * d for d in adjusted) - fmean(adjusted) ** 2) / len(adjusted))
 
@@ -176,9 +173,8 @@ def ratio_interval(
         return None
     mean_before, mean_after = fmean(before), fmean(after)
     spread = stdev(b / mean_after - a / mean_before for a, b in zip(before, after, strict=True))
-    reach = t_quantile((1 + confidence) / 2, n - 1) * spread / sqrt(n)
     # Two cases a world apart would overflow; any such interval says that nothing is known.
-    reach = min(reach, 300.0)
+    reach = min(300.0, t_quantile((1 + confidence) / 2, n - 1) * spread / sqrt(n))
     ratio = mean_after / mean_before
     return Interval(low=ratio * exp(-reach), high=ratio * exp(reach))
 
@@ -196,12 +192,12 @@ def t_quantile(probability: float, df: int) -> float:
         raise ValueError(f"needs 0 < probability < 1 and df >= 1, got {probability}, {df}")
     if probability < 0.5:
         return -t_quantile(1 - probability, df)
-    low, high = 0.0, 1.0
-    while _t_within(high, df) < 2 * probability - 1:
+    low, high, within = 0.0, 1.0, 2 * probability - 1
+    while _t_within(high, df) < within:
         low, high = high, high * 2
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if _t_within(middle, df) < 2 * probability - 1 else (low, middle)
+        low, high = (middle, high) if _t_within(middle, df) < within else (low, middle)
     return (low + high) / 2
 
 
@@ -221,6 +217,25 @@ def mcnemar(only_a: int, only_b: int) -> float:
     n = only_a + only_b
     tail = sum(comb(n, k) for k in range(min(only_a, only_b) + 1))
     return float(min(Fraction(1), Fraction(2 * tail, 2**n)))
+
+
+def all_failures_late(before: int, after: int, failures: int) -> float:
+    """Chance that all failures fall into the later trials, if the order of trials meant nothing.
+
+    Source: Fisher's exact test, one-sided, for a table with an empty cell; R. A. Fisher,
+    "Statistical Methods for Research Workers", 5th edition (1934), section 21.02.
+
+    Args:
+        before: earlier trials, none of them a failure.
+        after: later trials.
+        failures: among the later ones.
+
+    Raises:
+        ValueError: a count is out of its range.
+    """
+    if before < 0 or not 0 <= failures <= after:
+        raise ValueError(f"needs before >= 0 and 0 <= failures <= after, got {failures=}, {after=}")
+    return comb(after, failures) / comb(before + after, failures)
 
 
 class SignFlip(NamedTuple):

@@ -12,15 +12,14 @@ from pytest_autoweb.report.digest import (
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.report.wording import (
+    columns,
     count_of,
     failed_steps,
     money,
     one_line,
-    pad,
     rate,
     seconds,
     verdict_of,
-    width,
 )
 from pytest_autoweb.results import CellResult, Outcome
 
@@ -90,7 +89,7 @@ def _models(summary: Summary) -> Iterable[Line]:
         ]
         for row in summary.models
     ]
-    for i, line in enumerate(_columns([head, *rows])):
+    for i, line in enumerate(columns([head, *rows])):
         yield line, {"bold": True} if i == 0 else {}
 
 
@@ -113,7 +112,7 @@ def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
     if len(cells) > MATRIX_LINES:
         shown = [c for c in cells if c.outcome in ("failed", "broken", "ungraded")][:MATRIX_LINES]
         yield f"{len(cells)} cells; those that did not pass (at most {MATRIX_LINES}):", {}
-    table = _columns([_cell_row(cell) for cell in shown])
+    table = columns([_cell_row(cell) for cell in shown])
     for cell, line in zip(shown, table, strict=True):
         yield line, _COLOURS[cell.outcome]
 
@@ -131,12 +130,4 @@ def _cell_row(cell: CellResult) -> list[str]:
         f"repair={'yes' if len(cell.attempts) > 1 else 'no'}",
         repaired,
         f"failed: {failed}" if failed else "",
-    ]
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(pad(text, size) for text, size in zip(row, widths, strict=True) if size).rstrip()
-        for row in rows
     ]

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from pytest_autoweb.report.numbers import Cost, Rate
 from pytest_autoweb.results import Attempt, CellResult
@@ -94,3 +95,12 @@ def failed_steps(cell: CellResult) -> str:
     if last.checks_passed is False:
         return "check"
     return "" if cell.outcome == "ungraded" else "unknown"
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines, each column as wide as its widest text."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(pad(text, size) for text, size in zip(row, widths, strict=True) if size).rstrip()
+        for row in rows
+    ]

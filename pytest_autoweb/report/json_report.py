@@ -6,11 +6,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.report.comparison import Comparison
+from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.numbers import CaseKey, case_key
-from pytest_autoweb.report.rows import RunRows
+from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run
 from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
 from pytest_autoweb.report.summary import Summary, summarise
@@ -97,6 +97,7 @@ def build_report(
     """Put a run, its numbers, what lies beside them and a local analysis into one document."""
     info = run.info
     modes = info.capture_modes
+    comparisons = _comparisons(run, beside.baseline)
     return Report(
         ts=info.ts,
         started=info.started,
@@ -108,7 +109,7 @@ def build_report(
         models=info.models,
         capture_mode=modes[0] if len(modes) == 1 else None,
         capture_modes=modes,
-        summary=summarise(run),
+        summary=summarise(run, comparisons),
         cases=_cases(run.cells),
         analysis_prompt=analysis.prompt if analysis else _standing_prompt(),
         local_analysis_model=analysis.model if analysis else None,
@@ -116,11 +117,18 @@ def build_report(
         local_analysis_error=analysis.error if analysis else "",
         environment=info.environment,
         settings=info.settings,
+        comparisons=comparisons,
         baseline=beside.baseline,
         gates=beside.gates,
         history=beside.history,
         notes=(*run.notes, *beside.notes),
     )
+
+
+def _comparisons(run: Run, baseline: RunRows | None) -> tuple[Comparison, ...]:
+    rows = run_rows(run.info, run.cells)
+    since = compare_runs(baseline, rows) if baseline else ()
+    return (*compare_models(rows), *since)
 
 
 def report_json_schema() -> dict[str, Any]:

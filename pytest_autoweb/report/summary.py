@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from pytest_autoweb.report.comparison import Comparison
 from pytest_autoweb.report.controls import (
     ControlRow,
     broken_controls,
@@ -68,9 +69,9 @@ class Summary(Record):
     models: tuple[ModelSummary, ...]
     """Best first-attempt rate first."""
     verdict: str
-    """Whether the leader's rate stands apart from the next one's, in a sentence."""
+    """What the comparison of the two leading models comes to, in a sentence."""
     decisive: bool | None
-    """None: fewer than two models."""
+    """Whether it tells them apart. None: there is nothing to compare."""
     controls: tuple[ControlRow, ...]
     """Broken ones first."""
     flaky: tuple[FlakyRepeats, ...] = ()
@@ -80,12 +81,17 @@ class Summary(Record):
     matrix: tuple[MatrixRow, ...]
 
 
-def summarise(run: Run) -> Summary:
-    """Turn a run into the numbers of its report."""
+def summarise(run: Run, comparisons: Sequence[Comparison] = ()) -> Summary:
+    """Turn a run into the numbers of its report.
+
+    Args:
+        run: its cells.
+        comparisons: of its models with each other, among others; they give the verdict.
+    """
     contestants = [cell for cell in run.cells if not is_control(cell.model)]
     controls = control_rows(run.cells)
     models = tuple(sorted(_models(run, contestants, broken_controls(controls)), key=_rank))
-    decisive, verdict = _verdict(models)
+    decisive, verdict = _verdict(models, comparisons)
     return Summary(
         counts=count_outcomes(contestants),
         models=models,
@@ -129,22 +135,14 @@ def _or_lowest(rate: Rate) -> float:
     return -1.0 if rate.value is None else rate.value
 
 
-def _verdict(models: Sequence[ModelSummary]) -> tuple[bool | None, str]:
-    rated = [row for row in models if row.numbers.first_attempt.all_trials.interval is not None]
-    if len(rated) < 2:
-        return None, ""
-    first, second = rated[:2]
-    upper = first.numbers.first_attempt.all_trials.interval
-    lower = second.numbers.first_attempt.all_trials.interval
-    if upper and lower and upper.low > lower.high:
-        return True, (
-            f"{first.model} leads: the 95% interval of its first-attempt rate lies wholly above "
-            f"that of {second.model}."
-        )
-    return False, (
-        f"Not decisive: the 95% intervals of {first.model} and {second.model} overlap. "
-        "More cases are needed to tell them apart."
-    )
+def _verdict(
+    models: Sequence[ModelSummary], comparisons: Sequence[Comparison]
+) -> tuple[bool | None, str]:
+    leaders = {row.model for row in models[:2]}
+    for pair in comparisons:
+        if pair.kind == "models" and {pair.a.model, pair.b.model} == leaders:
+            return pair.decisive, pair.verdict
+    return None, ""
 
 
 def _matrix(cells: Sequence[CellResult]) -> Iterable[MatrixRow]:

@@ -1,7 +1,7 @@
 /* Two sides on the same cases: choose them, read the verdict, see only what differs. */
 
 import { line, picture, words } from "./charts.js";
-import { cellMark, el, fold, icon, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
+import { cellMark, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
 
 const METRICS = { first_attempt: "first attempt", after_repair: "after repair" };
 const FLIPS_LISTED = 200;
@@ -31,15 +31,13 @@ export class Comparisons {
 
   draw(focus) {
     const chosen = this.chosen();
-    this.box.replaceChildren(this.controls(), chosen ? view(...chosen, this.links) : el("p.soft", "Choose two different models."));
+    this.box.replaceChildren(this.controls(), chosen ? view(chosen, this.links) : el("p.soft", "Choose two different models."));
     if (focus) this.box.querySelector(`[data-focus="${focus}"]`)?.focus();
   }
 
-  /* The comparison, and whether its sides stand the other way round than chosen. */
   chosen() {
-    if (this.kind === "runs") return [this.runs[Math.max(0, this.run)], false];
-    const found = this.pairs.find((c) => [c.a.model, c.b.model].includes(this.a) && [c.a.model, c.b.model].includes(this.b) && this.a !== this.b);
-    return found && [found, found.a.model !== this.a];
+    if (this.kind === "runs") return this.runs[Math.max(0, this.run)];
+    return this.pairs.find((c) => this.a !== this.b && [this.a, this.b].every((m) => m === c.a.model || m === c.b.model));
   }
 
   controls() {
@@ -59,10 +57,7 @@ export class Comparisons {
       this[side] = value;
       this.draw(side);
     });
-    return [pick("a", "Model A"), el("button.quiet", { type: "button", "aria-label": "Swap A and B", title: "Swap A and B", "data-focus": "swap", on: { click: () => {
-      [this.a, this.b] = [this.b, this.a];
-      this.draw("swap");
-    } } }, icon("swap")), pick("b", "Model B")];
+    return [pick("a", "Compare"), pick("b", "with")];
   }
 
   runChoice() {
@@ -82,8 +77,7 @@ function select(label, key, choices, value, change) {
   return el("label.sort", label, node);
 }
 
-function view(comparison, turned, links) {
-  const c = turned ? mirrored(comparison) : comparison;
+function view(c, links) {
   const flips = c.cases.filter((pair) => pair.flip !== "same");
   return el("div",
     el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), el("span.badge", c.decisive === null ? "Nothing to compare" : c.decisive ? "Decisive" : "Not decisive"), el("span", text(c.verdict))),
@@ -92,22 +86,6 @@ function view(comparison, turned, links) {
     c.notes.map((note) => el("p.notice", text(note))),
     flipsTable(c, flips, links),
     c.left_out.length > 0 && fold(`${plural(c.left_out.length, "case")} left out`, "", () => leftOut(c.left_out), "more"));
-}
-
-/* The same comparison seen from the other side. */
-function mirrored(c) {
-  const interval = c.interval && { low: -c.interval.high, high: -c.interval.low };
-  const turn = { gained: "lost", lost: "gained", same: "same" };
-  const cases = c.cases.map((p) => ({ ...p, mean_a: p.mean_b, mean_b: p.mean_a, flip: turn[p.flip], outcomes_a: p.outcomes_b, outcomes_b: p.outcomes_a, folders_a: p.folders_b, folders_b: p.folders_a }));
-  const order = { lost: 0, gained: 1, same: 2 };
-  return { ...c, a: c.b, b: c.a, gained: c.lost, lost: c.gained, difference: c.difference === null ? null : -c.difference, interval,
-    cases: cases.sort((x, y) => order[x.flip] - order[y.flip]), cost_change: inverse(c.cost_change), time_change: inverse(c.time_change) };
-}
-
-function inverse({ relative, interval }) {
-  const turn = (v) => 1 / (1 + v) - 1;
-  const possible = interval && interval.low > -1;
-  return { relative: relative === null || relative <= -1 ? null : turn(relative), interval: possible ? { low: turn(interval.high), high: turn(interval.low) } : null };
 }
 
 const NO_RATE = { value: null, interval: null, passed_trials: 0, trials: 0 };

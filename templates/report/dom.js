@@ -10,7 +10,6 @@ const ICONS = {
   ungraded: "M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .6-1.5 1.3-1.5 2.3M12 18.6v.2",
   skipped: "M6 12h12",
   scales: "M12 4v16M7 20h10M5 7h14M5 7l-3 7h6zM19 7l-3 7h6z",
-  swap: "M7 4 3 8l4 4M3 8h14M17 12l4 4-4 4M21 16H7",
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
 };
 

@@ -50,6 +50,8 @@ def packed(folder: Path, number: int, of: int) -> Path:
 
 def report_of(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    for comparison in report["comparisons"]:
+        del comparison["a"]["run"], comparison["b"]["run"]  # the run's time, too
     return {name: value for name, value in report.items() if name not in TIMES}
 
 

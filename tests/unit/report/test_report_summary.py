@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import BEGAN, CellKey, cell, run_info
 
+from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.numbers import Numbers
 from pytest_autoweb.report.run_folder import KILLED, Run
-from pytest_autoweb.report.summary import Summary, summarise
+from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
@@ -23,7 +24,9 @@ OUTCOMES: list[Outcome] = ["passed", "healed", "failed", "broken", "ungraded", "
 
 
 def summary_of(*cells: CellResult, **info: Any) -> Summary:
-    return summarise(Run(Path(), run_info(list(cells), **info), cells))
+    summary = build_report(Run(Path(), run_info(list(cells), **info), cells)).summary
+    assert summary is not None
+    return summary
 
 
 def numbers_of(*cells: CellResult) -> Numbers:
@@ -98,23 +101,37 @@ def test_the_best_first_attempt_rate_comes_first() -> None:
     assert [row.model for row in summary.models] == ["passes", "repairs", "fails"]
 
 
-def test_overlapping_intervals_are_called_not_decisive() -> None:
+def test_two_models_that_differ_in_one_case_are_not_told_apart() -> None:
     summary = summary_of(
         *cells_with("passed", "passed", model="a"), *cells_with("passed", "failed", model="b")
     )
 
     assert summary.decisive is False
-    assert summary.verdict.startswith("Not decisive")
+    assert summary.verdict.startswith("Not decisive: the sides differ in 1 of 2 cases")
 
 
-def test_a_leader_whose_interval_stands_apart_is_named() -> None:
+def test_a_leader_is_named_when_the_paired_test_tells_it_apart() -> None:
     good: list[Outcome] = ["passed"] * 20
     bad: list[Outcome] = ["failed"] * 20
 
-    summary = summary_of(*cells_with(*good, model="a"), *cells_with(*bad, model="b"))
+    summary = summary_of(*cells_with(*bad, model="b"), *cells_with(*good, model="a"))
 
     assert summary.decisive is True
-    assert "a leads" in summary.verdict
+    assert summary.verdict.startswith("a passes more: 100% against 0% for b")
+
+
+def test_the_verdict_is_on_the_two_models_that_lead() -> None:
+    names = {"a": 9, "b": 0, "c": 8}
+    cells = [
+        cell(CellKey(f"case-{i}", model), "passed" if i < good else "failed")
+        for model, good in names.items()
+        for i in range(10)
+    ]
+
+    summary = summary_of(*cells)
+
+    assert [row.model for row in summary.models] == ["a", "c", "b"]
+    assert summary.decisive is False
 
 
 def test_one_model_alone_gets_no_verdict() -> None:

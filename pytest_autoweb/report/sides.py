@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import fsum
 from statistics import fmean
 
 from pytest_autoweb.report.numbers import CaseKey, Cost, Rate, Rates, rate_of, rates_of
@@ -99,7 +100,7 @@ def cost_of(rows: Sequence[CellRow]) -> Cost:
     """What cells cost together, as far as prices are known."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return Cost(
-        usd=sum(known) if known or not rows else None,
+        usd=fsum(known) if known or not rows else None,
         complete=all(row.cost_complete for row in rows),
     )
 
@@ -124,10 +125,10 @@ def _per_case(
 
 def change_of(before: list[float] | None, after: list[float] | None) -> Change:
     """What changed from one side's cases to the other's; None stands for unknown."""
-    if not before or not after or sum(before) == 0:
+    if not before or not after or not any(before):
         return Change(relative=None)
     ratio = ratio_interval(before, after)
     return Change(
-        relative=sum(after) / sum(before) - 1,
+        relative=fsum(after) / fsum(before) - 1,
         interval=Interval(low=ratio.low - 1, high=ratio.high - 1) if ratio else None,
     )

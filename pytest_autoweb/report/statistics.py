@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import atan, comb, cos, exp, gcd, lcm, pi, sin, sqrt
+from math import atan, comb, cos, exp, fsum, gcd, lcm, pi, sin, sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
@@ -112,7 +112,7 @@ def effective_cases(case_means: Sequence[float], repeats: Sequence[int]) -> floa
     smoothed = (*case_means, 0.0, 1.0)
     rate = fmean(smoothed)
     variance = stdev(smoothed) ** 2
-    most = n * n / sum(1 / tries for tries in repeats)
+    most = n * n / fsum(1 / tries for tries in repeats)
     return min(max(n * rate * (1 - rate) / variance, float(n)), most)
 
 
@@ -141,7 +141,7 @@ def difference_interval(differences: Sequence[float], confidence: float = 0.95) 
         raise ValueError("needs differences from -1 to 1")
     if not differences:
         return None
-    centre, reach = sum(differences) / (len(differences) + 2), z * difference_error(differences)
+    centre, reach = fsum(differences) / (len(differences) + 2), z * difference_error(differences)
     return Interval(low=max(-1.0, centre - reach), high=min(1.0, centre + reach))
 
 
@@ -169,7 +169,7 @@ def ratio_interval(
     if len(before) != len(after) or min((*before, *after), default=0.0) < 0:
         raise ValueError("needs two sequences of one length, without negative values")
     n = len(before)
-    if n < 2 or not sum(before) or not sum(after):
+    if n < 2 or not any(before) or not any(after):
         return None
     mean_before, mean_after = fmean(before), fmean(after)
     spread = stdev(b / mean_after - a / mean_before for a, b in zip(before, after, strict=True))

@@ -16,6 +16,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
+from pytest_autoweb.judge.model_judge import ModelJudge, Place
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.llm.spec import ModelSpec
@@ -27,7 +28,6 @@ from pytest_autoweb.results import (
     CellResult,
     Failure,
     FailureKind,
-    Outcome,
     PlannedCell,
     total_usage,
 )
@@ -50,17 +50,13 @@ from pytest_autoweb.stages.generate import write_script
 from pytest_autoweb.stages.judge import judge_outcome
 from pytest_autoweb.stages.lint import lint_script
 from pytest_autoweb.stages.open_entry import open_entry
+from pytest_autoweb.stages.outcome import repairable, settle
 from pytest_autoweb.stages.plan import plan_as_task, plan_case
 from pytest_autoweb.stages.repair import repair_script
 from pytest_autoweb.stages.turns import take_turns
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-BROKEN: frozenset[FailureKind] = frozenset(
-    {"model", "navigation", "browser", "webserver", "internal", "killed"}
-)
-"""Failures of the infrastructure: they say nothing about how well the model drives the page."""
 
 
 class NamedStage(NamedTuple):
@@ -127,6 +123,8 @@ class Bench:
     progress: Callable[[str], None] = lambda text: None
     stream: Callable[[str], None] = lambda line: None
     clock: Clock = field(default_factory=Clock)
+    judge: Callable[[Place], ModelJudge] | None = None
+    """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""
 
 
 def stages_for(spec: ModelSpec, failed: Attempt | None) -> tuple[NamedStage, ...]:
@@ -149,7 +147,7 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
         attempt, case = _run_attempt(cell, bench, len(attempts) + 1, failed)
         attempts.append(attempt)
         resolved = case or resolved
-        if len(attempts) > allowed or not _repairable(attempts[-1]):
+        if len(attempts) > allowed or not repairable(attempts[-1]):
             break
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
     result = CellResult(
@@ -195,39 +193,6 @@ def _without_attempts(
     )
     save_cell(bench.run_folder, result)
     return result
-
-
-def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:
-    """Outcome, one-line reason and failure of a cell, from its attempts.
-
-    Checks alone make a cell pass. A repair that broke down does not undo the verdict on the first
-    attempt, and a case without checks is never more than `ungraded`.
-    """
-    last, failure = attempts[-1], attempts[-1].failure
-    if last.checks_passed:
-        return ("passed", "", None) if len(attempts) == 1 else ("healed", "", None)
-    reason = failure.message if failure else ""
-    if failure and failure.kind in BROKEN:
-        if len(attempts) == 1:
-            return "broken", reason, failure
-        first = attempts[-2].failure
-        return "failed", f"{first.message if first else ''} (the repair broke: {reason})", first
-    if not has_checks:
-        if last.executed:
-            return "ungraded", "the case has no checks", None
-        return "failed", reason, failure
-    if last.checks and last.checks_passed is None:
-        unknown = next(check for check in last.checks if check.passed is None)
-        return "ungraded", f"check {unknown.index} ({unknown.type}): {unknown.message}", failure
-    return "failed", reason, failure
-
-
-def _repairable(attempt: Attempt) -> bool:
-    if attempt.checks_passed:
-        return False
-    if attempt.failure is None:
-        return attempt.checks_passed is False
-    return attempt.failure.kind in ("plan", "lint", "step", "timeout", "sandbox", "check")
 
 
 def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
@@ -334,9 +299,21 @@ def _tools(
             budget=StepBudget(case.timeout),
             previous=failed,
             progress=bench.progress,
+            judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
         )
     finally:
         engine.close()
+
+
+def _place(cell: Cell, case: Case, failed: Attempt | None) -> Place:
+    return Place(
+        case_id=case.id,
+        user_task=case.user_task,
+        capture_mode=cell.mode,
+        repeat=cell.repeat,
+        attempt=failed.attempt_index + 1 if failed else 1,
+        model=cell.spec,
+    )
 
 
 def _reveal(text: str, secrets: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.cases.model import Case
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.llm.client import Client, Message, Request
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
@@ -25,8 +26,10 @@ from pytest_autoweb.sandbox.base import StepEngine
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from pytest_autoweb.browser.downloads import DownloadRecord
     from pytest_autoweb.browser.network import OriginPolicy
     from pytest_autoweb.browser.scene import Watch
+    from pytest_autoweb.browser.wire import WireRecord
 
 LOG_LINES = 200
 """Lines of the run log kept at each end (row 4.1.15 of the seed's flow)."""
@@ -79,6 +82,10 @@ class Tools:
     client: Client
     page: "Page"
     watch: "Watch"
+    wire: "WireRecord"
+    """Requests since the setup was done."""
+    downloads: "DownloadRecord"
+    """Files handed out since then."""
     policy: "OriginPolicy"
     engine: StepEngine
     folder: Path
@@ -90,11 +97,17 @@ class Tools:
     """Puts secrets back into the case's own checks (`<secret:name>`); for the judge only."""
     log: RunLog
     clock: Clock
+    keep: Callable[[str], str]
+    """`redact`, and also without what looks like a key, a cookie or a token: for what is kept."""
     budget: StepBudget
     """Time left for the attempt's steps, whatever the limit of each."""
+    case_path: Path | None = None
+    """The case's file; None for inline cases."""
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
     progress: Callable[[str], None] = lambda text: None
+    judge: ModelJudge | None = None
+    """Asks a model for the case's `judge` checks."""
 
 
 Stage = Callable[[Attempt, Tools], Attempt]
@@ -160,7 +173,7 @@ def ask(
         failure = Failure(
             kind="model", cause=error.cause, message=f"{stage}: {error.cause}: {detail}"
         )
-        return fail(_charge(attempt, stage, exchange), failure), ""
+        return fail(charge(attempt, stage, exchange), failure), ""
     exchange = Exchange(
         stage=stage,
         turn=turn,
@@ -169,10 +182,11 @@ def ask(
         usage=reply.usage,
         model_served=reply.model_served,
     )
-    return _charge(attempt, stage, exchange), reply.text
+    return charge(attempt, stage, exchange), reply.text
 
 
-def _charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
+def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
+    """The attempt with one more exchange, and its usage added to that of the stage."""
     usage = dict(attempt.usage)
     usage[stage] = usage.get(stage, Usage()) + exchange.usage
     return change(attempt, usage=usage, exchanges=(*attempt.exchanges, exchange))

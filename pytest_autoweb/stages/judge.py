@@ -4,21 +4,28 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_autoweb.browser.scene import shot, take_scene
-from pytest_autoweb.cases.check_specs import Check
+from pytest_autoweb.cases.check_specs import Check, JudgeCheck
 from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
-from pytest_autoweb.stages.base import Tools, change
+from pytest_autoweb.stages.base import Tools, change, charge
 from pytest_autoweb.stages.execute import relative, relative_scene
 
 
 def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     """Evaluate every check; an error of a step does not matter here, only the outcome does."""
     evidence = Evidence(
-        page=tools.page, answered=attempt.answered, answer=attempt.answer, redact=tools.redact
+        page=tools.page,
+        answered=attempt.answered,
+        answer=attempt.answer,
+        redact=tools.redact,
+        actions=attempt.tool_calls,
+        rubric_judge=tools.judge,
     )
     checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
     results = judge_checks(checks, evidence, timeout_s=tools.settings.check_timeout)
+    for exchange in tools.judge.exchanges if tools.judge else ():
+        attempt = charge(attempt, "judge", exchange)
     passed, points = score(results)
     attempt = change(
         attempt,
@@ -35,7 +42,12 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
-    """The check with its `<secret:name>` replaced, e.g. in a request's headers."""
+    """The check with its `<secret:name>` replaced, e.g. in a request's headers.
+
+    Not in what is put to a model.
+    """
+    if isinstance(check, JudgeCheck):
+        return check
     plain = check.model_dump(by_alias=True, exclude_unset=True)
     return type(check).model_validate(_mapped(plain, reveal))
 
@@ -55,7 +67,7 @@ def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt
-    broken = next(check for check in attempt.checks if check.passed is False)
+    broken = next(c for c in attempt.checks if c.passed is False and not c.advisory)
     last = attempt.step_results[-1].step_index if attempt.step_results else 0
     scene = take_scene(
         tools.page,

@@ -14,12 +14,14 @@ from pytest_autoweb.cases.check_specs import (
     FileCheck,
     HttpCheck,
     JsCheck,
+    JudgeCheck,
     SqlCheck,
     TextCheck,
     UrlCheck,
 )
 from pytest_autoweb.judge.answer_checks import answer_probe
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.judge.model_judge import judge_probe
 from pytest_autoweb.judge.page_checks import element_probe, js_probe, text_probe, url_probe
 from pytest_autoweb.judge.server_checks import file_probe, http_probe, sql_probe
 from pytest_autoweb.results import CheckResult
@@ -39,6 +41,7 @@ _FAMILIES: dict[type[CheckSpec], tuple[str, Callable[[Any, Evidence], Probe]]] =
     HttpCheck: ("http", http_probe),
     SqlCheck: ("sql", sql_probe),
     FileCheck: ("file", file_probe),
+    JudgeCheck: ("judge", judge_probe),
 }
 
 
@@ -50,9 +53,12 @@ class _Trial:
     check: CheckSpec
     type: str
     started: float
+    checksum: str = ""
     probe: Probe | None = None
     verdict: Verdict | None = None
     problem: str = ""
+    unasked: bool = False
+    """No model was there to be asked, so its opinion is not missed."""
     ended: float = 0.0
 
     @property
@@ -71,21 +77,45 @@ class _Trial:
         except Exception as error:
             # A check may fail in any way its author or the page can think of; none of them
             # may end the run, and none may count as a pass or a fail.
-            self.verdict, self.problem = None, _reason(error)
+            self.gave_up(error)
         self.ended = time.monotonic()
+
+    def gave_up(self, error: Exception) -> None:
+        """There is no verdict, for this reason."""
+        self.verdict, self.problem = None, _reason(error)
+        self.unasked = self.type == "judge" and isinstance(error, NotEvaluated)
 
 
 def judge_checks(
-    checks: Sequence[Check], evidence: Evidence, *, timeout_s: float
+    checks: Sequence[Check],
+    evidence: Evidence,
+    *,
+    timeout_s: float,
+    checksums: Sequence[str] = (),
 ) -> tuple[CheckResult, ...]:
     """Evaluate every check, in turns until each holds or `timeout_s` is over.
 
     All wait together, so the whole lasts about `timeout_s` at most, however many fail; a page
-    that hangs adds a second for each check that asks it. A check that could not be evaluated has
-    `passed` None and says why.
+    that hangs adds a second for each check that asks it. A model's opinion is asked for last, of
+    the page that the others waited for. A check that could not be evaluated has `passed` None
+    and says why.
+
+    Args:
+        checks: with their secrets in place.
+        evidence: the end of the attempt.
+        timeout_s: how long checks that do not hold are looked at again.
+        checksums: of the checks as written, in their order; see `LoadedCase.check_checksums`.
     """
-    deadline = time.monotonic() + timeout_s
     trials = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
+    for trial, checksum in zip(trials, checksums, strict=False):
+        trial.checksum = checksum
+    _look([trial for trial in trials if trial.type != "judge"], evidence, timeout_s)
+    _look([trial for trial in trials if trial.type == "judge"], evidence, timeout_s)
+    return tuple(_result(trial, evidence) for trial in trials)
+
+
+def _look(trials: Sequence[_Trial], evidence: Evidence, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
     while waiting := [trial for trial in trials if trial.open]:
         for position, trial in enumerate(waiting):
             left = max(0.0, deadline - time.monotonic())
@@ -93,7 +123,6 @@ def judge_checks(
         if time.monotonic() >= deadline or not any(trial.open for trial in trials):
             break
         _pause(evidence)
-    return tuple(_result(trial, evidence) for trial in trials)
 
 
 def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
@@ -103,7 +132,7 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
     try:
         trial.probe = make(check, evidence)
     except Exception as error:
-        trial.problem = _reason(error)
+        trial.gave_up(error)
     return trial
 
 
@@ -137,16 +166,25 @@ def _result(trial: _Trial, evidence: Evidence) -> CheckResult:
         text = evidence.redact(text)
         return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
-    verdict = trial.verdict
+    verdict = trial.verdict or Verdict(None, "", reason=trial.problem, advisory=trial.unasked)
     expected = trial.probe.expected if trial.probe else str(trial.check.model_dump(mode="json"))
-    parts = (trial.check.message, f"could not be evaluated: {trial.problem}")
+    open_question = (
+        "" if verdict.passed is not None else f"could not be evaluated: {verdict.reason}"
+    )
     return CheckResult(
         index=trial.index,
         type=trial.type,
-        passed=None if verdict is None else verdict.passed,
+        passed=verdict.passed,
         expected=shown(expected),
-        actual="" if verdict is None else shown(verdict.actual),
-        message=shown(trial.check.message if verdict else "; ".join(filter(None, parts))),
+        actual=shown(verdict.actual),
+        where=shown(verdict.where),
+        message=shown("; ".join(filter(None, (trial.check.message, open_question)))),
+        finding=verdict.finding,
+        hint=shown(verdict.hint),
         weight=trial.check.weight,
+        credit=verdict.credit,
+        advisory=verdict.advisory,
+        checksum=trial.checksum,
+        usage=verdict.usage,
         duration_ms=(trial.ended - trial.started) * 1000,
     )

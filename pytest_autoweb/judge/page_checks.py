@@ -40,8 +40,8 @@ def url_probe(check: UrlCheck, evidence: Evidence) -> Probe:
         try:
             page.wait_for_url(pattern, timeout=_URL_LOOK_MS, wait_until="commit")
         except PlaywrightTimeout:
-            return Verdict(False, page.url)
-        return Verdict(True, page.url)
+            return Verdict(False, page.url, where="page")
+        return Verdict(True, page.url, where="page")
 
     return Probe(_wanted(wanted, "URL"), look)
 
@@ -49,25 +49,33 @@ def url_probe(check: UrlCheck, evidence: Evidence) -> Probe:
 def text_probe(check: TextCheck, evidence: Evidence) -> Probe:
     """Text that is visible on the page or in a frame; case counts, kinds of space do not."""
     wanted = check.text
-    pattern = re.compile(wanted.matches) if isinstance(wanted, Pattern) else None
 
     def look(seconds: float) -> Verdict:
-        texts = _of_page_and_frames(
+        looks = _of_page_and_frames(
             evidence.page,
             lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
             seconds,
         )
-        lines = [line for text in texts for line in map(normalise, text.splitlines()) if line]
-        if pattern is not None:
-            found = re.compile(pattern.pattern, pattern.flags | re.MULTILINE).search(
-                "\n".join(lines)
-            )
-            return Verdict(found is not None, found.group() if found else _page_text(lines))
-        plain = normalise(str(wanted))
-        seen = plain in " ".join(lines)
-        return Verdict(seen, plain if seen else _page_text(lines))
+        seen = {
+            place: list(filter(None, map(normalise, text.splitlines()))) for place, text in looks
+        }
+        for place, lines in seen.items():
+            if (found := _found(wanted, lines)) is not None:
+                return Verdict(True, found, where=place)
+        every = [line for lines in seen.values() for line in lines]
+        found = _found(wanted, every)
+        return Verdict(found is not None, found or _page_text(every), where=next(iter(seen)))
 
     return Probe(_wanted(wanted, "visible text"), look)
+
+
+def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
+    """The text that fits, if there is one."""
+    if isinstance(wanted, Pattern):
+        match = re.search(wanted.matches, "\n".join(lines), re.MULTILINE)
+        return match.group() if match else None
+    plain = normalise(wanted)
+    return plain if plain in " ".join(lines) else None
 
 
 def _page_text(lines: list[str]) -> str:
@@ -90,14 +98,13 @@ def element_probe(check: ElementCheck, evidence: Evidence) -> Probe:
         return list(run_on_elements(_locator(frame, query, name), "element_states"))
 
     def look(seconds: float) -> Verdict:
-        found = [
-            state
-            for of_frame in _of_page_and_frames(evidence.page, states, seconds)
-            for state in of_frame
-        ]
-        return _element_verdict(query, found)
+        looks = list(_of_page_and_frames(evidence.page, states, seconds))
+        found = [state for _, of_frame in looks for state in of_frame]
+        place = next((place for place, of_frame in looks if of_frame), looks[0][0])
+        return _element_verdict(query, found)._replace(where=f"{place} {described}")
 
-    return Probe(_described(query), look)
+    described = _described(query)
+    return Probe(described, look)
 
 
 def _locator(frame: "Frame", query: ElementQuery, name: str | re.Pattern[str] | None) -> "Locator":
@@ -170,7 +177,7 @@ def js_probe(check: JsCheck, evidence: Evidence) -> Probe:
     def look(seconds: float) -> Verdict:
         result = call_function(evidence.page, check.js, timeout_ms=max(50.0, seconds * 1000))
         seen = f"it threw: {result.error}" if result.error else result.shown
-        return Verdict(result.truthy, seen)
+        return Verdict(result.truthy, seen, where=evidence.page.url)
 
     return Probe(f"truthy: {check.js.strip()}", look)
 
@@ -183,17 +190,18 @@ def _wanted(wanted: str | Pattern, what: str) -> str:
 
 def _of_page_and_frames(
     page: "Page", look: "Callable[[Frame, float], T]", seconds: float
-) -> Iterator[T]:
-    """What `look` sees in the page, and in each visible frame that answers."""
+) -> Iterator[tuple[str, T]]:
+    """What `look` sees in the page, and in each visible frame that answers; with the place."""
     from playwright.sync_api import Error
 
-    yield look(page.main_frame, max(50.0, seconds * 1000))
-    for frame in page.frames:
+    yield page.url, look(page.main_frame, max(50.0, seconds * 1000))
+    for number, frame in enumerate(page.frames):
         if frame == page.main_frame:
             continue
         try:
             if frame.frame_element().is_visible():
-                yield look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
+                seen = look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
+                yield f"{page.url} frame {number} {frame.url}", seen
         except Error:
             # Frames come and go; adverts hang. The page's own answer was given above.
             continue

@@ -27,7 +27,7 @@ def http_probe(check: HttpCheck, evidence: Evidence) -> Probe:
 
     def look(seconds: float) -> Verdict:
         status, body = _fetch(query, min(_HTTP_S, max(_LEAST_S, seconds)))
-        return _reply_verdict(query, status, body)
+        return _reply_verdict(query, status, body)._replace(where=f"{query.method} {query.url}")
 
     expected = [f"{query.method} {query.url} answers {query.status}"]
     if query.json_subset is not None:
@@ -80,9 +80,9 @@ def sql_probe(check: SqlCheck, evidence: Evidence) -> Probe:
 
     def look(seconds: float) -> Verdict:
         if not path.is_file():
-            return Verdict(False, f"(there is no file {path.name})")
+            return Verdict(False, f"(there is no file {path.name})", where=query.url)
         rows = _rows(path, query.query, max(_LEAST_S, seconds))
-        return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}")
+        return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}", where=query.url)
 
     return Probe(f"rows {as_text(query.rows)} of {query.query.strip()}", look)
 
@@ -105,7 +105,7 @@ def file_probe(check: FileCheck, evidence: Evidence) -> Probe:
     path = Path(query.path)
 
     def look(seconds: float) -> Verdict:
-        return _file_verdict(query, path)
+        return _file_verdict(query, path)._replace(where=query.path)
 
     expected = [f"{query.path} {'exists' if query.exists else 'does not exist'}"]
     if query.contains is not None:

@@ -1,8 +1,8 @@
 """Which gates a run has, read once from its settings, and which failed cells they decide on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, Protocol, cast, get_args
 
 from pytest_autoweb.errors import SettingsError
@@ -12,8 +12,6 @@ from pytest_autoweb.report.groups import Group, Member, read_groups
 
 Metric = Literal["pass_rate", "cost", "duration"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
-
-_NO_LIMITS: "MappingProxyType[Metric, float]" = MappingProxyType({})
 
 
 class Pinnable(Member, Protocol):
@@ -32,7 +30,7 @@ class GatePolicy:
     min_pass_rate: float | None = None
     """Percent."""
     groups: tuple[Group, ...] = ()
-    limits: "MappingProxyType[Metric, float]" = field(default=_NO_LIMITS)
+    limits: Mapping[Metric, float] = field(default_factory=dict)
     """Percent by which a metric may get worse: points of the pass rate, else a share."""
     compare: str = ""
     """The run to compare with; empty: none."""
@@ -87,7 +85,7 @@ def read_policy(settings: Settings) -> GatePolicy:
     )
 
 
-def read_limits(text: str, flag: str) -> "MappingProxyType[Metric, float]":
+def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
     """`pass_rate:5%,cost:20%` as percent per metric.
 
     Raises:
@@ -102,7 +100,7 @@ def read_limits(text: str, flag: str) -> "MappingProxyType[Metric, float]":
         if metric in limits:
             raise SettingsError(f"{flag}: {name!r} stands there twice")
         limits[metric] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
-    return MappingProxyType(limits)
+    return limits
 
 
 def _percent(text: str, where: str) -> float:

@@ -28,6 +28,7 @@ from pytest_autoweb.results import (
     CellResult,
     Failure,
     FailureKind,
+    Outcome,
     PlannedCell,
     total_usage,
 )

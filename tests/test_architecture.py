@@ -23,7 +23,7 @@ ROWS = (
     {"options", "llm", "browser", "sandbox"},
     {"judge", "report"},
     {"stages"},
-    {"pipeline", "analysis"},
+    {"pipeline", "analysis", "controls_run"},
     {"shared_run"},
     {"session"},
     {"conclusion"},

@@ -21,6 +21,9 @@ _LETTERS: dict[Outcome, str] = {
 }
 
 
+_URGENCY = ("failed", "failed, without a say", "not decided", "holds")
+
+
 def gate_state(gate: GateResult) -> str:
     """How a gate stands, in words."""
     if gate.passed is None:
@@ -32,7 +35,7 @@ def gate_state(gate: GateResult) -> str:
 
 def in_order(gates: Sequence[GateResult]) -> list[GateResult]:
     """The gates, those that failed first."""
-    return sorted(gates, key=lambda gate: (not gate.failed, gate.passed is not False, gate.passed))
+    return sorted(gates, key=lambda gate: _URGENCY.index(gate_state(gate)))
 
 
 def with_baseline(report: Report) -> list[Comparison]:

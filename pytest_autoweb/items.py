@@ -39,6 +39,8 @@ class CaseFile(pytest.File):
         """The cells, in the file's order."""
         try:
             cases = self.load()
+            for case in cases:
+                self.config.stash[SESSION].check_judges(case)
         except CaseError as error:
             raise self.CollectError(f"{BAD_CASES}\n{error}") from None
         yield from _cells(self, cases)

@@ -7,6 +7,7 @@ report; xdist workers get the shared facts through `SharedRun` and only run cell
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ from pytest_autoweb.analysis import local_model
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle
 from pytest_autoweb.cases.webserver import ServerPool, stop_all
-from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.errors import CaseError, SettingsError
+from pytest_autoweb.judge.chairs import Chairs
+from pytest_autoweb.judge.labels import read_labels
+from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.llm.budget import price_advice
 from pytest_autoweb.llm.builtin import builtin_client
 from pytest_autoweb.llm.client import Client
@@ -27,6 +31,7 @@ from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Bench
 from pytest_autoweb.progress import Progress
+from pytest_autoweb.report.judge_agreement import Agreement, agreements
 from pytest_autoweb.saving import fresh_run_folder
 from pytest_autoweb.shared_run import SharedRun
 
@@ -72,6 +77,15 @@ class RunSession:
         self.gateway = SharedGateway(Path(shared.session_folder), self._start_gateway)
         self._specs: dict[str, ModelSpec] = {}
         self._learn(settings.models)
+        self.agreements = _agreements(settings)
+        """How far the judges of `--autoweb-judge-labels` agree with people."""
+        self._chairs = Chairs(
+            self.spec,
+            self.model,
+            default=settings.judge_model,
+            compared=settings.models,
+            calibrated={found.judge for found in self.agreements if found.calibrated},
+        )
 
     def spec(self, name: str) -> ModelSpec:
         """Settings of a model, also of one that is not on the command line.
@@ -108,6 +122,7 @@ class RunSession:
             worker=self._worker,
             progress=lambda text: self.progress.emit(cell_name, "stage", text),
             stream=self._stream(cell_name),
+            judge=partial(ModelJudge, self._chairs),
         )
 
     def _stream(self, cell_name: str) -> Callable[[str], None]:
@@ -135,6 +150,18 @@ class RunSession:
         self.gateway.add(spec)
         return self.gateway
 
+    def check_judges(self, case: LoadedCase) -> None:
+        """Refuse a case whose judge cannot judge the models of this run.
+
+        Raises:
+            CaseError: the judge is unknown, a control, or one of the models compared.
+        """
+        for name in case.judge_models:
+            try:
+                self._chairs.named(name)
+            except SettingsError as error:
+                raise CaseError(str(error), path=case.path, line=case.line) from None
+
     def check_models(self) -> None:
         """Ask the gateway whether each model that this run may call live can be, and may be.
 
@@ -143,7 +170,8 @@ class RunSession:
             ModelError: the gateway does not start.
         """
         others = [local_model(self.settings)] if self.settings.local_analyze else []
-        called = self._called(self.settings.models)
+        judges = [self._chairs.named(None).name] if self.settings.judge_model else []
+        called = self._called([*self.settings.models, *judges])
         self.gateway.add(*called, *self._called(others))
         if not called:
             return
@@ -195,6 +223,15 @@ class RunSession:
             max_cost=settings.max_cost,
             allow_unpriced=settings.allow_unpriced,
         )
+
+
+def _agreements(settings: Settings) -> tuple[Agreement, ...]:
+    if settings.judge_labels is None:
+        return ()
+    try:
+        return agreements(read_labels(settings.rootdir / settings.judge_labels).pairs())
+    except CaseError as error:
+        raise SettingsError(f"--autoweb-judge-labels: {error}") from None
 
 
 def end_shared(shared: SharedRun) -> None:

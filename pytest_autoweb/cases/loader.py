@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_autoweb.cases.check_specs import JudgeCheck
 from pytest_autoweb.cases.document import Document, FieldError, read_document
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.inline import read_inline
@@ -32,6 +33,8 @@ class LoadedCase:
     other cases of the file not."""
     has_expect: bool
     has_oracle: bool
+    judge_models: tuple[str, ...]
+    """Models that `judge` checks name."""
     _source: CaseSource = field(repr=False, compare=False)
 
     def resolve(self, server: ServerHandle | None) -> Case:
@@ -118,10 +121,16 @@ def _case(source: CaseSource) -> LoadedCase:
             checksum=source.checksum(server),
             has_expect=bool(case.expect),
             has_oracle=bool(case.oracle),
+            judge_models=_judge_models(case),
             _source=source,
         )
     except FieldError as error:
         raise source.error(error) from error
+
+
+def _judge_models(case: Case) -> tuple[str, ...]:
+    judged = (check.judge for check in case.expect if isinstance(check, JudgeCheck))
+    return tuple(dict.fromkeys(query.model for query in judged if query.model))
 
 
 def _shown(source: CaseSource, name: str, resolved: str) -> str:

@@ -112,6 +112,7 @@ class RunController:
         from pytest_autoweb.report.write import write_report
 
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+        self._tell_judges(run)
         self._decide(run, session)
         chars = self._settings.report_max_chars
         self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
@@ -120,6 +121,14 @@ class RunController:
         if (shard := self._settings.shard) is not None:
             blobs = self._settings.rootdir / self._settings.blobs
             self._packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
+
+    def _tell_judges(self, run: RunSession) -> None:
+        """How far the judges of `--autoweb-judge-labels` agree with people."""
+        from pytest_autoweb.report.judge_agreement import agreement_line, save_agreements
+
+        if run.agreements:
+            save_agreements(run.run_folder, run.agreements)
+            self._notices += [agreement_line(found) for found in run.agreements]
 
     def _decide(self, run: RunSession, session: pytest.Session) -> None:
         """Judge the run by its gates; whatever goes wrong here, the report is still written."""

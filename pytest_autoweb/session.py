@@ -18,7 +18,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle
 from pytest_autoweb.cases.webserver import ServerPool, stop_all
 from pytest_autoweb.errors import CaseError, SettingsError
-from pytest_autoweb.judge.chairs import Chairs
+from pytest_autoweb.judge.chairs import Chairs, judge_id
 from pytest_autoweb.judge.labels import read_labels
 from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.llm.budget import price_advice
@@ -77,7 +77,7 @@ class RunSession:
         self.gateway = SharedGateway(Path(shared.session_folder), self._start_gateway)
         self._specs: dict[str, ModelSpec] = {}
         self._learn(settings.models)
-        self.agreements = _agreements(settings)
+        self.agreements = self._read_agreements()
         """How far the judges of `--autoweb-judge-labels` agree with people."""
         self._chairs = Chairs(
             self.spec,
@@ -96,6 +96,18 @@ class RunSession:
         if name not in self._specs:
             self._learn((name,))
         return self._specs[name]
+
+    def _read_agreements(self) -> tuple[Agreement, ...]:
+        settings = self.settings
+        if settings.judge_labels is None:
+            return ()
+        try:
+            pairs = read_labels(settings.rootdir / settings.judge_labels).pairs()
+        except CaseError as error:
+            raise SettingsError(f"--autoweb-judge-labels: {error}") from None
+        if settings.judge_model:
+            pairs.setdefault(judge_id(self.spec(settings.judge_model)), [])
+        return agreements(pairs)
 
     def _learn(self, names: Sequence[str]) -> None:
         settings = self.settings
@@ -223,15 +235,6 @@ class RunSession:
             max_cost=settings.max_cost,
             allow_unpriced=settings.allow_unpriced,
         )
-
-
-def _agreements(settings: Settings) -> tuple[Agreement, ...]:
-    if settings.judge_labels is None:
-        return ()
-    try:
-        return agreements(read_labels(settings.rootdir / settings.judge_labels).pairs())
-    except CaseError as error:
-        raise SettingsError(f"--autoweb-judge-labels: {error}") from None
 
 
 def end_shared(shared: SharedRun) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, cast, get_args
+from typing import Literal, Protocol, get_args
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.near_miss import near_miss
@@ -96,10 +96,9 @@ def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
         name, colon, amount = (piece.strip() for piece in part.partition(":"))
         if name not in METRICS:
             raise SettingsError(f"{flag}: {name!r} cannot be compared{near_miss(name, METRICS)}")
-        metric = cast(Metric, name)
-        if metric in limits:
+        if name in limits:
             raise SettingsError(f"{flag}: {name!r} stands there twice")
-        limits[metric] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
+        limits[name] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
     return limits
 
 

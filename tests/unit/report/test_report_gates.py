@@ -1,0 +1,218 @@
+"""Gates on a run alone: what fails a run, what only gets a notice, what bad settings say."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_rows import MODEL, cells, made_up, run_of
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.report.gate_rates import Spending
+from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
+from pytest_autoweb.report.groups import Group, read_groups
+from pytest_autoweb.report.rows import RunRows
+
+
+def gates(rows: RunRows, policy: GatePolicy) -> dict[str, GateResult]:
+    return {result.name: result for result in evaluate_gates(rows, policy)}
+
+
+def test_a_pass_rate_counts_first_attempts_case_by_case() -> None:
+    rows = made_up({"a": "pppp", "b": "f", "c": "h", "d": "pf"})
+
+    result = gates(rows, GatePolicy(min_pass_rate=38))["pass rate"]
+
+    assert result.passed is False
+    assert result.message.startswith("first attempt 38% (")  # (1 + 0 + 0 + 0.5) / 4 = 37.5 %
+    assert gates(rows, GatePolicy(min_pass_rate=37.5))["pass rate"].passed is True
+
+
+@pytest.mark.parametrize("letter", "bus")
+def test_a_missing_score_counts_as_not_passed(letter: str) -> None:
+    result = gates(made_up({"a": "p", "b": letter}), GatePolicy(min_pass_rate=60))["pass rate"]
+
+    assert result.passed is False
+    assert result.details[0] == "1 cells without a verdict count as not passed"
+
+
+def test_infrastructure_that_fails_everything_is_an_error_and_not_a_rate() -> None:
+    rows = run_of((*cells({"a": "b", "b": "u"}), *cells({"a": "p"}, model="other")))
+
+    results = evaluate_gates(rows, GatePolicy(min_pass_rate=0))
+
+    assert [(r.name, r.model, r.passed) for r in results] == [
+        ("infrastructure", MODEL, False),
+        ("pass rate", MODEL, True),
+        ("pass rate", "other", True),
+    ]
+    assert verdict_of(results) is False
+
+
+@given(
+    letters=st.lists(st.text("phfbus", min_size=1, max_size=4), min_size=1, max_size=6),
+    least=st.floats(0, 100),
+    at=st.integers(0, 5),
+)
+@settings(deadline=None, max_examples=60)
+def test_turning_any_cell_into_a_failure_never_helps(
+    letters: list[str], least: float, at: int
+) -> None:
+    names = [f"case{i}" for i in range(len(letters))]
+    policy = GatePolicy(min_pass_rate=least)
+    before = verdict_of(evaluate_gates(made_up(dict(zip(names, letters, strict=True))), policy))
+    worse = [*letters]
+    worse[at % len(worse)] = "b" * len(worse[at % len(worse)])
+
+    after = verdict_of(evaluate_gates(made_up(dict(zip(names, worse, strict=True))), policy))
+
+    assert not (before is False and after is True)
+
+
+def test_every_cell_of_a_pinned_case_has_to_pass_without_any_flag() -> None:
+    rows = run_of((*cells({"pay": "phu"}, must_pass=True), *cells({"rest": "f"})))
+
+    results = evaluate_gates(rows, GatePolicy())
+
+    assert [result.name for result in results] == ["must pass"]
+    assert results[0].message == "1 of 3 pinned cells did not pass"
+    assert results[0].details == (f"pay on {MODEL} (ARIA_SNAPSHOT, repeat 3): ungraded",)
+    assert evaluate_gates(made_up({"rest": "f"}), GatePolicy()) == ()
+
+
+def test_controls_are_not_gated() -> None:
+    noop = cells({"a": "fff"}, model="builtin/noop", must_pass=True)
+
+    assert evaluate_gates(run_of(noop), GatePolicy(min_pass_rate=100)) == ()
+
+
+SMOKE = Group(name="smoke", tags=["smoke"], min_pass_rate=100)
+NEW = Group(name="new", cases=["beta-*"], min_pass_rate=100, soft=True)
+
+
+def test_a_group_has_a_rate_of_its_own_and_a_soft_one_only_warns() -> None:
+    rows = run_of(
+        (*cells({"login": "p"}, tags=("smoke",)), *cells({"beta-x": "f", "beta-y": "p", "z": "p"}))
+    )
+    policy = GatePolicy(min_pass_rate=100, groups=(SMOKE, NEW))
+
+    results = gates(rows, policy)
+
+    assert results["group smoke: pass rate"].passed is True
+    beta = results["group new: pass rate"]
+    assert (beta.passed, beta.soft, beta.failed) == (False, True, False)
+    assert results["pass rate"].passed is True
+    assert results["pass rate"].details == ("2 cells of soft groups are left out",)
+    assert verdict_of(results.values()) is True
+
+
+def test_a_pinned_group_fails_for_one_cell_and_an_empty_one_says_what_tag_was_meant() -> None:
+    pinned = Group(name="pinned", tags=["smoke"], must_pass=True)
+    empty = Group(name="empty", tags=["smok"], min_pass_rate=50)
+    rows = run_of(cells({"a": "pf", "b": "p"}, tags=("smoke",)))
+
+    results = gates(rows, GatePolicy(groups=(pinned, empty)))
+
+    assert results["must pass"].passed is False
+    assert results["group pinned: must pass"].message == "2 of 3 cells passed"
+    assert results["group empty"].passed is None
+    assert "did you mean 'smoke'?" in results["group empty"].message
+
+
+def test_only_a_gate_on_success_decides_on_a_failed_cell() -> None:
+    plain, pinned = made_up({"a": "f"}).rows[0], made_up({"a": "f"}, must_pass=True).rows[0]
+    smoke = made_up({"a": "f"}, tags=("smoke",)).rows[0]
+    of_cost = GatePolicy(limits=read_limits("cost:20%", "x"), max_cost=3.0, compare="latest")
+
+    assert not GatePolicy().decides_on(plain)
+    assert not of_cost.decides_on(plain)
+    assert GatePolicy(min_pass_rate=0).decides_on(plain)
+    assert GatePolicy(limits=read_limits("pass_rate:5%", "x")).decides_on(plain)
+    assert not GatePolicy(min_pass_rate=0).decides_on(pinned)
+    assert GatePolicy(groups=(SMOKE,)).decides_on(smoke)
+    assert not GatePolicy(groups=(SMOKE,)).decides_on(plain)
+    assert not GatePolicy(
+        min_pass_rate=0, groups=(Group(name="p", tags=["smoke"], must_pass=True),)
+    ).decides_on(smoke)
+
+
+@pytest.mark.parametrize(
+    ("spending", "cost", "passed"),
+    [
+        (Spending(0.9, 0), 0.5, True),
+        (Spending(0.9, 2), 0.5, False),
+        (None, 0.5, True),
+        (None, 0.6, False),
+        (None, None, False),
+    ],
+)
+def test_the_cost_cap_fails_when_calls_were_refused_or_money_is_unknown(
+    spending: Spending | None, cost: float | None, passed: bool
+) -> None:
+    rows = made_up({"a": "p", "b": "p"}, cost_usd=cost, cost_complete=cost is not None)
+
+    results = evaluate_gates(rows, GatePolicy(max_cost=1.0), spending=spending)
+
+    assert [(result.name, result.passed) for result in results] == [("cost cap", passed)]
+
+
+def test_limits_are_read_and_bad_ones_say_what_is_allowed() -> None:
+    limits = read_limits(" pass_rate:5%, cost:20% ,duration:0.5%", "--x")
+
+    assert dict(limits) == {"pass_rate": 5.0, "cost": 20.0, "duration": 0.5}
+    assert dict(read_limits("", "--x")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("passrate:5%", "'passrate' cannot be compared; did you mean 'pass_rate'? (allowed: "),
+        ("pass_rate", "'pass_rate': needs a percentage, as in 'pass_rate:5%,cost:20%'"),
+        ("cost:20", "'cost:20': needs a percentage"),
+        ("cost:-1%", "'cost:-1%': needs a percentage"),
+        ("cost:nan%", "'cost:nan%': needs a percentage"),
+        ("cost:1%,cost:2%", "'cost' stands there twice"),
+    ],
+)
+def test_a_bad_limit_is_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_limits(text, "--x")
+
+    assert str(caught.value).startswith(f"--x: {message}")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('tag = ["a"]', "unknown key 'tag'; did you mean 'tags'?"),
+        ('tags = "a"', "tags: Input should be a valid list"),
+        ('tags = ["a"]\nmin_pass_rate = 120', "min_pass_rate: Input should be less than"),
+        ("must_pass = true", "no case can belong to it"),
+        ('cases = ["a*"]', "asks for nothing"),
+    ],
+)
+def test_a_bad_group_is_one_sentence_with_its_table(
+    tmp_path: Path, table: str, message: str
+) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(f"[tool.autoweb.groups.smoke]\n{table}\n", encoding="utf-8")
+
+    with pytest.raises(SettingsError) as caught:
+        read_groups(file)
+
+    assert str(caught.value).startswith(f"{file}: [tool.autoweb.groups.smoke]: {message}")
+
+
+def test_groups_are_read_from_pyproject_and_a_project_without_any_has_none(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+
+    assert read_groups(file) == ()
+
+    file.write_text(
+        '[tool.autoweb.groups.smoke]\ntags = ["smoke"]\nmin_pass_rate = 100\n'
+        '[tool.autoweb.groups."new ones"]\ncases = ["beta-*"]\nsoft = true\n',
+        encoding="utf-8",
+    )
+
+    assert read_groups(file) == (SMOKE, Group(name="new ones", cases=["beta-*"], soft=True))

@@ -9,6 +9,7 @@ from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
+from pytest_autoweb.report.judge_agreement import Agreement
 from pytest_autoweb.report.numbers import CaseKey, case_key
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run
@@ -82,6 +83,8 @@ class Report(Record):
     baseline: RunRows | None = None
     """The earlier run that was compared with."""
     gates: tuple[GateResult, ...] = ()
+    judges: tuple[Agreement, ...] = ()
+    """How far the models of `judge` checks agree with people, from `--autoweb-judge-labels`."""
     """What decided the exit status."""
     history: History | None = None
     """What earlier runs of the storage folder say."""
@@ -120,6 +123,7 @@ def build_report(
         comparisons=comparisons,
         baseline=beside.baseline,
         gates=beside.gates,
+        judges=beside.judges,
         history=beside.history,
         notes=(*run.notes, *beside.notes),
     )

@@ -1,4 +1,4 @@
-"""What lies beside the cells of a run: the baseline, the history and the gates' decisions.
+"""What lies beside the cells of a run: baseline, history, judges and the gates' decisions.
 
 Each is one file of the run folder, written before the report, so that the report stays a function
 of its folder. A file that cannot be read is said in a note and otherwise ignored.
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
+from pytest_autoweb.report.judge_agreement import AGREEMENTS, JUDGE_FILE, Agreement
 from pytest_autoweb.report.rows import RunRows
 
 BASELINE_FILE = "baseline.json"
@@ -29,6 +30,8 @@ class SideFiles:
     """The run compared with."""
     history: History | None = None
     gates: tuple[GateResult, ...] = ()
+    judges: tuple[Agreement, ...] = ()
+    """How far the judging models agree with people."""
     notes: tuple[str, ...] = ()
     """What could not be read, in sentences."""
 
@@ -43,6 +46,7 @@ def read_side_files(folder: Path) -> SideFiles:
         baseline=_read(folder / BASELINE_FILE, TypeAdapter(RunRows), notes),
         history=_read(folder / HISTORY_FILE, TypeAdapter(History), notes),
         gates=_read(folder / GATES_FILE, TypeAdapter(tuple[GateResult, ...]), notes) or (),
+        judges=_read(folder / JUDGE_FILE, AGREEMENTS, notes) or (),
         notes=tuple(notes),
     )
 

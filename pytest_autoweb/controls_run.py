@@ -22,6 +22,7 @@ _NEUTRAL = {
     "compare": "",
     "compare_fail": "",
     "local_analyze": "false",
+    "max_cost": "",
     "min_pass_rate": "",
     "preview": "false",
     "save": "",
@@ -55,10 +56,10 @@ def control_run(run_folder: Path, *, rootdir: Path) -> Controlled:
     targets, notes = _targets(run, rootdir)
     folder = run_folder.resolve() / CONTROLS_FOLDER
     modes = run.info.capture_modes[:1]
-    failed = _run_pytest(targets, folder, rootdir, modes, _settings_of(run))
+    _run_pytest(targets, folder, rootdir, modes, _settings_of(run))
     write_report(run_folder, max_chars=int(_value(run, "report_max_chars") or 8_000_000))
     # Of the run with its new controls, so that a changed case shows as such.
-    return Controlled(control_rows(read_run(run_folder).cells), notes, failed)
+    return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
 
 
 def control_files(files: Sequence[Path], output: Path, *, rootdir: Path) -> Controlled:
@@ -72,8 +73,8 @@ def control_files(files: Sequence[Path], output: Path, *, rootdir: Path) -> Cont
         if not path.is_file():
             raise SettingsError(f"there is no case file {path}")
     targets = [str(path.resolve()) for path in files]
-    failed = _run_pytest(targets, output.resolve(), rootdir, (), {})
-    return Controlled(control_rows(read_run(output).cells), (), failed)
+    _run_pytest(targets, output.resolve(), rootdir, (), {})
+    return Controlled(control_rows(read_run(output).cells), (), _failed(output))
 
 
 def control_lines(rows: Sequence[ControlRow]) -> list[str]:
@@ -123,6 +124,12 @@ def _targets(run: Run, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
     return targets, tuple(notes)
 
 
+def _failed(folder: Path) -> bool:
+    cells = read_run(folder).cells
+    broken = any("broken" in (row.oracle, row.noop) for row in control_rows(cells))
+    return broken or any(cell.outcome == "broken" for cell in cells)
+
+
 def _settings_of(run: Run) -> dict[str, str]:
     values = ((name, _value(run, name)) for name in _SAME)
     return {name: str(value) for name, value in values if value is not None}
@@ -139,8 +146,8 @@ def _run_pytest(
     rootdir: Path,
     modes: Sequence[CaptureMode],
     settings: dict[str, str],
-) -> bool:
-    """Run the controls in a session of their own; whether one of them failed."""
+) -> None:
+    """Run the controls in a session of their own."""
     options = {
         **_NEUTRAL,
         **settings,
@@ -158,4 +165,3 @@ def _run_pytest(
         status = subprocess.run(command, cwd=rootdir, check=False).returncode
     if status not in (0, 1):
         raise AutowebError(f"the controls could not be run: pytest ended with exit code {status}")
-    return status == 1

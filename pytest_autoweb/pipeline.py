@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pytest_autoweb.browser.downloads import DownloadRecord
 from pytest_autoweb.browser.network import OriginPolicy, install
 from pytest_autoweb.browser.scene import Watch
 from pytest_autoweb.browser.setup import add_cookies, context_args
+from pytest_autoweb.browser.wire import WireRecord
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.secret_values import resolve_secrets
@@ -46,6 +48,7 @@ from pytest_autoweb.stages.base import (
     change,
 )
 from pytest_autoweb.stages.capture import capture_pages
+from pytest_autoweb.stages.evidence import keep_records
 from pytest_autoweb.stages.execute import run_steps
 from pytest_autoweb.stages.generate import write_script
 from pytest_autoweb.stages.judge import judge_outcome
@@ -238,6 +241,7 @@ def _run_attempt(
             case = cell.case.resolve(server)
             with _tools(cell, case, bench, folder, log, failed) as tools:
                 attempt = _fold(attempt, tools, stages_for(cell.spec, failed))
+                attempt = keep_records(attempt, tools)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
     except BrowserError as error:
@@ -289,6 +293,8 @@ def _tools(
             client=bench.client(cell.spec, case),
             page=page,
             watch=Watch(page, redact=evidence),
+            wire=WireRecord(),
+            downloads=DownloadRecord(folder / "downloads", redact),
             policy=policy,
             engine=engine,
             folder=folder,
@@ -297,6 +303,8 @@ def _tools(
             reveal=lambda text: _reveal(text, secrets),
             log=log,
             clock=bench.clock,
+            keep=evidence,
+            case_path=cell.case.path,
             budget=StepBudget(case.timeout),
             previous=failed,
             progress=bench.progress,

@@ -87,10 +87,12 @@ class WireRecord(Sequence[WireEntry]):
         """Whether what is asked for from now on is the doing of the code."""
         self.dropped = 0
         """Entries that did not fit."""
+        self.started = False
+        """Whether it ever listened."""
 
     def start(self, context: "BrowserContext") -> None:
         """Record from now on."""
-        self._context = context
+        self._context, self.started = context, True
         for event, handler in self._handlers():
             context.on(event, handler)
 

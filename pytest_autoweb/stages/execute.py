@@ -47,6 +47,7 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
 def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) -> Attempt:
     """Run one block and record what became of it; the first failure keeps its scene."""
     tools.progress(f"step {index}")
+    tools.wire.counting = True
     ran = _run_step(index, code, hint, tools)
     result = ran.result
     attempt = change(

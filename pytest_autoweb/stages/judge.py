@@ -9,6 +9,7 @@ from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.stages.base import Tools, change, charge
+from pytest_autoweb.stages.evidence import keep_page, keep_records
 from pytest_autoweb.stages.execute import relative, relative_scene
 
 
@@ -19,13 +20,20 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         answered=attempt.answered,
         answer=attempt.answer,
         redact=tools.redact,
+        wire=tools.wire,
+        downloads=tools.downloads,
         actions=attempt.tool_calls,
         rubric_judge=tools.judge,
+        case_path=tools.case_path,
+        entry_url=tools.case.entry_url,
+        user_task=tools.case.user_task,
     )
     checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
     results = judge_checks(checks, evidence, timeout_s=tools.settings.check_timeout)
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = charge(attempt, "judge", exchange)
+    # At once: the page may go on changing after the verdict.
+    attempt = keep_records(keep_page(attempt, tools), tools)
     passed, points = score(results)
     attempt = change(
         attempt,

@@ -18,4 +18,7 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     if failure:
         return fail(attempt, failure, error_line("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
+    # From here on what the page does is the doing of whoever drives it.
+    tools.wire.start(tools.page.context)
+    tools.downloads.start(tools.page.context)
     return attempt

@@ -19,6 +19,7 @@ from pytest_autoweb.results import CellResult
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60
 _LISTED = 30
+_UNSTEADY = 10
 _GATES = {
     "holds": "✅",
     "failed": "❌",
@@ -87,8 +88,8 @@ def _baseline(report: Report) -> list[str]:
 def _unsteady(report: Report) -> list[str]:
     lines = [f"- never failed before: {escape(line)}" for line in newly_failing(report)]
     lines += [f"- flaky: {escape(line)}" for line in flaky_cases(report)]
-    if len(lines) > _LISTED:
-        lines[_LISTED:] = [f"- and {len(lines) - _LISTED} more in index.html"]
+    if len(lines) > _UNSTEADY:
+        lines[_UNSTEADY:] = [f"- and {len(lines) - _UNSTEADY} more in index.html"]
     return [*lines, ""] if lines else []
 
 

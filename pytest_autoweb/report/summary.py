@@ -141,7 +141,8 @@ def _verdict(
     leaders = {row.model for row in models[:2]}
     for pair in comparisons:
         if pair.kind == "models" and {pair.a.model, pair.b.model} == leaders:
-            return pair.decisive, pair.verdict
+            sides = "" if pair.decisive else f"{models[0].model} against {models[1].model}: "
+            return pair.decisive, sides + pair.verdict
     return None, ""
 
 

@@ -52,7 +52,7 @@ export function fitted(content, width, size = 12) {
 export function scale(values, a, b) {
   const low = Math.min(...values), high = Math.max(...values);
   const log = low > 0 && high / low >= 6;
-  const from = log ? low / 1.4 : 0, to = (log ? 1.4 : 1.12) * high || 1;
+  const from = log ? low / 1.4 : 0, to = (log ? 1.4 : low === high ? 2 : 1.12) * high || 1;
   const place = log
     ? (v) => a + ((b - a) * Math.log(v / from)) / Math.log(to / from)
     : (v) => a + ((b - a) * v) / to;
@@ -79,23 +79,25 @@ function linearTicks(to) {
 
 const overlap = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
-/* Gives each point a place for its label that covers no other label and no point. A label that
-   finds none is left out: the table beside the picture names every point. */
-export function placeLabels(points, area, size = 12) {
+/* Gives each point a place for its label that covers no other label and no point, and no obstacle
+   where there is room. A label that finds none is left out: the table beside names every point. */
+export function placeLabels(points, area, obstacles, size = 12) {
   const taken = points.map((p) => ({ x: p.x - 7, y: p.y - 7, w: 14, h: 14 }));
-  const height = size + 3;
+  const free = (box, more) => ![...taken, ...more].some((other) => overlap(box, other));
   return points.map((point) => {
-    for (const most of [0.5, 0.34, 0.22]) {
-      const content = fitted(point.label, Math.max(60, area.w * most), size);
-      const w = textWidth(content, size) + 4;
-      for (const box of candidates(point, w, height, area)) {
-        if (taken.some((other) => overlap(box, other))) continue;
-        taken.push(box);
-        return { ...box, content, point };
-      }
-    }
-    return null;
+    const box = findPlace(point, area, size, (b) => free(b, obstacles)) ?? findPlace(point, area, size, (b) => free(b, []));
+    if (box) taken.push(box);
+    return box && { ...box, point };
   }).filter(Boolean);
+}
+
+function findPlace(point, area, size, free) {
+  for (const share of [0.5, 0.34, 0.22]) {
+    const content = fitted(point.label, Math.max(60, area.w * share), size);
+    const w = textWidth(content, size) + 4;
+    for (const box of candidates(point, w, size + 3, area)) if (free(box)) return { ...box, content };
+  }
+  return null;
 }
 
 function* candidates({ x, y }, w, h, area) {

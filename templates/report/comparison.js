@@ -80,7 +80,7 @@ function select(label, key, choices, value, change) {
 function view(c, links) {
   const flips = c.cases.filter((pair) => pair.flip !== "same");
   return el("div",
-    el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), el("span.badge", c.decisive === null ? "Nothing to compare" : c.decisive ? "Decisive" : "Not decisive"), el("span", text(c.verdict))),
+    el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), text(c.verdict)),
     el("div.versus-grid", sides(c), difference(c)),
     c.changed.length > 0 && el("p.notice", `Not the same on both sides in at least one case: ${c.changed.join(", ")}. That may be what is compared.`),
     c.notes.map((note) => el("p.notice", text(note))),
@@ -109,13 +109,16 @@ function sides(c) {
 
 const per = (side) => (side.cost_per_cell === null ? "unknown" : money(side.cost_per_cell, true));
 const signed = (v) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v * 100).toFixed(Math.abs(v) < 0.1 ? 1 : 0)}%`;
-const points = (v) => (v === null ? "–" : `${v > 0 ? "+" : v < 0 ? "−" : "±"}${Math.abs(Math.round(v * 100))} points`);
+function points(v, unit = " points") {
+  const whole = Math.round(v * 100);
+  return v === null ? "–" : `${whole > 0 ? "+" : whole < 0 ? "−" : ""}${Math.abs(whole)}${unit}`;
+}
 
 function difference(c) {
   if (c.difference === null) return null;
   const facts = [
     ["Difference", points(c.difference)],
-    ["95% interval", c.interval && `${points(c.interval.low)} to ${points(c.interval.high)}`],
+    ["95% interval", c.interval && `${points(c.interval.low, "")} to ${points(c.interval.high)}`],
     [c.test, c.p !== null && `p = ${chance(c.p)}`],
     [`Holm, ${plural(c.family, "comparison")}`, c.family > 1 && c.p_holm !== null && `p = ${chance(c.p_holm)}`],
     ["Would have shown (80%)", c.detectable === null ? "no difference at this size" : `${Math.round(c.detectable * 100)} points or more`],
@@ -129,7 +132,7 @@ const chance = (p) => (p < 0.001 ? "<0.001" : p.toFixed(p < 0.1 ? 3 : 2)).replac
 function differencePicture(c) {
   const width = 320, height = 62, x = (v) => 12 + ((width - 24) * (v + 1)) / 2;
   const { low, high } = c.interval ?? { low: c.difference, high: c.difference };
-  const label = `B minus A: ${points(c.difference)}${c.interval ? `, 95% interval ${points(low)} to ${points(high)}` : ""}`;
+  const label = `B minus A: ${points(c.difference)}${c.interval ? `, 95% interval ${points(low, "")} to ${points(high)}` : ""}`;
   const drawing = picture(width, height, label,
     line(12, 24, width - 12, 24, "grid"), line(x(0), 8, x(0), 40, "axis"),
     svg("path", { class: "whisker", d: `M${x(low)} 19V29M${x(low)} 24H${x(high)}M${x(high)} 19V29` }),
@@ -150,8 +153,14 @@ function flipsTable(c, flips, links) {
       el("tbody", flips.slice(0, FLIPS_LISTED).map((pair) => el("tr",
         el("td.case-name", { title: pair.case_path }, text(pair.case_id), pair.changed.length > 0 && el("span.tag", ` ${pair.changed.join(", ")} changed`)),
         el("td", marks(pair.outcomes_a, pair.folders_a, `${pair.case_id}, ${c.a.label}`)), el("td", marks(pair.outcomes_b, pair.folders_b, `${pair.case_id}, ${c.b.label}`)),
-        el("td.is-" + (pair.flip === "gained" ? "passed" : "failed"), el("span.direction", pair.flip === "gained" ? "B better" : "A better"))))))),
+        el("td", direction(c, pair))))))),
     flips.length > FLIPS_LISTED && el("p.soft.small", `${flips.length - FLIPS_LISTED} more in report.json`));
+}
+
+/* Between runs a direction is good or bad news; between models it is neither. */
+function direction(c, { flip }) {
+  if (c.kind === "models") return el("span.direction.plain", flip === "gained" ? "B better" : "A better");
+  return el("span.direction.is-" + (flip === "gained" ? "passed" : "failed"), flip === "gained" ? "better now" : "worse now");
 }
 
 function leftOut(rows) {

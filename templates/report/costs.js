@@ -76,7 +76,11 @@ function scatter(width, label, models, measure, rate) {
   keepApart(points, FRAME.left, width - FRAME.right);
   parts.push(points.map((point) => dot(point, y, rate)));
   const area = { x: FRAME.left + 2, y: 2, w: width - FRAME.left - FRAME.right, h: bottom - 4 };
-  parts.push(placeLabels(points.slice().sort((a, b) => a.y - b.y), area).map(labelled));
+  const whiskers = points.map(({ row, x }) => {
+    const { low, high } = row.numbers[rate].all_trials.interval;
+    return { x: x - 4, y: y(high), w: 8, h: y(low) - y(high) };
+  });
+  parts.push(placeLabels(points.slice().sort((a, b) => a.y - b.y), area, whiskers).map(labelled));
   return picture(width, height, label, parts);
 }
 

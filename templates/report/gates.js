@@ -13,7 +13,7 @@ export function gatesPanel(report) {
   const tone = failed.length ? "failed" : open.length === gates.length ? "ungraded" : "passed";
   const title = failed.length ? `${plural(failed.length, "gate")} failed` : tone === "passed" ? "All gates hold" : "No gate was decided";
   return el("section.gates.card.is-" + tone, { "aria-labelledby": "gates-heading" },
-    el("h2", { id: "gates-heading" }, icon(tone), title,
+    el("h2", { id: "gates-heading", "data-short": "Gates" }, icon(tone), title,
       report.exit_status !== null && el("span.soft.small", ` exit status ${report.exit_status}`)),
     el("ul", gates.slice().sort((a, b) => rank(a) - rank(b)).map(gate)));
 }

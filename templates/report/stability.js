@@ -3,7 +3,8 @@
 import { drawn, line, picture, words } from "./charts.js";
 import { cellMark, count, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
 
-const LISTED = 20;
+const SHOWN_AT_ONCE = 8;
+const LISTED = 60;
 const nameOf = (row) => [row.case_path, row.case_id, row.model, row.capture_mode].join("\n");
 
 export function stabilityPanel(report, links) {
@@ -15,10 +16,10 @@ export function stabilityPanel(report, links) {
   if (!slow.length && !flaky.length && !broke.length) return null;
   return el("section", { "aria-labelledby": "stability-heading" },
     el("div.heading", el("h2", { id: "stability-heading" }, "Flaky and slow")),
-    broke.length > 0 && el("div.card.listing", el("h3", "Never failed before, and fails now on every repeat"), brokeTable(broke)),
+    broke.length > 0 && el("div.card.listing", el("h3", "Never failed before, and fails now on every repeat"), brokeList(broke)),
     el("div.halves",
-      el("div.card.listing", el("h3", "Flaky"), flaky.length ? flakyTable(flaky, links) : el("p.soft.small", quiet(repeated, history))),
-      el("div.card.listing", el("h3", "Slow"), slow.length ? slowTable(slow, links) : el("p.soft.small", "No times were recorded."))));
+      el("div.card.listing", el("h3", "Flaky"), flaky.length ? flakyList(flaky, links) : el("p.soft.small", quiet(repeated, history))),
+      el("div.card.listing", el("h3", "Slow"), slow.length ? slowList(slow, links) : el("p.soft.small", "No times were recorded."))));
 }
 
 function quiet(repeated, history) {
@@ -34,12 +35,11 @@ function flakyRows(now, before) {
     ...before.filter((row) => !here.has(nameOf(row))).map((row) => ({ row, outcomes: [], folders: [], past: row }))];
 }
 
-function flakyTable(rows, links) {
+function flakyList(rows, links) {
   const past = (p) => p && `${[p.passed && `${p.passed} passed`, p.healed && `${p.healed} healed`, p.failed && `${p.failed} failed`].filter(Boolean).join(", ")} in ${plural(p.runs, "run")}`;
-  return listing(["Case", "This run", "All runs, same checksums"], rows, ({ row, outcomes, folders, past: p }) => [
-    caseOf(row),
-    el("td", el("div.group", outcomes.map((outcome, i) => cellMark(outcome, `${row.case_id}, ${row.model}, repeat ${i + 1}`, links.opener(folders[i]))))),
-    el("td.small.soft", past(p) || "")]);
+  return listing(rows, ({ row, outcomes, folders, past: p }) => [
+    caseOf(row), el("div.small.soft", past(p) || ""),
+    el("div.group", outcomes.map((outcome, i) => cellMark(outcome, `${row.case_id}, ${row.model}, repeat ${i + 1}`, links.opener(folders[i]))))]);
 }
 
 function slowRows(now, before) {
@@ -47,26 +47,26 @@ function slowRows(now, before) {
   return now.map((row) => ({ row, past: known.get(nameOf(row))?.earlier_median_s ?? null }));
 }
 
-function slowTable(rows, links) {
-  const earlier = rows.some(({ past }) => past !== null);
-  return listing(["Cell", "Time", "Model's median", earlier && "Earlier runs"].filter(Boolean), rows, ({ row, past }) => [
-    caseOf(row, row.continued && "a step needed a larger limit"),
-    el("td", el("div.group", cellMark(row.outcome, `${row.case_id}, ${row.model}`, links.opener(row.folder)), el("span.num", seconds(row.seconds)))),
-    el("td", seconds(row.median_s)), earlier && el("td", seconds(past))]);
+function slowList(rows, links) {
+  return listing(rows, ({ row, past }) => [
+    caseOf(row),
+    el("div.small.soft", `model's median ${seconds(row.median_s)}`, past !== null && `, earlier runs ${seconds(past)}`, row.continued && el("span.late", ", a step needed a larger limit")),
+    el("div.group", el("b.took", seconds(row.seconds)), cellMark(row.outcome, `${row.case_id}, ${row.model}, repeat ${row.repeat}`, links.opener(row.folder)))]);
 }
 
-function brokeTable(rows) {
-  return listing(["Case", "Before", "Now", "Chance"], rows, (row) => [
-    caseOf(row), el("td", `passed ${plural(row.trials, "time")} in ${plural(row.runs, "run")}`), el("td.is-failed", el("span.direction", `0 of ${row.trials_now}`)),
-    el("td.soft", row.p === null ? "–" : row.p < 0.001 ? "below 0.1%" : `${(row.p * 100).toFixed(1)}%`)]);
+function brokeList(rows) {
+  const chance = (p) => (p === null ? "" : `, by chance in ${p < 0.001 ? "fewer than 0.1" : (p * 100).toFixed(1)}% of such histories`);
+  return listing(rows, (row) => [
+    caseOf(row), el("div.small.soft", `passed ${plural(row.trials, "time")} in ${plural(row.runs, "earlier run")}${chance(row.p)}`),
+    el("div.group.is-failed", el("span.direction", `now 0 of ${row.trials_now}`))]);
 }
 
-function caseOf(row, note) {
-  return el("td", el("div.case-name", { title: row.case_path }, text(row.case_id)), el("div.small.soft", modelName(row.model), note && el("span.late", " · " + note)));
-}
+const caseOf = (row) => el("div", el("span.case-name", { title: row.case_path }, text(row.case_id)), el("span.small.soft", " on ", modelName(row.model)));
 
-function listing(heads, rows, cells) {
-  return [el("div.scroll-x", el("table.rows.small-table", el("thead", el("tr", heads.map((h) => el("th", { scope: "col" }, h)))), el("tbody", rows.slice(0, LISTED).map((row) => el("tr", cells(row)))))),
+function listing(rows, parts) {
+  const entries = (some) => el("ul.entries", some.map((row) => el("li", parts(row))));
+  const rest = rows.slice(SHOWN_AT_ONCE, LISTED);
+  return [entries(rows.slice(0, SHOWN_AT_ONCE)), rest.length > 0 && fold(`${rest.length} more`, "", () => entries(rest), "more"),
     rows.length > LISTED && el("p.soft.small", `${rows.length - LISTED} more in report.json`)];
 }
 

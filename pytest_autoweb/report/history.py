@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from pytest_autoweb.report.comparison import contestants
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.numbers import Cost, Rates, rates_of
+from pytest_autoweb.report.numbers import CaseKey, Cost, Rates, rates_of
 from pytest_autoweb.report.pairing import GOOD, GRADED
 from pytest_autoweb.report.rows import CellRow, RunRows
 from pytest_autoweb.report.sides import cost_of
@@ -36,6 +37,9 @@ class TrendPoint(Record):
     model: str
     first_attempt: Rates
     after_repair: Rates
+    tally: dict[str, int] = {}
+    """Cases by their outcomes, so that the rates can be recomputed: the outcomes' first letters,
+    capture modes parted by `|`, such as `{"PPF": 3, "FF|PF": 1}`."""
     cases: int
     cells: int
     cost: Cost
@@ -194,6 +198,7 @@ def _points(earlier: Sequence[RunRows], current: RunRows) -> Iterator[TrendPoint
                 model=model,
                 first_attempt=rates_of(rows, GOOD["first_attempt"]),
                 after_repair=rates_of(rows, GOOD["after_repair"]),
+                tally=_tally(rows),
                 cases=len({(row.case_path, row.case_id) for row in rows}),
                 cells=len(rows),
                 cost=cost_of(rows),
@@ -201,6 +206,14 @@ def _points(earlier: Sequence[RunRows], current: RunRows) -> Iterator[TrendPoint
                 case_set=(digest := _case_set(rows)),
                 same_cases=digest == case_set,
             )
+
+
+def _tally(rows: Sequence[CellRow]) -> dict[str, int]:
+    cases: dict[CaseKey, dict[CaptureMode, str]] = {}
+    for row in rows:
+        modes = cases.setdefault((row.case_path, row.case_id), {})
+        modes[row.capture_mode] = modes.get(row.capture_mode, "") + row.outcome[0].upper()
+    return dict(Counter("|".join(modes.values()) for modes in cases.values()))
 
 
 def _ran(run: RunRows, model: str) -> list[CellRow]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pydantic import Field
+
 from pytest_autoweb.report.comparison import contestants
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.numbers import CaseKey, Cost, Rates, rates_of
@@ -37,7 +39,7 @@ class TrendPoint(Record):
     model: str
     first_attempt: Rates
     after_repair: Rates
-    tally: dict[str, int] = {}
+    tally: dict[str, int] = Field(default_factory=dict)
     """Cases by their outcomes, so that the rates can be recomputed: the outcomes' first letters,
     capture modes parted by `|`, such as `{"PPF": 3, "FF|PF": 1}`."""
     cases: int

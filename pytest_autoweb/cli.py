@@ -5,10 +5,18 @@ import sys
 from collections.abc import Sequence
 
 from pytest_autoweb import __version__
-from pytest_autoweb.commands import comment, gate, merge_reports, models, schema, show_report
+from pytest_autoweb.commands import (
+    comment,
+    compare,
+    gate,
+    merge_reports,
+    models,
+    schema,
+    show_report,
+)
 from pytest_autoweb.errors import AutowebError
 
-COMMANDS = (schema, show_report, merge_reports, models, gate, comment)
+COMMANDS = (schema, show_report, merge_reports, models, compare, gate, comment)
 
 EPILOG = """\
 Cells are run by pytest:

@@ -19,14 +19,20 @@ def verdict_on(comparison: "Comparison") -> str:
 
 def points(difference: float | None) -> str:
     """A difference of rates: `+18 points`."""
-    return "–" if difference is None else f"{_signed(difference)} points"
+    return "–" if difference is None else f"{signed(difference)} points"
+
+
+def signed(difference: float) -> str:
+    """A share in hundredths with its sign: `+18`."""
+    rounded = round(difference * 100)
+    return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
 
 def p_text(p: float | None) -> str:
-    """A p value as it is usually written."""
+    """A p value after the letter: `p = 0.031`, `p < 0.001`."""
     if p is None:
         return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.2f}" if p >= 0.1 else f"{p:.3f}"
+    return "< 0.001" if p < 0.001 else f"= {p:.2f}" if p >= 0.1 else f"= {p:.3f}"
 
 
 def _decisive(comparison: "Comparison") -> str:
@@ -42,16 +48,11 @@ def _decisive(comparison: "Comparison") -> str:
 def _not_decisive(comparison: "Comparison") -> str:
     cases, differing = len(comparison.cases), comparison.gained + comparison.lost
     if differing < LEAST_DISCORDANT:
-        differ = (
-            f"the sides differ in {differing} of {_count(cases)}"
-            if differing
-            else (
-                f"the sides agree in all {_count(cases)}"
-                if cases > 1
-                else "the sides agree in 1 case"
-            )
+        differ = f"differ in {differing}" if differing else "differ in none"
+        why = (
+            f"the sides {differ} of {_count(cases)}, and with fewer than {LEAST_DISCORDANT} "
+            "no result could be significant"
         )
-        why = f"{differ}, and with fewer than {LEAST_DISCORDANT} no result could be significant"
     else:
         why = f"{points(comparison.difference)} over {_count(cases)} ({_numbers(comparison)})"
     return f"Not decisive: {why}; {_detectable(comparison.detectable)}."
@@ -59,27 +60,17 @@ def _not_decisive(comparison: "Comparison") -> str:
 
 def _detectable(detectable: float | None) -> str:
     if detectable is None:
-        return "so few cases cannot show any difference"
+        return "with so few cases no difference would reliably have shown"
     return f"a difference of {_up(detectable)} points or more would probably have shown"
 
 
 def _numbers(comparison: "Comparison") -> str:
     interval, p = comparison.interval, comparison.p
-    between = f"{_signed(interval.low)} to {_signed(interval.high)}, " if interval else ""
-    text = f"95% {between}p {_equals(p)}"
+    between = f"{signed(interval.low)} to {signed(interval.high)}, " if interval else ""
+    text = f"95% {between}p {p_text(p)}"
     if comparison.family > 1:
-        text += f", {_equals(comparison.p_holm)} corrected for {comparison.family} comparisons"
+        text += f", p {p_text(comparison.p_holm)} corrected for {comparison.family} comparisons"
     return text
-
-
-def _equals(p: float | None) -> str:
-    text = p_text(p)
-    return text if text.startswith("<") else f"= {text}"
-
-
-def _signed(difference: float) -> str:
-    rounded = round(difference * 100)
-    return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
 
 def _up(difference: float) -> int:

@@ -1,0 +1,150 @@
+"""`autoweb compare`: two runs, or the models of one run, on the same cases."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.near_miss import listed, near_miss
+
+if TYPE_CHECKING:
+    from pytest_autoweb.report.comparison import Comparison
+    from pytest_autoweb.report.rows import RunRows
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_EPILOG = """\
+A and B are run folders, report.json files, or saved runs: a file, its number or its name in the
+storage folder, or `latest`.
+
+  autoweb compare autoweb-report                      all pairs of models of one run
+  autoweb compare autoweb-report --models a,b         two of them
+  autoweb compare latest autoweb-report               each model, before and after
+  autoweb compare old new --models gpt-5,gpt-6        gpt-5 of old against gpt-6 of new
+
+Only cases that both sides were graded on count, with the same `case` and `checks` checksums; the
+others are listed with the reason. Ends with 0 whatever it finds: `autoweb gate` is the one to fail.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb compare`."""
+    compare = subparsers.add_parser(
+        "compare",
+        help="two runs, or the models of one run, on the same cases",
+        description="Prints rates with intervals, the paired test, cost, time and every case that "
+        "flipped, and says whether the difference is more than noise.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    compare.add_argument("a", metavar="A", help="a run: side A, or the only one")
+    compare.add_argument("b", metavar="B", nargs="?", help="a later run: side B")
+    which = compare.add_mutually_exclusive_group()
+    which.add_argument("--model", metavar="NAME", help="only this model of both runs")
+    which.add_argument(
+        "--models",
+        metavar="A,B",
+        default="",
+        help="models of the one run to compare; with two runs: the one of A, the one of B",
+    )
+    compare.add_argument(
+        "--metric",
+        choices=("first_attempt", "after_repair"),
+        default="first_attempt",
+        help="what counts as a pass: passed alone (the default), or healed too",
+    )
+    compare.add_argument(
+        "--allow-changed",
+        action="store_true",
+        help="compare cases that changed between the runs too, marked as such",
+    )
+    compare.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    compare.add_argument(
+        "--storage", type=Path, default=Path(".autoweb"), help="folder of saved runs (.autoweb)"
+    )
+    compare.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare and print.
+
+    Raises:
+        SettingsError: a side is not a run, or a model is not in it.
+    """
+    from pytest_autoweb.report.comparison_text import comparison_text
+
+    comparisons = _of_one_run(args) if args.b is None else _of_two_runs(args)
+    if args.json:
+        document = {
+            "format": "pytest-autoweb/comparisons",
+            "version": 1,
+            "comparisons": [each.model_dump(mode="json") for each in comparisons],
+        }
+        print(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        print(comparison_text(comparisons))
+    return 0
+
+
+def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
+    from pytest_autoweb.report.comparison import compare_models, contestants
+    from pytest_autoweb.report.run_source import load_any
+
+    if args.model:
+        raise SettingsError("--model compares two runs; within one run use --models A,B")
+    if args.allow_changed:
+        raise SettingsError("--allow-changed compares two runs; within one run no case can change")
+    rows = load_any(args.a, args.storage)
+    models = _names(args.models) or contestants(rows)
+    for model in models:
+        _check_model(model, rows, args.a)
+    if len(set(models)) != len(models) or len(models) < 2:
+        raise SettingsError(
+            f"a comparison within {args.a} needs two of its models, got {listed(models)}"
+        )
+    return compare_models(rows, metric=args.metric, models=models)
+
+
+def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":
+    from pytest_autoweb.report.comparison import compare_runs, contestants
+    from pytest_autoweb.report.run_source import load_any
+
+    before, after = load_any(args.a, args.storage), load_any(args.b, args.storage)
+    pairs = _pairs(args)
+    for first, second in pairs or ():
+        _check_model(first, before, args.a)
+        _check_model(second, after, args.b)
+    comparisons = compare_runs(
+        before, after, metric=args.metric, models=pairs, allow_changed=args.allow_changed
+    )
+    if not comparisons:
+        raise SettingsError(
+            f"{args.a} and {args.b} have no model in common "
+            f"({', '.join(contestants(before))}; {', '.join(contestants(after))}); "
+            "name one of each with --models"
+        )
+    return comparisons
+
+
+def _pairs(args: argparse.Namespace) -> list[tuple[str, str]] | None:
+    if args.model:
+        return [(args.model, args.model)]
+    names = _names(args.models)
+    if not names:
+        return None
+    if len(names) != 2:
+        raise SettingsError(f"--models with two runs needs two names, got {len(names)}")
+    return [(names[0], names[1])]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _check_model(model: str, rows: "RunRows", where: str) -> None:
+    from pytest_autoweb.report.comparison import contestants
+
+    known = contestants(rows)
+    if model not in known:
+        raise SettingsError(f"{where} has no model {model!r}{near_miss(model, known)}")

@@ -1,0 +1,134 @@
+"""A comparison as text for a terminal of 100 columns; pure."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from pytest_autoweb.report.comparison import CasePair, Comparison
+from pytest_autoweb.report.numbers import Cost, Rate
+from pytest_autoweb.report.pairing import LeftOut
+from pytest_autoweb.report.sides import Change, Side
+from pytest_autoweb.report.verdicts import p_text, signed
+from pytest_autoweb.report.wording import columns, count_of, money, one_line, rate, seconds
+from pytest_autoweb.results import Outcome
+
+COLUMNS = 100
+LISTED = 25
+"""Lines of one list, at most."""
+
+_LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
+
+
+def comparison_text(comparisons: Sequence[Comparison]) -> str:
+    """Every comparison with its numbers, flips, cases left out and verdict."""
+    return "\n\n".join("\n".join(_lines(each)) for each in comparisons)
+
+
+def _lines(comparison: Comparison) -> Iterator[str]:
+    a, b = comparison.a, comparison.b
+    if comparison.kind == "runs" and a.model == b.model:
+        yield one_line(a.model, COLUMNS)
+    yield one_line(f"A = {a.label}", COLUMNS)
+    yield one_line(f"B = {b.label}", COLUMNS)
+    yield ""
+    yield from columns(_table(comparison))
+    yield ""
+    yield from _wrapped(comparison.verdict)
+    yield from _wrapped(_test(comparison))
+    flips = [case for case in comparison.cases if case.flip != "same"]
+    yield from _list("flips, outcomes of A -> B", [_flip(case) for case in flips])
+    yield from _list("left out", [_left_out(each) for each in comparison.left_out])
+    for note in comparison.notes:
+        yield from _wrapped(f"note: {note}")
+
+
+def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    a, b = comparison.a, comparison.b
+    metric = comparison.metric.replace("_", " ")
+    return [
+        ("", "A", "B", "B − A (95%)"),
+        (f"{metric}, compared", rate(a.compared), rate(b.compared), _difference(comparison)),
+        ("  broken as failed", rate(a.compared_all), rate(b.compared_all), ""),
+        ("first attempt, graded", *_rates(a.first_attempt.graded, b.first_attempt.graded)),
+        ("  every cell", *_rates(a.first_attempt.all_trials, b.first_attempt.all_trials)),
+        ("after repair, graded", *_rates(a.after_repair.graded, b.after_repair.graded)),
+        ("  every cell", *_rates(a.after_repair.all_trials, b.after_repair.all_trials)),
+        ("cost of a cell", _cost(a), _cost(b), _change(comparison.cost_change)),
+        (
+            "time of a cell",
+            seconds(a.seconds_per_cell),
+            seconds(b.seconds_per_cell),
+            _change(comparison.time_change),
+        ),
+    ]
+
+
+def _rates(a: Rate, b: Rate) -> tuple[str, str, str]:
+    return rate(a), rate(b), ""
+
+
+def _difference(comparison: Comparison) -> str:
+    interval = comparison.interval
+    if comparison.difference is None or interval is None:
+        return "–"
+    low, high = signed(interval.low), signed(interval.high)
+    return f"{signed(comparison.difference)} ({low} to {high})"
+
+
+def _cost(side: Side) -> str:
+    if side.cost_per_cell is None:
+        return "unknown" if side.compared.trials else "–"
+    return money(Cost(usd=side.cost_per_cell), 1)
+
+
+def _change(change: Change) -> str:
+    if change.relative is None:
+        return ""
+    text = f"{_percent(change.relative)}%"
+    if change.interval is None:
+        return text
+    return f"{text} ({_percent(change.interval.low)} to {_percent(change.interval.high)})"
+
+
+def _percent(share: float) -> str:
+    return signed(share) if share < 9.99 else ">999"
+
+
+def _test(comparison: Comparison) -> str:
+    text = (
+        f"{count_of(len(comparison.cases), 'case')} compared: {comparison.lost} lost, "
+        f"{comparison.gained} gained, {comparison.same} the same"
+    )
+    if comparison.p is None:
+        return text
+    text += f"; {comparison.test}: p {p_text(comparison.p)}"
+    if comparison.family > 1:
+        text += f", Holm {p_text(comparison.p_holm)} over {comparison.family} comparisons"
+    return text
+
+
+def _flip(case: CasePair) -> tuple[str, ...]:
+    mark = f" ({', '.join(case.changed)} changed)" if case.changed else ""
+    outcomes = f"{_letters(case.outcomes_a)} -> {_letters(case.outcomes_b)}"
+    return case.flip, one_line(case.case_id, 40), f"{outcomes}{mark}"
+
+
+def _letters(outcomes: Sequence[Outcome]) -> str:
+    letters = "".join(_LETTERS[outcome] for outcome in outcomes)
+    return letters if len(letters) <= 12 else f"{letters[:11]}…"
+
+
+def _left_out(left_out: LeftOut) -> tuple[str, ...]:
+    return one_line(left_out.case_id, 40), one_line(left_out.message, COLUMNS - 44)
+
+
+def _list(title: str, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"{title} ({len(rows)}):"
+    yield from (f"  {line}" for line in columns(rows[:LISTED]))
+    if len(rows) > LISTED:
+        yield f"  and {len(rows) - LISTED} more; --json has them all"
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(one_line(text, 2000), COLUMNS, subsequent_indent="  ")

@@ -1,0 +1,59 @@
+"""Anything a user may call a run, read as rows: what storage knows, and `report.json`."""
+
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.rows import RunRows, run_rows
+from pytest_autoweb.report.storage import load_run
+from pytest_autoweb.results import RunInfo
+
+_REPORT_FORMAT = Report.model_fields["format"].default
+
+
+def load_any(spec: str, storage: Path) -> RunRows:
+    """The run that `spec` names: `storage.load_run`, and a `report.json` besides.
+
+    Raises:
+        RunNotFound: nothing fits.
+        SettingsError: the path is there, but it is no run.
+    """
+    path = Path(spec)
+    if path.is_file() and _is_report(path):
+        return _rows_of_report(path)
+    return load_run(spec, storage)
+
+
+def _is_report(path: Path) -> bool:
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("format") == _REPORT_FORMAT
+
+
+def _rows_of_report(path: Path) -> RunRows:
+    try:
+        report = Report.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SettingsError(
+            f"{path} is not a report of this version: {where}: {first['msg']}"
+        ) from None
+    if report.shortened in ("cells", "everything"):
+        raise SettingsError(f"{path} was shortened and lacks cells; name its run folder instead")
+    info = RunInfo(
+        ts=report.ts,
+        started=report.started,
+        models=report.models,
+        capture_modes=report.capture_modes,
+        environment=report.environment,
+        workers=report.workers,
+        shard=report.shard,
+        interrupted=report.interrupted,
+    )
+    return run_rows(info, (cell for case in report.cases for cell in case.cells))

@@ -8,7 +8,7 @@ from pytest_autoweb.report.numbers import Cost, Rate
 from pytest_autoweb.report.pairing import LeftOut
 from pytest_autoweb.report.sides import Change, Side
 from pytest_autoweb.report.verdicts import p_text, signed
-from pytest_autoweb.report.wording import columns, count_of, money, one_line, rate, seconds
+from pytest_autoweb.report.wording import columns, count_of, money, one_line, rate, seconds, width
 from pytest_autoweb.results import Outcome
 
 COLUMNS = 100
@@ -36,7 +36,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield from _wrapped(_test(comparison))
     flips = [case for case in comparison.cases if case.flip != "same"]
     yield from _list("flips, outcomes of A -> B", [_flip(case) for case in flips])
-    yield from _list("left out", [_left_out(each) for each in comparison.left_out])
+    yield from _list("left out", _left_out(comparison.left_out))
     for note in comparison.notes:
         yield from _wrapped(f"note: {note}")
 
@@ -44,10 +44,11 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     a, b = comparison.a, comparison.b
     metric = comparison.metric.replace("_", " ")
+    partly = (a.compared_all, b.compared_all) != (a.compared, b.compared)
     return [
         ("", "A", "B", "B − A (95%)"),
         (f"{metric}, compared", rate(a.compared), rate(b.compared), _difference(comparison)),
-        ("  broken as failed", rate(a.compared_all), rate(b.compared_all), ""),
+        *([("  broken as failed", *_rates(a.compared_all, b.compared_all))] if partly else []),
         ("first attempt, graded", *_rates(a.first_attempt.graded, b.first_attempt.graded)),
         ("  every cell", *_rates(a.first_attempt.all_trials, b.first_attempt.all_trials)),
         ("after repair, graded", *_rates(a.after_repair.graded, b.after_repair.graded)),
@@ -71,7 +72,7 @@ def _difference(comparison: Comparison) -> str:
     if comparison.difference is None or interval is None:
         return "–"
     low, high = signed(interval.low), signed(interval.high)
-    return f"{signed(comparison.difference)} ({low} to {high})"
+    return f"{signed(comparison.difference)} pts ({low} to {high})"
 
 
 def _cost(side: Side) -> str:
@@ -117,8 +118,10 @@ def _letters(outcomes: Sequence[Outcome]) -> str:
     return letters if len(letters) <= 12 else f"{letters[:11]}…"
 
 
-def _left_out(left_out: LeftOut) -> tuple[str, ...]:
-    return one_line(left_out.case_id, 40), one_line(left_out.message, COLUMNS - 44)
+def _left_out(rows: Sequence[LeftOut]) -> list[tuple[str, ...]]:
+    cases = [one_line(row.case_id, 40) for row in rows]
+    room = COLUMNS - 4 - max(map(width, cases), default=0)
+    return [(case, one_line(row.message, room)) for case, row in zip(cases, rows, strict=True)]
 
 
 def _list(title: str, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Budget:
             raise self._refusal(model, f"its price is not known: {price_advice(model)}")
         amount = price.of(most.given, most.made)
         with self._changed:
-            while self._reserved > _ROUNDING and self._fits(amount, 0.0):
+            while self._reserved and self._fits(amount, 0.0):
                 if self._fits(amount, self._reserved):
                     break
                 self._changed.wait()
@@ -75,7 +75,8 @@ class Budget:
     def settle(self, reserved: float, cost: float) -> None:
         """Turn a reservation into what was spent."""
         with self._changed:
-            self._reserved = max(0.0, self._reserved - reserved)
+            left = self._reserved - reserved
+            self._reserved = left if left > _ROUNDING else 0.0
             self._spent += cost
             self._save()
             self._changed.notify_all()

@@ -39,7 +39,6 @@ class RunController:
         self._report: Report | None = None
         self._standard: Standard | None = None
         self._decision: Decision | None = None
-        self._packed: Path | None = None
         self.shared = shared
         self._display = Display(
             shared.progress_file,
@@ -118,9 +117,11 @@ class RunController:
         self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
         if self._settings.local_analyze:
             self._analyse(run)
-        if (shard := self._settings.shard) is not None:
+        nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        if (shard := self._settings.shard) is not None and not nothing:
             blobs = self._settings.rootdir / self._settings.blobs
-            self._packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
+            packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
+            self._notices.append(f"packed as {packed}, for `autoweb merge-reports`")
 
     def _tell_judges(self, run: RunSession) -> None:
         """How far the judges of `--autoweb-judge-labels` agree with people."""

@@ -1,0 +1,163 @@
+"""Gates in a test session: what decides the exit code, and what `autoweb gate` does afterwards."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_run import CellKey, cell, save_run
+
+from pytest_autoweb.cli import main
+
+FILL = 'page.get_by_label("Name").fill("ana")'
+PRESS = 'page.get_by_role("button").click()'
+LOGS_IN = f"```python\n# Step 1\n{FILL}\n{PRESS}\nanswer('Market')\n```"
+"""Passes `login` and fails `title`."""
+SCRIPT = f'{{"fake/m": {{"plan": scripted_plan("log in"), "generate": {LOGS_IN!r}}}}}'
+MODEL = ("cases", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
+
+
+def gates(folder: Path) -> dict[str, Any]:
+    return {g["name"]: g for g in json.loads((folder / "gates.json").read_text(encoding="utf-8"))}
+
+
+def pin(project: pytest.Pytester, case_id: str) -> None:
+    path = project.path / "cases/shop.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f"id: {case_id}\n", f"id: {case_id}\n    must_pass: true\n"))
+
+
+def test_with_a_gate_failed_cells_are_expected_and_the_rate_decides(
+    project: pytest.Pytester,
+    scripted: Callable[[str], None],
+    workers: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scripted(SCRIPT)
+
+    result = project.runpytest_subprocess(*MODEL, "--autoweb-min-pass-rate=80", "-x", *workers)
+
+    result.assert_outcomes(passed=1, xfailed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["gate FAILED: pass rate (fake/m): first attempt 50% (*), 1 of 2 is below 80%"]
+    )
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    assert [gate["passed"] for gate in report["gates"]] == [False]
+    assert report["exit_status"] == 1
+
+    monkeypatch.chdir(project.path)
+    assert main(["gate", "autoweb-report", "--min-pass-rate", "50"]) == 0
+    assert gates(project.path / "autoweb-report")["pass rate"]["passed"] is True
+
+
+def test_a_pinned_cell_fails_by_itself_although_a_gate_holds(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(SCRIPT)
+    pin(project, "title")
+
+    result = project.runpytest_subprocess(*MODEL, "--autoweb-min-pass-rate=50")
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert {
+        name: gate["passed"] for name, gate in gates(project.path / "autoweb-report").items()
+    } == {
+        "must pass": False,
+        "pass rate": True,
+    }
+
+
+def test_a_soft_group_warns_and_a_crash_of_the_gates_keeps_the_report(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    scripted(SCRIPT)
+    project.makepyprojecttoml(
+        '[tool.autoweb.groups.new]\ncases = ["title"]\nmin_pass_rate = 100\nsoft = true\n'
+    )
+
+    soft = project.runpytest_subprocess(*MODEL)
+
+    soft.assert_outcomes(passed=1, xfailed=1)
+    assert soft.ret == pytest.ExitCode.OK
+    soft.stdout.fnmatch_lines(["soft gate failed: group new: pass rate (fake/m): *below 100%"])
+
+    hook = (
+        "\n\nimport pathlib\n"
+        "def pytest_autoweb_cell_finished(result):\n"
+        "    pathlib.Path('autoweb-report/gates.json').mkdir(exist_ok=True)\n"
+    )
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text(encoding="utf-8") + hook, encoding="utf-8")
+    crashed = project.runpytest_subprocess(*MODEL, "-k", "login")
+
+    assert crashed.ret == pytest.ExitCode.INTERNAL_ERROR
+    crashed.stdout.fnmatch_lines(["autoweb: the gates could not be judged: *"])
+    assert (project.path / "autoweb-report/index.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("flags", "table", "sentence"),
+    [
+        ("--autoweb-compare-fail=pas_rate:5%", "", "'pas_rate' cannot be compared; did you mean*"),
+        ("--autoweb-compare=other.json", "", "other.json is not a saved run*"),
+        ("", "[tool.autoweb.groups.a]\ntags = ['x']\nsof = true", "*unknown key 'sof'*'soft'*"),
+    ],
+)
+def test_a_bad_gate_stops_the_session_before_anything_is_paid_for(
+    project: pytest.Pytester, flags: str, table: str, sentence: str
+) -> None:
+    project.makepyprojecttoml(table)
+    (project.path / "other.json").write_text("[]")
+
+    result = project.runpytest("cases", "--autoweb-models=builtin/oracle", *flags.split())
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{sentence}"])
+    assert not (project.path / "autoweb-report").exists()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of four cases: two passed, one failed, one broke."""
+    monkeypatch.chdir(tmp_path)
+    outcomes = {"a": "passed", "b": "passed", "c": "failed", "d": "broken"}
+    made = [cell(CellKey(name, "x/y"), outcome) for name, outcome in outcomes.items()]  # type: ignore[arg-type]
+    return save_run(tmp_path / "run", made)
+
+
+def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gate", str(run)]) == 0
+    assert "no gate was asked for" in capsys.readouterr().out
+
+    assert main(["gate", str(run), "--min-pass-rate", "50", "--max-cost", "1"]) == 0
+    assert main(["gate", str(run), "--min-pass-rate", "51"]) == 1
+    assert gates(run)["pass rate"]["details"] == [
+        "1 cells without a verdict count as not passed",
+        "51% lies inside the 95% interval: a model that deserves it fails this often",
+    ]
+    assert '"gates":[{"name":"pass rate"' in (run / "report.json").read_text(encoding="utf-8")
+
+    capsys.readouterr()
+    assert main(["gate", str(run), "--min-pass-rate", "many"]) == 4
+    assert main(["gate", str(run), "--groups-from", "none.toml"]) == 4
+    assert main(["gate", str(run.parent)]) == 4
+    assert capsys.readouterr().err.splitlines() == [
+        "autoweb: --min-pass-rate: 'many' is not a percentage from 0 to 100",
+        "autoweb: there is no file none.toml to read groups from",
+        f"autoweb: {run.parent} is no run folder: it holds neither cells nor manifest",
+    ]
+
+
+def test_gate_reads_groups_from_pyproject_or_another_file(run: Path) -> None:
+    table = '[tool.autoweb.groups.ab]\ncases = ["[ab]"]\nmust_pass = true\n'
+    Path("pyproject.toml").write_text(table)
+    other = Path("strict.toml")
+    other.write_text(table.replace("[ab]", "[abc]"))
+
+    assert main(["gate", str(run)]) == 0
+    assert main(["gate", str(run), "--groups-from", str(other)]) == 1

@@ -62,17 +62,17 @@ def control_run(run_folder: Path, *, rootdir: Path) -> Controlled:
     return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
 
 
-def control_files(files: Sequence[Path], output: Path, *, rootdir: Path) -> Controlled:
-    """Run the controls of all cases of some files into a run folder of their own.
+def control_files(paths: Sequence[Path], output: Path, *, rootdir: Path) -> Controlled:
+    """Run the controls of all cases of some files, or folders of them, into a run of their own.
 
     Raises:
-        SettingsError: a file is missing.
+        SettingsError: a path does not exist.
         AutowebError: pytest could not run the controls.
     """
-    for path in files:
-        if not path.is_file():
-            raise SettingsError(f"there is no case file {path}")
-    targets = [str(path.resolve()) for path in files]
+    for path in paths:
+        if not path.exists():
+            raise SettingsError(f"there is no {path}: neither a run folder nor a case file")
+    targets = [str(path.resolve()) for path in paths]
     _run_pytest(targets, output.resolve(), rootdir, (), {})
     return Controlled(control_rows(read_run(output).cells), (), _failed(output))
 

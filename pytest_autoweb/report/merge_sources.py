@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.blob import CELLS_FOLDER, unpack
-from pytest_autoweb.report.run_folder import Run, read_manifest, read_run
+from pytest_autoweb.report.blob import unpack
+from pytest_autoweb.report.run_folder import Run, is_run_folder, read_manifest, read_run
 from pytest_autoweb.results import PlannedCell
-from pytest_autoweb.saving import MANIFEST_FILE, RUN_FILE
+from pytest_autoweb.saving import RUN_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,12 @@ def read_sources(inputs: Iterable[Path], scratch: Path) -> list[Source]:
 
 
 def _inputs_at(path: Path, depth: int) -> Iterator[Path]:
-    if path.is_file() or _is_run_folder(path):
+    if path.is_file() or is_run_folder(path):
         yield path
     elif depth:
         for inner in sorted(path.iterdir()):
             if inner.is_dir() or inner.suffix == ".zip":
                 yield from _inputs_at(inner, depth - 1)
-
-
-def _is_run_folder(path: Path) -> bool:
-    return (path / MANIFEST_FILE).is_file() or (path / CELLS_FOLDER).is_dir()
 
 
 def _read(name: str, folder: Path) -> Source:

@@ -47,6 +47,11 @@ class _Unreadable(Exception):
     """Raised when a saved file is missing pieces; the text says which."""
 
 
+def is_run_folder(folder: Path) -> bool:
+    """Whether a run was saved there."""
+    return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
+
+
 def read_run(folder: Path) -> Run:
     """Read a run folder.
 

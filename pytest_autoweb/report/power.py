@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from math import comb, exp, lgamma, log, log1p
-from statistics import NormalDist
 
-from pytest_autoweb.report.statistics import ALPHA, difference_error
+from pytest_autoweb.report.statistics import ALPHA, difference_error, t_quantile
 
 POWER = 0.8
 """Chance to be found from which a difference counts as detectable."""
@@ -86,8 +85,9 @@ def detectable_mean(differences: Sequence[float], alpha: float = ALPHA) -> float
     """
     if _most_against(len(differences), alpha) is None:
         return None
-    quantile = NormalDist().inv_cdf
-    found = difference_error(differences) * (quantile(1 - alpha / 2) + quantile(POWER))
+    df = len(differences) - 1
+    multiplier = t_quantile(1 - alpha / 2, df) + t_quantile(POWER, df)
+    found = multiplier * difference_error(differences)
     return found if found <= 1 else None
 
 

@@ -3,194 +3,189 @@
     python recompute.py autoweb-report/report.json        every number, `ok` or `MISMATCH`
     python recompute.py -q autoweb-report/report.json     only what differs, and the totals
 
-It needs Python 3.11 and nothing else, no part of pytest-autoweb either: the formulas stand here a
-second time. Exit code 0: every number is what the cells say; 1: one is not; 2: no such report.
+It needs Python 3.11 and the two files beside it, no part of pytest-autoweb: what cells amount to
+and the formulas are written a second time. Exit code 0: every number is what the cells say; 1: one
+is not; 2: there is no report to read.
 """
 
 import json
 import math
-import random
 import sys
-from collections import defaultdict
-from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
-from statistics import NormalDist, fmean, stdev
 
-CONTROLS = ("builtin/oracle", "builtin/noop")
-GRADED = ("passed", "healed", "failed")
-FIRST, REPAIRED = ("passed",), ("passed", "healed")
-Z = NormalDist().inv_cdf(0.975)
+from recompute_cells import (
+    CONTROLS,
+    FIRST,
+    REPAIRED,
+    by_case,
+    case_of,
+    comparison,
+    controls,
+    family,
+    groups,
+    numbers,
+    rates,
+    row,
+)
+from recompute_formulas import kappa, percentile, wilson
+
+LETTERS = {"P": "passed", "H": "healed", "F": "failed", "B": "broken", "U": "ungraded"}
 
 
-# --- intervals and tests (docs/statistics.md has the sources) -----------------------------------
+def recompute(report):
+    """The report's numbers, from its cells, in the report's own places."""
+    cells = [cell for case in report["cases"] for cell in case["cells"]]
+    held, doubtful = controls(cells)
+    contestants = [c for c in cells if c["model"] not in CONTROLS]
+    whole = report["shortened"] != "attempts"
+    summary = report["summary"]
+    models = []
+    for said in summary["models"]:
+        own = [c for c in contestants if c["model"] == said["model"]]
+        modes = [
+            {"numbers": numbers([c for c in own if c["capture_mode"] == m], doubtful, whole)}
+            for m in (each["capture_mode"] for each in said["by_capture"])
+        ]
+        models.append({"numbers": numbers(own, doubtful, whole), "by_capture": modes})
+    counts = numbers(contestants, doubtful, whole)["counts"]
+    return {
+        "summary": {
+            "counts": counts,
+            "models": models,
+            "controls": [held[case_of(said)] for said in summary["controls"]],
+            "slow": slow(summary["slow"], contestants),
+        },
+        "comparisons": comparisons(report, cells, doubtful),
+        "judges": [judge(said) for said in report["judges"]],
+        "history": history(report["history"], contestants),
+    }
 
 
-def wilson(passed, n):
-    if n == 0:
+def history(said, cells):
+    """The rates of every run, and what is said of the current one."""
+    if said is None:
         return None
-    rate = passed / n
-    centre, scale = rate + Z * Z / (2 * n), 1 + Z * Z / n
-    reach = Z * math.sqrt(rate * (1 - rate) / n + Z * Z / (4 * n * n))
-    low = max(0.0, min(rate, (centre - reach) / scale)) if passed > 0 else 0.0
-    high = min(1.0, max(rate, (centre + reach) / scale)) if passed < n else 1.0
-    return {"low": low, "high": high}
+    own = {tuple(place(group[0])): group for group in groups(cells)}
+    return {
+        "points": [point(each) for each in said["points"]],
+        "slow": [slowness(own[tuple(place(case))]) for case in said["slow"]],
+    }
 
 
-def rate_interval(means, tries):
-    n = len(means)
-    if n and max(tries) > 1:  # Wilson's on the number of independent trials the cases are worth
-        smoothed = [*means, 0.0, 1.0]
-        rate, variance = fmean(smoothed), stdev(smoothed) ** 2
-        n = min(max(n * rate * (1 - rate) / variance, n), n * n / sum(1 / t for t in tries))
-    return wilson(fmean(means) * n, n) if means else None
+def place(of):
+    return [of[name] for name in ("model", "case_path", "case_id", "capture_mode")]
 
 
-def difference_error(differences):
-    adjusted = [*differences, -1.0, 1.0]
-    return math.sqrt((fmean(d * d for d in adjusted) - fmean(adjusted) ** 2) / len(adjusted))
+def slowness(group):
+    ran = [c for c in group if c["outcome"] != "skipped"]
+    median = percentile([c["duration_ms"] / 1000 for c in ran], 0.5)
+    return {"median_s": median, "slow_trials": sum(c["slow"] for c in ran), "trials": len(ran)}
 
 
-def difference_interval(differences):
-    if not differences:
-        return None
-    centre, reach = sum(differences) / (len(differences) + 2), Z * difference_error(differences)
-    return {"low": max(-1.0, centre - reach), "high": min(1.0, centre + reach)}
-
-
-def change(before, after):
-    if not before or not after or sum(before) == 0:
-        return {"relative": None, "interval": None}
-    relative = sum(after) / sum(before) - 1
-    if len(before) < 2 or sum(after) == 0:
-        return {"relative": relative, "interval": None}
-    a, b = fmean(before), fmean(after)
-    spread = stdev(y / b - x / a for x, y in zip(before, after, strict=True))
-    reach = min(300.0, t_quantile(len(before) - 1) * spread / math.sqrt(len(before)))
-    interval = {"low": b / a * math.exp(-reach) - 1, "high": b / a * math.exp(reach) - 1}
-    return {"relative": relative, "interval": interval}
-
-
-def t_quantile(df):
-    """Of 0.975, by bisection of the finite series of Student's t."""
-
-    def within(t):
-        angle = math.atan(t / math.sqrt(df))
-        term, series = (math.cos(angle) if df % 2 else 1.0), 0.0
-        for step in range(1 + df % 2, df, 2):
-            series += term
-            term *= math.cos(angle) ** 2 * step / (step + 1)
-        if df % 2:
-            return 2 / math.pi * (angle + math.sin(angle) * series)
-        return math.sin(angle) * series
-
-    low, high = 0.0, 1000.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(middle) < 0.95 else (low, middle)
-    return (low + high) / 2
-
-
-def mcnemar(lost, gained):
-    n = lost + gained
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(lost, gained) + 1)) / 2**n)
-
-
-def sign_flip(differences):
-    """Share of all ways to exchange the sides that come out as far from 0, and the test's name."""
-    moved = [d for d in differences if d]
-    scale = math.lcm(*(d.denominator for d in moved))
-    steps = [int(d * scale) for d in moved]
-    unit = math.gcd(*steps) or 1
-    sizes, far = [abs(step) // unit for step in steps], abs(sum(steps)) // unit
-    total = sum(sizes)
-    if far == 0:
-        return 1.0, "exact sign-flip"
-    if total * (len(sizes) // 8 + 1) > 4_000_000:
-        return random_flips(sizes, far), "Monte Carlo sign-flip"
-    ways = {0: 1}
-    for size in sizes:
-        after = defaultdict(int, ways)
-        for reached, count in ways.items():
-            after[reached + size] += count
-        ways = after
-    extreme = sum(count for reached, count in ways.items() if abs(2 * reached - total) >= far)
-    return extreme / 2 ** len(sizes), "exact sign-flip"
-
-
-def random_flips(sizes, far):
-    chance, reached = random.Random(0), 0
-    for _ in range(9999):
-        signs = chance.getrandbits(len(sizes))
-        positive = sum(size for at, size in enumerate(sizes) if signs >> at & 1)
-        reached += abs(2 * positive - sum(sizes)) >= far
-    return (reached + 1) / 10_000
-
-
-def holm(values):
-    order = sorted(range(len(values)), key=values.__getitem__)
-    adjusted, worst = [0.0] * len(values), 0.0
-    for rank, at in enumerate(order):
-        worst = max(worst, min(1.0, (len(values) - rank) * values[at]))
-        adjusted[at] = worst
-    return adjusted
-
-
-def percentile(values, share):
-    if not values:
-        return None
-    ordered = sorted(values)
-    below = int(share * (len(ordered) - 1))
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (
-        share * (len(ordered) - 1) - below
-    )
-
-
-# --- the power of the tests: what difference would have been found in 80% of runs ---------------
-
-
-def detectable(differences, single, family):
-    n, alpha = len(differences), 0.05 / max(1, family)
-    if not n:
-        return None
-    if not single:
-        if most_against(n, alpha) is None:
-            return None
-        quantiles = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(0.8)
-        found = difference_error([float(d) for d in differences]) * quantiles
-        return found if found <= 1 else None
-    discordant = sum(d != 0 for d in differences) / n
-    if power(n, 1.0, 1.0, alpha) < 0.8:
-        return None
-    low, high = 0, 1000
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = power(n, max(discordant, middle / 1000), middle / 1000, alpha) >= 0.8
-        low, high = (low, middle) if enough else (middle, high)
-    return high / 1000
-
-
-def power(n, discordant, difference, alpha):
-    if discordant == 0:
-        return 0.0
-    against, found = (discordant - difference) / (2 * discordant), 0.0
-    for differing, chance in enumerate(binomial(n, discordant)):
-        most = most_against(differing, alpha) if chance > 1e-9 else None
-        if most is not None:
-            found += chance * sum(binomial(differing, against)[: most + 1])
+def slow(rows, cells):
+    found, by_folder = [], {c["folder"]: c for c in cells}
+    for said in rows:
+        cell = by_folder[said["folder"]]
+        times = [c["duration_ms"] for c in cells if c["model"] == cell["model"]]
+        median = percentile([t / 1000 for t in times if t > 0], 0.5)
+        seconds = cell["duration_ms"] / 1000
+        found.append({"repeat": cell["repeat"], "seconds": seconds, "median_s": median})
     return found
 
 
-def binomial(n, p):
-    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+def comparisons(report, cells, doubtful):
+    now = [row(cell) for cell in cells]
+    before = (report["baseline"] or {"rows": []})["rows"]
+    both = doubtful | controls(before)[1]
+    found = {"models": [], "runs": []}
+    for said in report["comparisons"]:
+        runs = said["kind"] == "runs"
+        a = [c for c in (before if runs else now) if c["model"] == said["a"]["model"]]
+        b = [c for c in now if c["model"] == said["b"]["model"]]
+        found[said["kind"]].append(comparison(a, b, both if runs else doubtful, runs))
+    return [*family(found["models"]), *family(found["runs"])]
 
 
-def most_against(n, alpha):
-    tail, most = 0, None
-    for k in range(n + 1):
-        tail += math.comb(n, k)
-        if 2 * tail > alpha * 2**n:
-            return most
-        most = k
-    return most
+def judge(said):
+    tp, tn, fp, fn = (said[n] for n in ("true_pass", "true_fail", "false_pass", "false_fail"))
+    n = tp + tn + fp + fn
+    return {
+        "n": n,
+        "accuracy": (tp + tn) / n if n else None,
+        "interval": wilson(tp + tn, n),
+        "kappa": kappa(tp, tn, fn, fp) if n else None,
+        "precision": tp / (tp + fp) if tp + fp else None,
+        "recall": tp / (tp + fn) if tp + fn else None,
+    }
+
+
+def point(said):
+    """The rates of an earlier run, from the tally of its cases."""
+    cells = [
+        {"case_path": tally, "case_id": i, "capture_mode": m, "outcome": LETTERS[letter]}
+        for tally, count in said["tally"].items()
+        for i in range(count)
+        for m, letters in enumerate(tally.split("|"))
+        for letter in letters
+    ]
+    return {
+        "first_attempt": rates(cells, FIRST),
+        "after_repair": rates(cells, REPAIRED),
+        "cases": len(by_case(cells)),
+        "cells": len(cells),
+    }
+
+
+def compare(said, found, path=""):
+    """Place, `ok` or `MISMATCH`, and both values, of everything that was recomputed."""
+    if isinstance(found, dict) and isinstance(said, dict):
+        for name in found:
+            yield from compare(said.get(name), found[name], f"{path}.{name}".lstrip("."))
+    elif isinstance(found, list) and isinstance(said, list) and len(found) == len(said):
+        for i, (one, two) in enumerate(zip(said, found, strict=True)):
+            yield from compare(one, two, f"{path}[{i}]")
+    else:
+        numeric = all(isinstance(v, int | float) for v in (said, found))
+        same = math.isclose(said, found, rel_tol=1e-9, abs_tol=1e-9) if numeric else said == found
+        yield path, same, said, found
+
+
+def leaves(node, path=""):
+    """The places of all numbers."""
+    if isinstance(node, dict | list):
+        for name, value in node.items() if isinstance(node, dict) else enumerate(node):
+            step = f"[{name}]" if isinstance(node, list) else f".{name}"
+            yield from leaves(value, f"{path}{step}".lstrip("."))
+    elif isinstance(node, int | float) and not isinstance(node, bool):
+        yield path
+
+
+def main(arguments):
+    quiet, files = "-q" in arguments, [a for a in arguments if a != "-q"]
+    try:
+        report = json.loads(Path(*files).read_text(encoding="utf-8"))
+        if report["schema_version"] != 2 or report["shortened"] in ("cells", "everything"):
+            raise ValueError("its cells were left out, or another version wrote it")
+        found = recompute(report)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"no report to recompute: {error}", file=sys.stderr)
+        return 2
+    results = list(compare(report, found))
+    for path, same, said, again in results:
+        if not (same and quiet):
+            print("ok" if same else "MISMATCH", path, said if same else f"{said}, but {again}")
+    wrong, known = sum(not same for _, same, _, _ in results), {path for path, *_ in results}
+    parts = {name: report[name] for name in found}
+    parts["summary"] = parts["summary"] | {"matrix": []}
+    rest = [path for path in leaves(parts) if path not in known]
+    print(f"{len(results) - wrong} of {len(results)} are what the cells say, {wrong} are not")
+    for path in rest:
+        if not quiet:
+            print("not recomputed", path)
+    if rest:
+        print(f"{len(rest)} more tell of earlier runs, or of attempts that were left out")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

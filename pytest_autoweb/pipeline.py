@@ -239,7 +239,7 @@ def _run_attempt(
     try:
         with bench.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
-            with _tools(cell, case, bench, folder, log, failed) as tools:
+            with _tools(cell, case, server, bench, folder, log, failed) as tools:
                 attempt = _fold(attempt, tools, stages_for(cell.spec, failed))
                 attempt = keep_records(attempt, tools)
     except WebServerError as error:
@@ -260,7 +260,13 @@ def _run_attempt(
 
 @contextmanager
 def _tools(
-    cell: Cell, case: Case, bench: Bench, folder: Path, log: RunLog, failed: Attempt | None
+    cell: Cell,
+    case: Case,
+    server: ServerHandle | None,
+    bench: Bench,
+    folder: Path,
+    log: RunLog,
+    failed: Attempt | None,
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, bench.environ, cell.case.path)
     redact = Redactor(secrets)
@@ -305,6 +311,7 @@ def _tools(
             clock=bench.clock,
             keep=evidence,
             case_path=cell.case.path,
+            server_url=server.url if server else "",
             budget=StepBudget(case.timeout),
             previous=failed,
             progress=bench.progress,

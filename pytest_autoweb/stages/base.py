@@ -103,6 +103,8 @@ class Tools:
     """Time left for the attempt's steps, whatever the limit of each."""
     case_path: Path | None = None
     """The case's file; None for inline cases."""
+    server_url: str = ""
+    """Of the case's web server; empty when it has none."""
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
     progress: Callable[[str], None] = lambda text: None

@@ -7,13 +7,14 @@ from pytest_autoweb.browser.dom_copy import copy_page
 from pytest_autoweb.browser.downloads import downloads_text
 from pytest_autoweb.browser.har import har_text
 from pytest_autoweb.results import Attempt
-from pytest_autoweb.saving import write_text_atomic
+from pytest_autoweb.saving import json_text, write_text_atomic
 from pytest_autoweb.stages.base import Tools, change
 from pytest_autoweb.stages.execute import relative
 
 DOM_FILE = "final.html"
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
+SERVER_FILE = "server.json"
 
 
 def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
@@ -23,7 +24,10 @@ def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
-    """End the records of requests and downloads, and save them (`wire`, `downloads`)."""
+    """End the records of requests and downloads, and save them.
+
+    `wire` and `downloads`, and in `server` where the case's web server was: checks may name it.
+    """
     wire, files = tools.wire, tools.downloads
     if not wire.started or "wire" in attempt.evidence:
         return attempt
@@ -33,6 +37,9 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = _kept(
         attempt, tools, "wire", path, lambda: har_text(wire, tools.keep, dropped=wire.dropped)
     )
+    if tools.server_url:
+        place = json_text({"url": tools.server_url})
+        attempt = _kept(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
     if not files:
         return attempt
     path = tools.folder / DOWNLOADS_FILE

@@ -37,6 +37,8 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     passed, points = score(results)
     attempt = change(
         attempt,
+        # The checks have seen it as it is; what is kept holds no secrets.
+        answer=_mapped(attempt.answer, tools.redact),
         checks=results,
         checks_passed=passed,
         score=points,

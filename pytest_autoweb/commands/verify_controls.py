@@ -27,12 +27,12 @@ def run_controls(args: argparse.Namespace) -> int:
     from pytest_autoweb.report.run_folder import is_run_folder
 
     rootdir = args.rootdir.resolve()
-    if is_run_folder(args.run):
-        folder = args.run
+    if is_run_folder(args.folder):
+        folder = args.folder
         done = control_run(folder, rootdir=rootdir)
     else:
         folder = args.output or Path("autoweb-controls")
-        done = control_files([args.run, *args.cases], folder, rootdir=rootdir)
+        done = control_files([args.folder, *args.cases], folder, rootdir=rootdir)
     for line in (*control_lines(done.rows), *done.notes):
         print(line)
     print(f"report: {folder / 'index.html'}")

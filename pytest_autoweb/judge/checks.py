@@ -10,11 +10,13 @@ from pytest_autoweb.cases.check_specs import (
     AnswerCheck,
     Check,
     CheckSpec,
+    DownloadCheck,
     ElementCheck,
     FileCheck,
     HttpCheck,
     JsCheck,
     JudgeCheck,
+    RequestCheck,
     SqlCheck,
     TextCheck,
     UrlCheck,
@@ -24,6 +26,7 @@ from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
 from pytest_autoweb.judge.model_judge import judge_probe
 from pytest_autoweb.judge.page_checks import element_probe, js_probe, text_probe, url_probe
 from pytest_autoweb.judge.server_checks import file_probe, http_probe, sql_probe
+from pytest_autoweb.judge.wire_checks import download_probe, request_probe
 from pytest_autoweb.results import CheckResult
 
 __all__ = ["Evidence", "judge_checks"]
@@ -38,6 +41,8 @@ _FAMILIES: dict[type[CheckSpec], tuple[str, Callable[[Any, Evidence], Probe]]] =
     ElementCheck: ("element", element_probe),
     JsCheck: ("js", js_probe),
     AnswerCheck: ("answer", answer_probe),
+    RequestCheck: ("request", request_probe),
+    DownloadCheck: ("download", download_probe),
     HttpCheck: ("http", http_probe),
     SqlCheck: ("sql", sql_probe),
     FileCheck: ("file", file_probe),

@@ -16,6 +16,7 @@ from pathlib import Path
 from recompute_cells import (
     CONTROLS,
     FIRST,
+    GRADED,
     REPAIRED,
     by_case,
     case_of,
@@ -69,6 +70,7 @@ def history(said, cells):
     return {
         "points": [point(each) for each in said["points"]],
         "slow": [slowness(own[tuple(place(case))]) for case in said["slow"]],
+        "steady": [steadiness(case, own[tuple(place(case))]) for case in said["steady"]],
     }
 
 
@@ -80,6 +82,15 @@ def slowness(group):
     ran = [c for c in group if c["outcome"] != "skipped"]
     median = percentile([c["duration_ms"] / 1000 for c in ran], 0.5)
     return {"median_s": median, "slow_trials": sum(c["slow"] for c in ran), "trials": len(ran)}
+
+
+def steadiness(said, group):
+    """How likely it is that all failures come last, if nothing changed."""
+    outcomes = [c["outcome"] for c in group if c["outcome"] in GRADED]
+    now, passed = len(outcomes), outcomes.count("passed")
+    ways = math.comb(said["trials"] + now, now - passed)
+    p = math.comb(now, now - passed) / ways if now else None
+    return {"trials_now": now, "passed_now": passed, "p": p}
 
 
 def slow(rows, cells):
@@ -102,7 +113,10 @@ def comparisons(report, cells, doubtful):
         runs = said["kind"] == "runs"
         a = [c for c in (before if runs else now) if c["model"] == said["a"]["model"]]
         b = [c for c in now if c["model"] == said["b"]["model"]]
-        found[said["kind"]].append(comparison(a, b, both if runs else doubtful, runs))
+        again = comparison(a, b, both if runs else doubtful, runs)
+        if report["shortened"] in ("same_cases", "attempts"):
+            again["cases"] = again["cases"][: again["gained"] + again["lost"]]
+        found[said["kind"]].append(again)
     return [*family(found["models"]), *family(found["runs"])]
 
 

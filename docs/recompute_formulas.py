@@ -54,13 +54,13 @@ def change(before, after):
         return {"relative": relative, "interval": None}
     a, b = fmean(before), fmean(after)
     spread = stdev(y / b - x / a for x, y in zip(before, after, strict=True))
-    reach = min(300.0, t_quantile(len(before) - 1) * spread / math.sqrt(len(before)))
+    reach = min(300.0, t_quantile(0.975, len(before) - 1) * spread / math.sqrt(len(before)))
     interval = {"low": b / a * math.exp(-reach) - 1, "high": b / a * math.exp(reach) - 1}
     return {"relative": relative, "interval": interval}
 
 
-def t_quantile(df):
-    """Of 0.975, by bisection of the finite series of Student's t."""
+def t_quantile(share, df):
+    """By bisection of the finite series of Student's t; for shares above a half."""
 
     def within(t):
         angle = math.atan(t / math.sqrt(df))
@@ -72,10 +72,10 @@ def t_quantile(df):
             return 2 / math.pi * (angle + math.sin(angle) * series)
         return math.sin(angle) * series
 
-    low, high = 0.0, 1000.0
-    for _ in range(100):
+    low, high = 0.0, 1e6
+    for _ in range(120):
         middle = (low + high) / 2
-        low, high = (middle, high) if within(middle) < 0.95 else (low, middle)
+        low, high = (middle, high) if within(middle) < 2 * share - 1 else (low, middle)
     return (low + high) / 2
 
 
@@ -143,7 +143,7 @@ def detectable(differences, single, family):
     if not single:
         if most_against(n, alpha) is None:
             return None
-        quantiles = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(0.8)
+        quantiles = t_quantile(1 - alpha / 2, n - 1) + t_quantile(0.8, n - 1)
         found = difference_error([float(d) for d in differences]) * quantiles
         return found if found <= 1 else None
     discordant = sum(d != 0 for d in differences) / n

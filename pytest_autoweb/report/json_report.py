@@ -20,8 +20,8 @@ from pytest_autoweb.results import CaptureMode, CellResult, Record
 SCHEMA_VERSION = 2
 
 
-Shortened = Literal["", "texts", "evidence", "attempts", "cells", "everything"]
-"""Up to what was left out; each step includes those before it."""
+Shortened = Literal["", "texts", "evidence", "same_cases", "attempts", "cells", "everything"]
+"""What was left out last; each step includes those before it."""
 
 
 class Analysis(Record):

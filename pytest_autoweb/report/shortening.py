@@ -25,9 +25,10 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
 
     First the longest texts are cut to a common length, each with a marker that gives the number
     of missing characters and the start of the whole text's SHA-256. If that is not enough, the
-    evidence of cells is left out, then their attempts (of passed cells first, of large ones before
-    small ones), then the cells of whole cases, then everything but the head of the report; that
-    head (some hundred characters and the models' names) is the smallest there can be.
+    evidence of cells is left out, then what comparisons say of cases that do not differ, then the
+    attempts of cells (of passed ones first, of large ones before small ones), then the cells of
+    whole cases, then everything but the head of the report; that head (some hundred characters and
+    the models' names) is the smallest there can be. `shortened` says how far it went.
 
     Args:
         report: made of what JSON is made of.
@@ -37,8 +38,9 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
     copy: dict[str, Any] = json.loads(text)
     if len(text) <= max_chars:
         return copy
-    for reduce in (_cut_texts, _drop_evidence, _drop_attempts, _drop_cases, _keep_only_head):
+    for name, reduce in _STEPS.items():
         reduce(copy, max_chars)
+        copy["shortened"] = name
         if len(compact_json(copy)) <= max_chars:
             break
     return copy
@@ -104,6 +106,13 @@ def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
     _drop(report, max_chars, _cells(report), drop)
 
 
+def _drop_same(report: dict[str, Any], max_chars: int) -> None:
+    """Leave out the cases that do not differ from all comparisons."""
+    _note(report, "comparisons list only the cases that differ, to keep the report under its limit")
+    for comparison in report["comparisons"]:
+        comparison["cases"] = [case for case in comparison["cases"] if case["flip"] != "same"]
+
+
 def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
     """Leave out the attempts, cell by cell, until it fits."""
     _note(report, "attempts were left out to keep the report under its size limit")
@@ -115,8 +124,11 @@ def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _drop_cases(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out the cells, case by case, until it fits."""
+    """Leave out earlier runs and the cases of comparisons, then the cells, until it fits."""
     _note(report, "cells were left out to keep the report under its size limit")
+    report["baseline"], report["history"] = None, None
+    for comparison in report["comparisons"]:
+        comparison["cases"], comparison["left_out"] = [], []
 
     def drop(case: Any) -> None:
         case["cells"] = []
@@ -151,8 +163,20 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
     report["settings"], report["environment"] = {}, {}
     report["analysis_prompt"], report["local_analysis"] = "", None
     report["local_analysis_error"] = ""
-    report["comparisons"], report["gates"] = [], []
+    report["comparisons"], report["gates"], report["judges"] = [], [], []
+    report["baseline"], report["history"] = None, None
 
 
 def _note(report: dict[str, Any], sentence: str) -> None:
     report["notes"] = [*report.get("notes", [])[-3:], sentence]
+
+
+_STEPS: dict[str, Callable[[dict[str, Any], int], None]] = {
+    "texts": _cut_texts,
+    "evidence": _drop_evidence,
+    "same_cases": _drop_same,
+    "attempts": _drop_attempts,
+    "cells": _drop_cases,
+    "everything": _keep_only_head,
+}
+"""In the order in which they are tried, by the name that `shortened` gives them."""

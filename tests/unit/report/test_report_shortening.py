@@ -101,7 +101,7 @@ def test_the_attempts_of_failed_cells_outlive_those_of_passed_ones() -> None:
 
 
 def test_what_was_left_out_is_said() -> None:
-    cut = shorten(REALISTIC, 60_000)
+    cut = shorten(REALISTIC, 90_000)
 
     assert any("shortened" in note for note in cut["notes"])
     assert json.loads(compact_json(cut))["summary"] == REALISTIC["summary"]

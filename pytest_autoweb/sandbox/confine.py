@@ -1,15 +1,18 @@
 """What the worker gives up before any generated code runs in it.
 
-Runs in the worker, last thing before it says `ready`. Two walls: limits that the operating system
-keeps (memory, processor time, no further file descriptor, no file growth), and an audit hook that
-ends the process at the first thing only the operating system can grant (opening a file, a socket,
-a process). A kernel wall (Landlock, seccomp) belongs into `confine`, after the limits.
+Runs in the worker, last thing before it says `ready`. Three walls, each behind the one before:
+limits that the operating system keeps (memory, processor time, no further file descriptor, no file
+growth), the kernel's own walls where it has them (Landlock, seccomp), and an audit hook that ends
+the process at the first thing only the operating system can grant (opening a file, a socket, a
+process). The hook names what was tried; the kernel holds even if Python itself is broken.
 """
 
 import os
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from pytest_autoweb.sandbox import kernel
 
 EXIT_DENIED = 78
 
@@ -26,24 +29,41 @@ _HARMLESS_EVENTS = frozenset(
 )
 
 
-def confine(*, memory_mb: int, cpu_s: float, out_fd: int) -> None:
-    """Give up everything that computing does not need.
+def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
+    """Give up everything that computing does not need; which walls stand then.
 
     Args:
-        memory_mb: address space of the process.
-        cpu_s: processor time over the life of the process.
+        limits: `memory_mb` of address space, `cpu_s` of processor time over the life of the
+            process, the id of the `parent` process to end with, and whether to raise the walls
+            `kernel` and `audit`.
         out_fd: the highest descriptor in use, the pipe to the host.
     """
     os.environ.clear()
-    _limit(memory_mb, cpu_s, out_fd)
-    sys.addaudithook(_denying_hook(out_fd))
+    resource = _resource()  # nothing can be imported once a wall stands
+    call = kernel.system_call() if limits["kernel"] else None
+    landlock, seccomp = 0, False
+    if call:
+        kernel.die_with_parent(call, limits["parent"])
+        kernel.forbid_new_rights(call)
+        landlock = kernel.raise_landlock(call)
+    if resource:
+        _limit(resource, limits["memory_mb"], limits["cpu_s"], out_fd)
+    if call:
+        seccomp = kernel.raise_seccomp(call)
+    if limits["audit"]:
+        sys.addaudithook(_denying_hook(out_fd))
+    return {"landlock": landlock, "seccomp": seccomp, "audit": limits["audit"]}
 
 
-def _limit(memory_mb: int, cpu_s: float, out_fd: int) -> None:
+def _resource() -> Any:
     try:
         import resource
     except ImportError:  # Windows
-        return
+        return None
+    return resource
+
+
+def _limit(resource: Any, memory_mb: int, cpu_s: float, out_fd: int) -> None:
     cpu = max(1, int(cpu_s))
     wanted = {
         "RLIMIT_AS": memory_mb * 1_000_000,

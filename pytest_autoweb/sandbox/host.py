@@ -14,10 +14,11 @@ from pytest_autoweb.sandbox.dialogue import Dialogue
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.listeners import Listeners
-from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
+from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError
 from pytest_autoweb.sandbox.record import Entry, Record
 from pytest_autoweb.sandbox.values import shortened
 from pytest_autoweb.sandbox.wire import WireError
+from pytest_autoweb.sandbox.workers import Workers, workers_of
 
 _LAST_RESORT_S = 15.0
 """Beyond a step's limit: when a pipe is stuck, a timer in another thread kills the worker."""
@@ -28,16 +29,21 @@ _MAX_DETAIL = 4_000
 class WorkerEngine:
     """Runs the blocks of one attempt in a worker process; implements `base.StepEngine`.
 
-    The worker starts in the background at once, so that its start is hidden behind whatever the
-    caller does before the first step. Use it in the thread that owns the browser.
+    The worker was started ahead of need, or starts in the background at once, so that its start is
+    hidden behind whatever the caller does before the first step. No other engine uses it, before or
+    after. Use the engine in the thread that owns the browser.
 
     Args:
         border: what the code may use of the outside.
         limits: for the worker's memory and processor time.
+        workers: where its worker comes from; left out: the process's own, at level `auto`.
     """
 
-    def __init__(self, border: Border, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self, border: Border, *, limits: Limits | None = None, workers: Workers | None = None
+    ) -> None:
         self._border = border
+        self._workers = workers or workers_of("auto")
         self._limits = limits or Limits()
         self._handles = Handles()
         self._guard = BrowserDeadline()
@@ -53,7 +59,7 @@ class WorkerEngine:
         self._restore = False
         self._answers: list[tuple[bool, Any]] = [(False, None)]
         self._closed = False
-        self._worker = self._start()
+        self._worker = self._workers.take(self._limits)
 
     def __enter__(self) -> Self:
         return self
@@ -147,7 +153,7 @@ class WorkerEngine:
         self._limits = limits
         if wanted != has or not self._worker.alive:
             self._replace_worker()
-        self._worker.wait_ready()
+        self._worker = self._workers.ready(self._worker)
         self._talk = Dialogue(
             self._worker,
             self._border,
@@ -240,14 +246,11 @@ class WorkerEngine:
 
     # -- the worker --------------------------------------------------------------------
 
-    def _start(self) -> WorkerProcess:
-        return WorkerProcess(memory_mb=self._limits.memory_mb, cpu_s=self._limits.cpu_s)
-
     def _replace_worker(self) -> None:
-        """A fresh worker, started in the background; it gets the last good variables later."""
+        """A fresh worker, started ahead of need; it gets the last good variables later."""
         self._listeners.forget_all()
         self._worker.close()
-        self._worker = self._start()
+        self._worker = self._workers.take(self._limits)
         self._restore = True
         self._names = tuple(self._variables)
 

@@ -1,7 +1,9 @@
 """Starts, feeds and kills the worker process."""
 
+import binascii
 import functools
 import json
+import marshal
 import os
 import queue
 import subprocess
@@ -13,28 +15,44 @@ from typing import Any
 
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
+from pytest_autoweb.sandbox.levels import Layers, Walls
 from pytest_autoweb.sandbox.protocol import read_frame
 from pytest_autoweb.sandbox.wire import MAX_FROM_WORKER, WireError, to_line
 
 START_S = 30.0
 """Starting takes a tenth of a second; a loaded machine may need much longer."""
 
-_MODULES = ("rules", "members", "policy", "wire", "confine", "shims", "proxies", "worker")
+_MODULES = (
+    "rules",
+    "members",
+    "policy",
+    "wire",
+    "syscalls",
+    "kernel",
+    "confine",
+    "shims",
+    "proxies",
+    "worker",
+)
+_SIGXCPU, _SIGSYS = -24, -31
 _PACKAGES = ("pytest_autoweb", "pytest_autoweb.sandbox")
 
 _BOOT = """
-import json, sys
+import binascii, json, marshal, sys
 boot = json.loads(sys.stdin.buffer.readline())
 for name in boot["packages"]:
     sys.modules[name] = type(sys)(name)
     sys.modules[name].__path__ = []
-for name, source in boot["modules"]:
+for name, code in boot["modules"]:
     module = sys.modules[name] = type(sys)(name)
     parent, _, child = name.rpartition(".")
     setattr(sys.modules[parent], child, module)
-    exec(compile(source, name, "exec", dont_inherit=True), module.__dict__)
+    exec(marshal.loads(binascii.a2b_base64(code)), module.__dict__)
 module.main(boot["limits"])
 """
+
+
+_ALL_WALLS = Walls()
 
 
 class WorkerGoneError(Exception):
@@ -55,12 +73,21 @@ class DeadlineError(Exception):
 
 
 class WorkerProcess:
-    """One worker; started at once, ready when it says so."""
+    """One worker; started at once, ready when it says so.
 
-    def __init__(self, *, memory_mb: int, cpu_s: float) -> None:
-        self._limits = {"memory_mb": memory_mb, "cpu_s": cpu_s}
+    Start it in a thread that lives as long as the worker is needed: on Linux the kernel ends the
+    worker with the thread that started it.
+
+    Attributes:
+        memory_mb: what it may use of address space.
+        cpu_s: what it may use of processor time.
+        walls: what it was asked to raise around itself.
+    """
+
+    def __init__(self, *, memory_mb: int, cpu_s: float, walls: Walls = _ALL_WALLS) -> None:
+        self.memory_mb, self.cpu_s, self.walls = memory_mb, cpu_s, walls
         self._frames: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
-        self._ready = False
+        self._layers: Layers | None = None
         self._gone: WorkerGoneError | None = None
         try:
             self._process = subprocess.Popen(
@@ -79,7 +106,7 @@ class WorkerProcess:
         self._reader = threading.Thread(target=self._read, name="autoweb-sandbox", daemon=True)
         self._reader.start()
         try:
-            self._send_line(_boot_line(memory_mb, cpu_s))
+            self._send_line(_boot_line(memory_mb, cpu_s, walls))
         except WorkerGoneError as error:
             self.close()
             raise SandboxError(f"the sandbox worker did not start: {error.reason}") from None
@@ -94,14 +121,14 @@ class WorkerProcess:
         """Whether the process still runs."""
         return self._process.poll() is None
 
-    def wait_ready(self) -> None:
-        """Wait until the worker has given everything up and listens.
+    def wait_ready(self) -> Layers:
+        """Wait until the worker has given everything up and listens; the walls around it.
 
         Raises:
             SandboxError: it did not get there.
         """
-        if self._ready:
-            return
+        if self._layers is not None:
+            return self._layers
         try:
             frame = self.receive(time.monotonic() + START_S)
         except DeadlineError:
@@ -112,7 +139,8 @@ class WorkerProcess:
         if frame["op"] != "ready":
             self.kill()
             raise SandboxError("the sandbox worker did not start: it said something else first")
-        self._ready = True
+        self._layers = Layers(frame["landlock"], frame["seccomp"], frame["audit"])
+        return self._layers
 
     def send(self, frame: dict[str, Any]) -> None:
         """Write one frame.
@@ -207,10 +235,11 @@ class WorkerProcess:
             return WorkerGoneError("AW507", "the worker closed its pipe")
         if code == EXIT_DENIED:
             return WorkerGoneError("AW508", "the code tried something that is refused")
-        if code == -24:  # SIGXCPU
-            cpu_s = self._limits["cpu_s"]
+        if code == _SIGSYS:
+            return WorkerGoneError("AW508", "the code made a system call that is refused")
+        if code == _SIGXCPU:
             return WorkerGoneError(
-                "AW506", f"the code used more than {cpu_s:.0f} s of processor time"
+                "AW506", f"the code used more than {self.cpu_s:.0f} s of processor time"
             )
         return WorkerGoneError("AW506", f"the worker died (exit status {code})")
 
@@ -222,15 +251,20 @@ def _environment() -> dict[str, str]:
 
 
 @functools.cache
-def _sources() -> tuple[tuple[str, str], ...]:
+def _modules() -> tuple[tuple[str, str], ...]:
+    """The worker's modules, compiled here once: that is half of what a start would cost."""
     folder = resources.files("pytest_autoweb.sandbox")
-    return tuple(
-        (f"pytest_autoweb.sandbox.{name}", (folder / f"{name}.py").read_text(encoding="utf-8"))
-        for name in _MODULES
-    )
+    compiled = []
+    for name in _MODULES:
+        source = (folder / f"{name}.py").read_text(encoding="utf-8")
+        full = f"pytest_autoweb.sandbox.{name}"
+        code = marshal.dumps(compile(source, full, "exec", dont_inherit=True))
+        compiled.append((full, binascii.b2a_base64(code, newline=False).decode("ascii")))
+    return tuple(compiled)
 
 
-def _boot_line(memory_mb: int, cpu_s: float) -> bytes:
-    limits = {"memory_mb": memory_mb, "cpu_s": cpu_s}
-    boot = {"packages": _PACKAGES, "modules": _sources(), "limits": limits}
+def _boot_line(memory_mb: int, cpu_s: float, walls: Walls) -> bytes:
+    parent = {"parent": os.getpid(), **walls._asdict()}
+    limits = {"memory_mb": memory_mb, "cpu_s": cpu_s, **parent}
+    boot = {"packages": _PACKAGES, "modules": _modules(), "limits": limits}
     return json.dumps(boot).encode("ascii") + b"\n"

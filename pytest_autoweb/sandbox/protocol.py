@@ -17,7 +17,7 @@ _OPT_INT = (int, type(None))
 _OPT_STR = (str, type(None))
 
 _SHAPES: dict[str, dict[str, Any]] = {
-    "ready": {},
+    "ready": {"landlock": int, "seccomp": bool, "audit": bool},
     "denied": {"event": str},
     "log": {"text": str},
     "answer": {"value": _ANY, "line": _OPT_INT},

@@ -330,6 +330,6 @@ def main(limits: dict[str, Any]) -> None:
     pipe = Pipe(in_fd, out_fd)
     real = shims.preload()
     worker = Worker(pipe, real)
-    confine.confine(memory_mb=limits["memory_mb"], cpu_s=limits["cpu_s"], out_fd=out_fd)
-    pipe.send({"op": "ready"})
+    walls = confine.confine(limits, out_fd)
+    pipe.send({"op": "ready", **walls})
     worker.serve()

@@ -1,0 +1,101 @@
+"""The walls that only the kernel can build: Landlock and seccomp, raised by the worker for itself.
+
+Runs in the worker, before any generated code. Needs neither root nor a package: `_ctypes` is part
+of Python, and its bare functions do here (the package `ctypes` around it would leave ready-made
+pointers to `memmove` behind). Whether a wall stands is known by the return code of the call, not by
+a version: containers refuse what the kernel could do.
+"""
+
+import os
+import struct
+import sys
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+from pytest_autoweb.sandbox.syscalls import MACHINES, filter_program
+
+SystemCall = Callable[..., int]
+"""Takes the number and the arguments of a call; ints must fit 31 bits, bytes pass as pointers."""
+
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+"""Landlock's calls have the same numbers everywhere."""
+_VERSION = 1
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
+"""How many kinds of file access Landlock knows from an ABI on; each is one bit."""
+_TCP_BIND_AND_CONNECT = _SOCKETS_AND_SIGNALS = 0b11
+
+_SET_DEATH_SIGNAL, _SET_NO_NEW_PRIVS, _SET_SECCOMP = 1, 38, 22
+_FILTER_BY_PRCTL, _FILTER_BY_SECCOMP = 2, 1
+_PRCTL_AND_SECCOMP = {"x86_64": (157, 317), "aarch64": (167, 277)}
+_SIGKILL = 9
+
+
+def system_call() -> SystemCall | None:
+    """The C library's `syscall`; None where these walls do not exist."""
+    if sys.platform != "linux" or _machine() not in MACHINES:
+        return None
+    try:
+        import _ctypes
+    except ImportError:
+        return None
+    try:
+        everything: Any = None  # the handle of the process itself; typeshed knows names only
+        address = _ctypes.dlsym(_ctypes.dlopen(everything, 0), "syscall")
+    except OSError:
+        return None
+    finally:
+        sys.modules.pop("_ctypes", None)
+    call = _ctypes.call_cdeclfunction
+    return lambda *args: call(address, args)
+
+
+def die_with_parent(call: SystemCall, parent: int) -> None:
+    """Have the kernel end this process when the one that started it ends, however it ends."""
+    call(_PRCTL_AND_SECCOMP[_machine()][0], _SET_DEATH_SIGNAL, _SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def forbid_new_rights(call: SystemCall) -> None:
+    """No program that is started later may have more rights; the walls below ask for this."""
+    call(_PRCTL_AND_SECCOMP[_machine()][0], _SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def raise_landlock(call: SystemCall) -> int:
+    """Give up every file, TCP, and what else Landlock knows; its ABI, or 0 where it is missing."""
+    abi = call(_CREATE_RULESET, None, 0, _VERSION)
+    if abi < 1:
+        return 0
+    bits = next(count for since, count in reversed(_FILE_RIGHTS.items()) if abi >= since)
+    rights = struct.pack("<Q", (1 << bits) - 1)
+    if abi >= 4:
+        rights += struct.pack("<Q", _TCP_BIND_AND_CONNECT)
+    if abi >= 6:
+        rights += struct.pack("<Q", _SOCKETS_AND_SIGNALS)
+    # A set of rights without a rule that grants one grants none.
+    ruleset = call(_CREATE_RULESET, rights, len(rights), 0)
+    if ruleset < 0:
+        return 0
+    refused = call(_RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)
+    return 0 if refused else abi
+
+
+def raise_seccomp(call: SystemCall) -> bool:
+    """Give up every system call that computing does not need; whether the kernel took it."""
+    machine = _machine()
+    prctl, seccomp = _PRCTL_AND_SECCOMP[machine]
+    program = array("B", filter_program(MACHINES[machine], os.getpid()))
+    address, length = program.buffer_info()
+    described = struct.pack("HP", length // 8, address)
+    # Containers may refuse one way and allow the other.
+    return (
+        call(seccomp, _FILTER_BY_SECCOMP, 0, described) == 0
+        or call(prctl, _SET_SECCOMP, _FILTER_BY_PRCTL, described, 0, 0) == 0
+    )
+
+
+def _machine() -> str:
+    uname: Any = getattr(os, "uname", None)
+    return uname().machine if uname and sys.maxsize > 1 << 32 else ""

@@ -5,14 +5,13 @@ from datetime import timedelta
 
 from pytest_autoweb.report.comparison import Comparison, compare_runs
 from pytest_autoweb.report.gate_policy import GatePolicy
-from pytest_autoweb.report.gate_rates import GRADED, by_model
+from pytest_autoweb.report.gate_rates import by_model
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History, SteadyCase
+from pytest_autoweb.report.pairing import GRADED
 from pytest_autoweb.report.rows import CellRow, RunRows
 from pytest_autoweb.report.sides import Change
-
-ALPHA = 0.05
-"""Chance of a false alarm that each decision may have."""
+from pytest_autoweb.report.statistics import ALPHA
 
 _LISTED = 20
 
@@ -44,15 +43,26 @@ def about_baseline(
     )
 
 
-def drops(rows: RunRows, policy: GatePolicy, baseline: RunRows) -> Iterator[GateResult]:
-    """A pass rate that fell by more than its margin, where the paired test finds it significant."""
+def drops(
+    rows: RunRows, policy: GatePolicy, baseline: RunRows, pairs: Sequence[Comparison]
+) -> Iterator[GateResult]:
+    """A pass rate that fell by more than its margin, where the paired test finds it significant.
+
+    Args:
+        rows: the run.
+        policy: holds the margin.
+        baseline: the run compared with.
+        pairs: the comparison of each model.
+    """
     if "pass_rate" not in policy.limits:
         return
     margin = policy.limits["pass_rate"]
-    closed = {c.b.model: c for c in compare_runs(baseline, _missing_as_failed(rows, baseline))}
-    for pair in compare_runs(baseline, rows):
+    closed = {}
+    if filled := _missing_as_failed(rows, baseline):
+        closed = {pair.b.model: _drop(pair, margin) for pair in compare_runs(baseline, filled)}
+    for pair in pairs:
         graded = _drop(pair, margin)
-        with_missing = _drop(closed[pair.b.model], margin) if pair.b.model in closed else graded
+        with_missing = closed.get(pair.b.model, graded)
         if graded.passed is not False and with_missing.passed is False:
             note = "cells without a verdict count as failed; without them the gate would hold"
             graded = with_missing.model_copy(update={"details": (note, *with_missing.details)})
@@ -86,40 +96,42 @@ def steady_cases(
         )
 
 
-def costs(rows: RunRows, policy: GatePolicy, baseline: RunRows) -> Iterator[GateResult]:
+def costs(rows: RunRows, policy: GatePolicy, pairs: Sequence[Comparison]) -> Iterator[GateResult]:
     """Money per cell that grew by more than its margin; unknown money is never taken for none."""
     if "cost" not in policy.limits:
         return
-    for pair in compare_runs(baseline, rows):
+    for pair in pairs:
         own = [row for row in rows.rows if row.model == pair.b.model]
         unknown = sum(not row.cost_complete for row in own)
-        if unknown:
-            yield GateResult(
-                name="cost",
-                model=pair.b.model,
-                passed=None if policy.allow_unpriced else False,
-                message=f"the cost of {unknown} of {len(own)} cells is unknown",
-                details=("give the model prices (input_cost_per_mtok, output_cost_per_mtok)",),
-            )
-        else:
+        if not unknown:
             yield _growth("cost", pair, pair.cost_change, policy.limits["cost"])
+            continue
+        yield GateResult(
+            name="cost",
+            model=pair.b.model,
+            passed=None if policy.allow_unpriced else False,
+            message=f"the cost of {unknown} of {len(own)} cells is unknown",
+            details=("give the model prices: input_cost_per_mtok, output_cost_per_mtok",),
+        )
 
 
-def durations(rows: RunRows, policy: GatePolicy, baseline: RunRows) -> Iterator[GateResult]:
+def durations(
+    rows: RunRows, policy: GatePolicy, baseline: RunRows, pairs: Sequence[Comparison]
+) -> Iterator[GateResult]:
     """Seconds per cell that grew by more than their margin, on the same kind of machine."""
     if "duration" not in policy.limits:
         return
     here, there = _machine(rows), _machine(baseline)
-    for pair in compare_runs(baseline, rows):
-        if here != there:
-            yield GateResult(
-                name="duration",
-                model=pair.b.model,
-                passed=None,
-                message=f"not comparable: {there} before, {here} now",
-            )
-        else:
+    for pair in pairs:
+        if here == there:
             yield _growth("duration", pair, pair.time_change, policy.limits["duration"])
+            continue
+        yield GateResult(
+            name="duration",
+            model=pair.b.model,
+            passed=None,
+            message=f"not comparable: {there} before, {here} now",
+        )
 
 
 def _drop(pair: Comparison, margin: float) -> GateResult:
@@ -172,14 +184,17 @@ def _growth(name: str, pair: Comparison, change: Change, margin: float) -> GateR
     )
 
 
-def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows:
-    """The run with its missing scores filled in as failures, where the baseline has one."""
+def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows | None:
+    """The run with its missing scores filled in as failures, where the baseline has one.
+
+    None: there is nothing to fill in.
+    """
     known = {_place(row) for row in baseline.rows if row.outcome in GRADED}
     filled = tuple(
         row if row.outcome in GRADED or _place(row) not in known else _failed(row)
         for row in rows.rows
     )
-    return rows.model_copy(update={"rows": filled})
+    return None if filled == rows.rows else rows.model_copy(update={"rows": filled})
 
 
 def _place(row: CellRow) -> tuple[str, str, str, str]:

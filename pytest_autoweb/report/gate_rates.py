@@ -6,20 +6,17 @@ passed. A model without any verdict at all is an error, not a rate of 0 %.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 from typing import NamedTuple
 
 from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.groups import Group, nobody_belongs
-from pytest_autoweb.report.numbers import CaseKey, Rate
+from pytest_autoweb.report.numbers import Rate, rate_of
+from pytest_autoweb.report.pairing import GOOD, GRADED
 from pytest_autoweb.report.rows import CellRow
-from pytest_autoweb.report.statistics import wilson
 from pytest_autoweb.report.wording import rate
-from pytest_autoweb.results import Outcome
 
-GRADED: frozenset[Outcome] = frozenset({"passed", "healed", "failed"})
-PASSED: frozenset[Outcome] = frozenset({"passed", "healed"})
+PASSED = GOOD["after_repair"]
 _LISTED = 20
 _ROUNDING = 1e-9
 
@@ -120,17 +117,7 @@ def cost_cap(
 
 def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
     """Over cases; whatever did not pass at the first attempt counts as not passed."""
-    trials: dict[CaseKey, list[bool]] = defaultdict(list)
-    for row in rows:
-        trials[row.case_path, row.case_id].append(row.outcome == "passed")
-    means = [fmean(results) for results in trials.values()]
-    return Rate(
-        value=fmean(means) if means else None,
-        interval=wilson(min(sum(means), len(means)), len(means)),
-        passed_trials=sum(map(sum, trials.values())),
-        trials=len(rows),
-        cases=len(means),
-    )
+    return rate_of(rows, GOOD["first_attempt"])
 
 
 def _group_gates(

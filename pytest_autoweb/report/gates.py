@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from pytest_autoweb.report.comparison import compare_runs
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_changes import (
     about_baseline,
@@ -56,9 +57,11 @@ def evaluate_gates(
         *groups(contestants, policy),
         *about_baseline(rows, policy, baseline, missing),
     ]
-    if baseline is not None:
-        for gate in (drops, costs, durations):
-            results += gate(compared, policy, baseline)
+    if baseline is not None and policy.limits:
+        pairs = compare_runs(baseline, compared)
+        results += drops(compared, policy, baseline, pairs)
+        results += costs(compared, policy, pairs)
+        results += durations(compared, policy, baseline, pairs)
     results += steady_cases(hard, policy, history)
     results += cost_cap(contestants, policy, spending)
     return tuple(results)

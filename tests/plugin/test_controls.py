@@ -5,6 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from made_up_run import CellKey, cell, save_run
+
+from pytest_autoweb.cli import main
 
 CASES = """
 version: 1
@@ -60,7 +63,7 @@ def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven
 ) -> None:
     scripted(MODEL)
     result = sound_and_weak.runpytest_subprocess(
-        "cases", "--autoweb-models=fake/m", "--autoweb-controls", "-n", "2"
+        "cases", "--autoweb-models=fake/m", "--autoweb-controls"
     )
 
     result.assert_outcomes(passed=3 + 2, xfailed=3, failed=3, skipped=1)
@@ -79,3 +82,37 @@ def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven
     assert unproven == [
         "the case has no `oracle` script, so nothing shows that its checks can pass"
     ]
+
+
+def test_the_controls_of_a_saved_run_are_run_into_its_folder_and_reported_with_it(
+    sound_and_weak: pytest.Pytester, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = sound_and_weak.path / "autoweb-report"
+    save_run(folder, [cell(CellKey("title", "m")), cell(CellKey("gone", "m"))])
+    save_run(folder / "controls", [cell(CellKey("title", "builtin/noop"), "passed")])
+
+    code = main(["verify", str(folder), "--controls", "--rootdir", str(sound_and_weak.path)])
+
+    assert code == 0
+    said = capfd.readouterr().out
+    assert "title  holds (3 of 3)  holds (3 of 3)" in said
+    assert "cases/shop.yaml has no case gone any more" in said
+    (row,) = report_of(sound_and_weak)["summary"]["controls"]
+    assert (row["case_id"], row["oracle"], row["noop"]) == ("title", "holds", "holds")
+    assert len(list(folder.glob("controls.*/manifest.json"))) == 1
+
+
+def test_controls_of_case_files_end_with_1_when_one_is_broken(
+    sound_and_weak: pytest.Pytester, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = (sound_and_weak.path / "cases/shop.yaml").read_text()
+    (sound_and_weak.path / "cases/weak.yaml").write_text(
+        text[: text.index("  - id: title")] + text[text.index("  - id: weak") :]
+    )
+
+    code = main(["verify", "cases/weak.yaml", "--controls"])
+
+    assert code == 1
+    said = capfd.readouterr().out
+    assert "weak  unproven (0 of 1)  broken (0 of 3)  doing nothing passes every check" in said
+    assert (sound_and_weak.path / "autoweb-controls/report.json").is_file()

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own area.
 ROWS = (
-    {"errors", "near_miss"},
+    {"errors", "near_miss", "values"},
     {"assets", "cases", "redaction", "results"},
     {"progress", "saving"},
     {"options", "llm", "browser", "sandbox"},
@@ -36,6 +36,7 @@ ROW_OF = {area: number for number, row in enumerate(ROWS) for area in row}
 
 # Packages that take long to import: any module may leave them to the function that needs them.
 HEAVY = {
+    "babel",
     "jinja2",
     "jsonschema",
     "litellm",

@@ -3,18 +3,12 @@
 import json
 import math
 import re
-import unicodedata
 from typing import Any
 
-_SPACE = re.compile(r"\s+")
+from pytest_autoweb.values.text import normalise
+
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _NUMBER_CHARS = 300
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")
-
-
-def normalise(text: str) -> str:
-    """One form for texts that look alike: NFKC, spaces collapsed, invisible marks dropped."""
-    return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))).strip()
 
 
 def equal(expected: Any, actual: Any) -> bool:

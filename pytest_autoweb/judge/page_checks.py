@@ -14,7 +14,7 @@ from pytest_autoweb.cases.check_specs import (
 )
 from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.judge.matching import normalise
+from pytest_autoweb.values.text import normalise
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Locator, Page

@@ -1,0 +1,1 @@
+"""Values as people write them: texts, numbers, money, dates, durations and URLs."""

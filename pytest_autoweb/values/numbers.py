@@ -1,0 +1,94 @@
+"""Numbers as people write them. Pure but for Babel's tables."""
+
+import math
+import re
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from pytest_autoweb.values.locale_data import locale_of
+from pytest_autoweb.values.text import normalise, plain
+
+NUMBER = r"(?:\d(?:[\d.,'٫٬،⹁ ]*\d)?|(?<![\w.,'])[.,٫]\d+)"
+"""The part of a text that may be a number without its sign."""
+
+_SCIENTIFIC = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?e[+-]?\d{1,3}", re.IGNORECASE)
+_SIGNED = re.compile(rf"([+-]?) ?({NUMBER})")
+_DECIMALS = (".", ",", "٫")
+_GROUPS = (",", ".", "'", " ", "٬")
+_EVERYWHERE = ("'", " ", "٬")
+"""Separators of thousands that mean nothing else, so they are understood in every locale."""
+
+
+def number_readings(value: Any, locale: str | None) -> frozenset[Fraction]:
+    """The numbers that a value may mean: none, one, or several when its writing is ambiguous.
+
+    `1.234` is both 1234 and 1.234 unless a locale says what its dot is.
+    """
+    if isinstance(value, bool):
+        return frozenset()
+    if isinstance(value, int):
+        return frozenset({Fraction(value)})
+    if isinstance(value, float):
+        return frozenset({Fraction(repr(value))}) if math.isfinite(value) else frozenset()
+    if not isinstance(value, str):
+        return frozenset()
+    text = plain(value)
+    if _SCIENTIFIC.fullmatch(text):
+        return frozenset({Fraction(text)})
+    match = _SIGNED.fullmatch(text)
+    if match is None:
+        return frozenset()
+    sign = -1 if match[1] == "-" else 1
+    return frozenset(sign * number for number in unsigned_readings(match[2], locale))
+
+
+def unsigned_readings(body: str, locale: str | None) -> frozenset[Fraction]:
+    """The numbers that a text of digits and separators may mean."""
+    if locale is not None:
+        decimal, group = _separators(locale)
+        if found := _read(body, (decimal,), (group, *_EVERYWHERE)):
+            return found
+    return _read(body, _DECIMALS, _GROUPS)
+
+
+@cache
+def _separators(locale: str) -> tuple[str, str]:
+    symbols = locale_of(locale).number_symbols["latn"]
+    return normalise(symbols["decimal"]), plain(symbols["group"]) or " "
+
+
+def _read(body: str, decimals: tuple[str, ...], groups: tuple[str, ...]) -> frozenset[Fraction]:
+    found = set()
+    for decimal in decimals:
+        whole, point, part = (
+            body.rpartition(decimal) if body.count(decimal) == 1 else (body, "", "")
+        )
+        if point and not (part.isascii() and part.isdigit()):
+            continue
+        digits = [_ungrouped(whole, group) for group in groups if group != decimal]
+        for each in filter(None, digits):
+            found.add(Fraction(f"{each}.{part or 0}"))
+        if not whole and point:
+            found.add(Fraction(f"0.{part}"))
+    return frozenset(found)
+
+
+def _ungrouped(whole: str, group: str) -> str:
+    """The digits of a whole number whose groups are well formed, else nothing."""
+    if whole.isascii() and whole.isdigit():
+        return whole
+    mark = re.escape(group)
+    # Groups of three; or, as in India, of two with a last one of three.
+    if re.fullmatch(
+        rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|[1-9]\d?(?:{mark}\d\d)+{mark}\d{{3}}", whole
+    ):
+        return whole.replace(group, "")
+    return ""
+
+
+def shown_number(number: Fraction) -> str:
+    """The number in machine notation."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    return f"{float(number):.12g}"

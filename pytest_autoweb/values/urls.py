@@ -1,0 +1,80 @@
+"""URLs that lead to the same place. Pure."""
+
+import re
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+_PORTS = {"http": 80, "https": 443}
+_PRINTABLE = "".join(map(chr, range(ord("!"), ord("~") + 1)))
+_MAX_CHARS = 8_000
+_ENCODED = re.compile(r"%([0-9a-fA-F]{2})")
+_LONE_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
+
+
+def normal_url(text: str, base: str = "") -> str | None:
+    """The form of a URL that all its spellings share; None for what is no http(s) URL.
+
+    Scheme and host lose their case; a default port, an empty query and slashes at the end of the
+    path are dropped; percent-encoding is evened out; `.` and `..` are resolved; parameters are
+    sorted by name (those of one name keep their order). A fragment counts only when it is a
+    route of a single-page application (`#/…` or `#!…`).
+
+    Args:
+        text: the URL.
+        base: what a path that starts with `/` is joined to.
+    """
+    text = text.strip()
+    if not text or len(text) > _MAX_CHARS or re.search(r"[\s\x00-\x1f]", text):
+        return None
+    try:
+        return _normal(urlsplit(urljoin(base, text) if base and text.startswith("/") else text))
+    except ValueError:
+        # A port or an IPv6 address that is none; half of a surrogate pair.
+        return None
+
+
+def _normal(parts: SplitResult) -> str | None:
+    if parts.scheme not in _PORTS or not parts.hostname:
+        return None
+    host = _ascii_host(parts.hostname.rstrip("."))
+    port = parts.port
+    at = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    colon = f":{port}" if port not in (None, _PORTS[parts.scheme]) else ""
+    path = _resolved(_even(parts.path, apart="/?#%"))
+    fragment = f"#{_even(parts.fragment, apart='%')}" if parts.fragment[:1] in ("/", "!") else ""
+    return f"{parts.scheme}://{at}{host}{colon}{path}{_sorted_query(parts.query)}{fragment}"
+
+
+def _ascii_host(host: str) -> str:
+    if ":" in host:
+        return f"[{host}]"
+    try:
+        return host.encode("idna").decode("ascii").lower()
+    except UnicodeError:
+        return host
+
+
+def _even(text: str, *, apart: str) -> str:
+    """The text with nothing encoded but what has to be; encoded separators stay apart."""
+
+    def decoded(match: re.Match[str]) -> str:
+        char = chr(int(match[1], 16))
+        return char if "!" <= char <= "~" and char not in apart else match[0].upper()
+
+    return quote(_ENCODED.sub(decoded, _LONE_PERCENT.sub("%25", text)), safe=_PRINTABLE)
+
+
+def _resolved(path: str) -> str:
+    kept: list[str] = []
+    for part in path.split("/")[1:]:
+        if part == "..":
+            kept = kept[:-1]
+        elif part != ".":
+            kept.append(part)
+    return "/" + "/".join(kept).rstrip("/")
+
+
+def _sorted_query(query: str) -> str:
+    pairs = [part.replace("+", " ").partition("=") for part in query.split("&") if part]
+    even = [(_even(name, apart="&=+#%"), _even(value, apart="&=+#%")) for name, _, value in pairs]
+    even.sort(key=lambda pair: pair[0])
+    return "?" + "&".join(f"{name}={value}" for name, value in even) if even else ""

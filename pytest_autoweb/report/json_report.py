@@ -11,6 +11,7 @@ from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.judge_agreement import Agreement
 from pytest_autoweb.report.numbers import CaseKey, case_key
+from pytest_autoweb.report.rejudged import Rejudging
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run
 from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
@@ -88,6 +89,8 @@ class Report(Record):
     """What decided the exit status."""
     history: History | None = None
     """What earlier runs of the storage folder say."""
+    rejudging: Rejudging | None = None
+    """Set when `autoweb verify` gave the cells their verdicts."""
     shortened: Shortened = ""
     """How far the report had to be shortened to fit its size limit."""
     notes: tuple[str, ...] = ()
@@ -124,6 +127,7 @@ def build_report(
         baseline=beside.baseline,
         gates=beside.gates,
         judges=beside.judges,
+        rejudging=beside.rejudging,
         history=beside.history,
         notes=(*run.notes, *beside.notes),
     )

@@ -126,7 +126,7 @@ def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
 def _drop_cases(report: dict[str, Any], max_chars: int) -> None:
     """Leave out earlier runs and the cases of comparisons, then the cells, until it fits."""
     _note(report, "cells were left out to keep the report under its size limit")
-    report["baseline"], report["history"] = None, None
+    report["baseline"], report["history"], report["rejudging"] = None, None, None
     for comparison in report["comparisons"]:
         comparison["cases"], comparison["left_out"] = [], []
 
@@ -164,7 +164,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
     report["analysis_prompt"], report["local_analysis"] = "", None
     report["local_analysis_error"] = ""
     report["comparisons"], report["gates"], report["judges"] = [], [], []
-    report["baseline"], report["history"] = None, None
+    report["baseline"], report["history"], report["rejudging"] = None, None, None
 
 
 def _note(report: dict[str, Any], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""What lies beside the cells of a run: baseline, history, judges and the gates' decisions.
+"""What lies beside the cells of a run: baseline, history, judges, gates, a later judgement.
 
 Each is one file of the run folder, written before the report, so that the report stays a function
 of its folder. A file that cannot be read is said in a note and otherwise ignored.
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.judge_agreement import AGREEMENTS, JUDGE_FILE, Agreement
+from pytest_autoweb.report.rejudged import VERIFICATION_FILE, Rejudging
 from pytest_autoweb.report.rows import RunRows
 
 BASELINE_FILE = "baseline.json"
@@ -32,6 +33,8 @@ class SideFiles:
     gates: tuple[GateResult, ...] = ()
     judges: tuple[Agreement, ...] = ()
     """How far the judging models agree with people."""
+    rejudging: Rejudging | None = None
+    """What `autoweb verify` did."""
     notes: tuple[str, ...] = ()
     """What could not be read, in sentences."""
 
@@ -47,6 +50,7 @@ def read_side_files(folder: Path) -> SideFiles:
         history=_read(folder / HISTORY_FILE, TypeAdapter(History), notes),
         gates=_read(folder / GATES_FILE, TypeAdapter(tuple[GateResult, ...]), notes) or (),
         judges=_read(folder / JUDGE_FILE, AGREEMENTS, notes) or (),
+        rejudging=_read(folder / VERIFICATION_FILE, TypeAdapter(Rejudging), notes),
         notes=tuple(notes),
     )
 

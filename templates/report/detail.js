@@ -10,14 +10,23 @@ const plain = (content) => el("pre.plain", { dir: "auto", tabindex: 0 }, content
 const part = (title, ...content) => el("section.part", el("h3", title), content);
 
 export class Detail {
-  constructor(dialog, zoom, pictures, go) {
-    Object.assign(this, { dialog, zoom, pictures, go });
+  constructor(dialog, zoom, pictures, rejudging, go) {
+    Object.assign(this, { dialog, zoom, pictures, rejudging, go });
     dialog.addEventListener("cancel", (event) => {
       event.preventDefault();
       go(null);
     });
     dialog.addEventListener("click", (event) => event.target === dialog && go(null));
     zoom.addEventListener("click", (event) => event.target === zoom && zoom.close());
+  }
+
+  /* Where the verdict came from `autoweb verify`, and what it was before. */
+  rejudged({ cell }) {
+    const same = (row) => ["case_id", "case_path", "model", "capture_mode", "repeat"].every((name) => row[name] === cell[name]);
+    const row = this.rejudging?.cells.find(same);
+    if (!row) return null;
+    return el("p.notice", row.before === row.after ? "Judged again, offline, by autoweb verify: the outcome stays." : `Judged again, offline, by autoweb verify: ${row.before} while the run ran, ${row.after} now.`,
+      row.notes.map((note) => [" ", text(note)]));
   }
 
   show(entry, attemptIndex, siblings, neighbours) {
@@ -27,7 +36,7 @@ export class Detail {
     const chosen = attempts.find((a) => a.attempt_index === attemptIndex) ?? attempts[attempts.length - 1];
     this.dialog.replaceChildren(
       this.bar(neighbours),
-      el("div.detail-body", this.head(entry, siblings), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell)));
+      el("div.detail-body", this.head(entry, siblings), this.rejudged(entry), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell)));
     if (!this.dialog.open) this.dialog.showModal();
     else this.dialog.querySelector(`button[data-focus="${this.focus ?? "close"}"]:not(:disabled)`)?.focus();
     this.focus = undefined;
@@ -189,7 +198,10 @@ export class Detail {
   }
 
   files(cell) {
-    return el("p.small", fileLink(`${cell.folder}/cell.json`), " in the folder ", fileLink(cell.folder), cell.nodeid && [el("br"), "pytest id: ", el("code", text(cell.nodeid))]);
+    const kept = cell.attempts.flatMap((a) => Object.entries(a.evidence).map(([what, path]) => [`${what} of attempt ${a.attempt_index}`, path]));
+    return el("p.small", fileLink(`${cell.folder}/cell.json`), " in the folder ", fileLink(cell.folder),
+      kept.map(([what, path]) => [el("br"), `${what}: `, fileLink(`${cell.folder}/${path}`)]),
+      cell.nodeid && [el("br"), "pytest id: ", el("code", text(cell.nodeid))]);
   }
 }
 
@@ -219,9 +231,21 @@ function planNote(a) {
 
 function checkItem(check) {
   const tone = check.passed === null ? "ungraded" : check.passed ? "passed" : "failed";
+  const facts = [
+    ["expected", check.expected],
+    [check.passed === null ? "not evaluated" : "actual", check.actual, check.passed === false && !check.advisory],
+    ["where", check.where],
+    ["hint", check.hint],
+  ].filter(([name, value]) => value || name === "actual" || name === "expected");
   return el("li.is-" + tone, icon(tone), el("div",
-    el("span.kind", check.type), check.message && [" ", text(check.message, ".soft.small")], check.weight !== 1 && el("span.soft.small.weight", `weight ${check.weight}`),
-    el("dl.versus", el("dt", "expected"), el("dd", { dir: "auto" }, check.expected), el("dt", check.passed === null ? "not evaluated" : "actual"), el("dd" + (check.passed === false ? ".bad" : ""), { dir: "auto" }, check.actual))));
+    el("span.kind", check.type), check.finding && el("span.finding", text(check.finding)), check.message && [" ", text(check.message, ".soft.small")],
+    el("span.soft.small.weight", checkWeight(check)),
+    el("dl.versus", facts.map(([name, value, bad]) => [el("dt", name), el("dd" + (bad ? ".bad" : ""), { dir: "auto" }, value)]))));
+}
+
+function checkWeight(check) {
+  const judged = check.usage.calls > 0 && [`${plural(check.usage.calls, "model call")}`, check.usage.cost_usd !== null && money(check.usage.cost_usd, check.usage.unpriced_calls === 0)];
+  return [check.advisory && "advice only, without a part in the verdict", check.weight !== 1 && `weight ${check.weight}`, check.credit !== null && `credit ${percent(check.credit)}`, ...(judged || [])].filter(Boolean).join(", ");
 }
 
 function callsTable(calls) {

@@ -6,7 +6,7 @@ import { Detail } from "./detail.js";
 import { el } from "./dom.js";
 import { gatesPanel } from "./gates.js";
 import { Matrix } from "./matrix.js";
-import { analysisPanel, controlsPanel, emptyState, fillContents, footer, leaderboard, masthead } from "./page.js";
+import { analysisPanel, controlsPanel, emptyState, fillContents, footer, judgesPanel, leaderboard, masthead } from "./page.js";
 import { stabilityPanel, trendPanel } from "./stability.js";
 
 const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
@@ -53,7 +53,7 @@ function go(entry, replace = false, quietly = false) {
 const shownEntries = contestants.length ? contestants : entries;
 const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...report.models];
 const matrix = new Matrix(report.cases, shownEntries, ranking, go);
-const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, go);
+const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, report.rejudging, go);
 
 /* What opens a cell by its folder; null where this run has no such cell. */
 const links = {
@@ -121,6 +121,7 @@ function draw() {
     stagesPanel(models),
     stabilityPanel(report, links),
     trendPanel(report.history),
+    judgesPanel(report.judges),
     analysisPanel(report),
   ].filter(Boolean);
   document.getElementById("main").append(...parts, footer(report));

@@ -20,6 +20,8 @@ export function masthead(report, contestants) {
       el("div.card.ran-grid",
         el("div", el("h3", "Settings"), settingsTable(report.settings)),
         el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))))),
+    report.shard && el("p.notice", `This is shard ${report.shard[0]} of ${report.shard[1]}: only a part of the cells was run here.`),
+    report.rejudging && el("p.notice", "The cells were judged again, offline, by autoweb verify, from what the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
     report.interrupted && el("p.notice", "The run was interrupted: cells that never began count as skipped."),
     report.notes.map((note) => el("p.notice", text(note))),
   ];
@@ -222,6 +224,17 @@ function controlsTable(rows, open) {
     el("thead", el("tr", ["Case", "Oracle", "Doing nothing", ""].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", rows.map((row) => el("tr", el("td.case-name", { title: row.case_path }, text(row.case_id)),
       el("td", state(row, "oracle", "builtin/oracle")), el("td", state(row, "noop", "builtin/noop")), el("td.soft.small", text(row.reason)))))));
+}
+
+export function judgesPanel(judges) {
+  if (!judges.length) return null;
+  const share = (value) => (value === null ? "–" : percent(value));
+  return el("section", { "aria-labelledby": "judges-heading" },
+    el("div.heading", el("h2", { id: "judges-heading", "data-short": "Judges" }, "Judging models"), el("p.small", "How far they agree with people, on the cells that people labelled.")),
+    el("div.card.controls.scroll-x", el("table.rows.small-table",
+      el("thead", el("tr", ["Judge", "Agrees", "Kappa", "Precision of pass", "Recall of pass", "Labels", "No verdict", "Counts in this run"].map((h, i) => el(i && i < 7 ? "th.num" : "th", { scope: "col" }, h)))),
+      el("tbody", judges.map((j) => el("tr", el("td", text(j.judge)), el("td.num", j.accuracy === null ? "–" : `${share(j.accuracy)} (${range(j.interval)})`), el("td.num", j.kappa === null ? "–" : j.kappa.toFixed(2)),
+        el("td.num", share(j.precision)), el("td.num", share(j.recall)), el("td.num", count(j.n)), el("td.num", count(j.no_verdict)), el("td", j.calibrated ? "yes" : ["advice only: ", text(j.reason)])))))));
 }
 
 export function analysisPanel(report) {

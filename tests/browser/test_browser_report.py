@@ -86,7 +86,7 @@ def test_the_first_page_shows_models_controls_and_every_cell(
 
     expect(page.get_by_role("heading", level=1)).to_have_text("3 models, 12 cases, 36 cells")
     expect(page.get_by_text("All hold")).to_be_visible()
-    expect(page.get_by_text("Not decisive")).to_be_visible()
+    expect(page.locator(".verdict")).to_contain_text("Not decisive")
     expect(page.locator(".matrix button.cell")).to_have_count(36)
     expect(page.locator(".board .model-name").first).to_have_text("openai/gpt-5-mini")
     expect(page.get_by_text("unknown").first).to_be_visible()

@@ -106,7 +106,7 @@ def _targets(run: Run, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
     cases.pop("inline", None)
     if not cases:
         raise SettingsError(f"{run.folder} has no cases of case files, so there is no control")
-    missing = [path for path in cases if not (rootdir / path).is_file()]
+    missing = [path for path in cases if not _is_below(rootdir, path)]
     if missing:
         raise SettingsError(
             f"these case files are not below {rootdir}: {', '.join(missing)}; say with --rootdir "
@@ -122,6 +122,12 @@ def _targets(run: Run, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
     if not targets:
         raise SettingsError("; ".join(notes))
     return targets, tuple(notes)
+
+
+def _is_below(rootdir: Path, path: str) -> bool:
+    """The path comes from the saved run, which may be anybody's."""
+    file = (rootdir / path).resolve()
+    return file.is_file() and file.is_relative_to(rootdir.resolve())
 
 
 def _failed(folder: Path) -> bool:

@@ -1,9 +1,11 @@
 """Several shards or runs put together into one run folder, with the report one run would have."""
 
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,9 @@ from pytest_autoweb.saving import (
 
 _EXIT_CODES = (3, 4, 2, 1, 0, 5)
 """pytest's, the one that speaks for all first."""
+
+
+_OF_A_CELL = re.compile(r"cells(/[A-Za-z0-9_-][A-Za-z0-9._-]*){3}")
 
 
 class Merged(NamedTuple):
@@ -135,15 +140,20 @@ def _weight(found: _Found) -> tuple[int, float]:
 
 
 def _folders(keys: Sequence[_Key]) -> dict[_Key, str]:
-    """A folder for each cell: its own, unless a cell of another case has it."""
+    """A folder for each cell: its own, unless another cell has it or it is none for cells."""
     taken: dict[str, _Key] = {}
     for key in keys:
-        folder = key.folder
-        if folder in taken:
-            name = f"{key.case_id}@{key.case_path}"
-            folder = cell_folder(name, key.model, key.capture_mode, key.repeat)
-        taken.setdefault(folder, key)
+        free = (folder for folder in _candidates(key) if folder not in taken)
+        taken[next(free)] = key
     return {key: folder for folder, key in taken.items()}
+
+
+def _candidates(key: _Key) -> Iterator[str]:
+    if _OF_A_CELL.fullmatch(key.folder):
+        yield key.folder
+    for number in count(1):
+        name = f"{key.case_id}@{key.case_path}@{number}"
+        yield cell_folder(name, key.model, key.capture_mode, key.repeat)
 
 
 def _write(folder: Path, sources: Sequence[Source], parts: _Parts) -> None:

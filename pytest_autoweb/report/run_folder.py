@@ -24,6 +24,7 @@ from pytest_autoweb.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FI
 
 KILLED = "the test process died while running this cell"
 NOT_RUN = "not run (interrupted or deselected later)"
+SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
 CONTROLS_FOLDER = "controls"
 """The run of `autoweb verify --controls`, below the run folder it speaks of."""
 
@@ -40,7 +41,7 @@ class Run:
     """In the manifest's order, then cells it does not know, sorted; controls that were run later
     take the place of the run's own."""
     notes: tuple[str, ...] = ()
-    """What could not be read, in sentences."""
+    """What could not be read, and what was not safe, in sentences."""
 
 
 class _Unreadable(Exception):
@@ -64,6 +65,8 @@ def read_run(folder: Path) -> Run:
     began = info.started if info else datetime.now(UTC)
     own = _read_cells(folder, began, notes)
     notes += _merge_notes(folder)
+    if info and info.settings.get("sandbox", {}).get("value") == "off":
+        notes.append(SANDBOX_OFF)
     cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
     return Run(folder, info or _info_from(cells, began), cells, tuple(notes))
 
@@ -77,13 +80,9 @@ def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[Ce
 
 
 def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
-    planned = _read_manifest(folder, notes).cells
-    places = [_inside(cell.folder) for cell in planned]
-    cells = [
-        _cell_of_plan(folder, where, cell, began)
-        for where, cell in zip(places, planned, strict=True)
-    ]
-    known = set(places)
+    planned = _placed(_read_manifest(folder, notes).cells)
+    cells = [_cell_of_plan(folder, cell.folder, cell, began) for cell in planned]
+    known = {cell.folder for cell in planned}
     strangers = [
         _cell_without_plan(folder, where, began)
         for where in _cell_folders(folder)
@@ -104,7 +103,12 @@ def _merge_notes(folder: Path) -> tuple[str, ...]:
 
 def read_manifest(folder: Path) -> Manifest:
     """What was collected; empty when the file is missing or cannot be read."""
-    return _read_manifest(folder, [])
+    manifest = _read_manifest(folder, [])
+    return Manifest(cells=_placed(manifest.cells), whole=_placed(manifest.whole))
+
+
+def _placed(cells: tuple[PlannedCell, ...]) -> tuple[PlannedCell, ...]:
+    return tuple(cell.model_copy(update={"folder": _inside(cell.folder)}) for cell in cells)
 
 
 def _read_manifest(folder: Path, notes: list[str]) -> Manifest:

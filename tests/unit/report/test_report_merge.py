@@ -293,3 +293,18 @@ def test_links_in_a_run_folder_are_not_followed(tmp_path: Path) -> None:
     assert b"secret" not in blob.read_bytes()
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_symlink()]
     assert not (tmp_path / "out" / whole[0].folder / "run.log").exists()
+
+
+@pytest.mark.parametrize("folder", ["", "../../outside", "run.json", "/outside", "cells/a"])
+def test_a_cell_never_chooses_where_it_is_copied_to(tmp_path: Path, folder: str) -> None:
+    run = save_run(tmp_path / "inner" / "run", [cell(CellKey("a", "m"))])
+    strange = planned(cell(CellKey("b", "m"))).model_copy(update={"folder": folder})
+    save_manifest(run, [strange])
+
+    merge([run], tmp_path / "inner" / "out")
+
+    assert {path.name for path in tmp_path.iterdir()} == {"inner"}
+    assert {path.name for path in (tmp_path / "inner").iterdir()} == {"run", "out"}
+    assert (tmp_path / "inner" / "out" / "cells/a/m/ARIA_SNAPSHOT-1/cell.json").is_file()
+    merged = report_of(tmp_path / "inner" / "out")
+    assert {case["id"] for case in merged["cases"]} == {"a", "b"}

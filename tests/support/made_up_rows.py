@@ -1,66 +1,67 @@
-"""Rows of runs that never took place, for everything that compares runs."""
+"""Builds reduced runs out of MADE-UP outcomes, one letter a cell."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
-
-from made_up_run import BEGAN
 
 from pytest_autoweb.report.rows import CellRow, RunRows
 from pytest_autoweb.results import Outcome
 
-MODEL = "fake/model"
-OUTCOMES: dict[str, Outcome] = {
-    "p": "passed",
-    "h": "healed",
-    "f": "failed",
-    "b": "broken",
-    "u": "ungraded",
-    "s": "skipped",
+BEGAN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+SUMS = {"case": "c1", "checks": "k1", "prompts": "p1", "capture": "ARIA_SNAPSHOT/8000"}
+
+_OUTCOMES: dict[str, Outcome] = {
+    "P": "passed",
+    "H": "healed",
+    "F": "failed",
+    "B": "broken",
+    "U": "ungraded",
+    "S": "skipped",
 }
-SUMS = {"case": "c", "checks": "k", "prompts": "p", "capture": "s"}
 
 
-def row(case_id: str, outcome: Outcome, repeat: int = 1, **changes: Any) -> CellRow:
-    """One cell; `changes` replace any field."""
+def row(case_id: str, outcome: str, model: str = "m", **changes: Any) -> CellRow:
+    """A cell, its outcome as one letter; `changes` replace any field."""
     fields: dict[str, Any] = {
         "case_id": case_id,
         "case_path": "cases/shop.yaml",
-        "model": MODEL,
+        "model": model,
         "capture_mode": "ARIA_SNAPSHOT",
-        "repeat": repeat,
-        "outcome": outcome,
-        "checksums": SUMS,
-        "cost_usd": 0.01,
+        "repeat": 1,
+        "outcome": _OUTCOMES[outcome],
+        "score": None if outcome in "BUS" else float(outcome != "F"),
         "calls": 2,
-        "duration_ms": 1000.0,
+        "cost_usd": 0.01,
+        "duration_ms": 2000.0,
+        "checksums": SUMS,
     }
     return CellRow(**{**fields, **changes})
 
 
-def cells(outcomes: Mapping[str, str], **changes: Any) -> tuple[CellRow, ...]:
-    """Cells from letters: `{"login": "ppf"}` are three repeats of one case."""
-    return tuple(
-        row(case_id, OUTCOMES[letter], repeat, **changes)
+def cells(outcomes: Mapping[str, str], model: str = "m", **changes: Any) -> list[CellRow]:
+    """The cells of a model: per case its repeats as letters, e.g. `{"login": "PPF"}`."""
+    return [
+        row(case_id, letter, model, repeat=repeat, **changes)
         for case_id, letters in outcomes.items()
         for repeat, letter in enumerate(letters, start=1)
-    )
+    ]
 
 
-def run_of(rows: tuple[CellRow, ...], day: int = 0, **changes: Any) -> RunRows:
-    """A run, so many days after the first one."""
-    started = BEGAN + timedelta(days=day)
+def cases(letters: str, model: str = "m", **changes: Any) -> list[CellRow]:
+    """One cell a case, the cases named `c01`, `c02` …"""
+    named = {f"c{number:02}": letter for number, letter in enumerate(letters, start=1)}
+    return cells(named, model, **changes)
+
+
+def run(*groups: list[CellRow], day: int = 0, **changes: Any) -> RunRows:
+    """A run of some cells, `day` days after the first."""
+    rows = tuple(cell for group in groups for cell in group)
+    began = BEGAN + timedelta(days=day)
     fields: dict[str, Any] = {
-        "ts": f"{started:%Y%m%d_%H%M%S}_000",
-        "started": started,
-        "commit": "abc1234",
-        "models": tuple(dict.fromkeys(each.model for each in rows)),
-        "environment": {"git": "abc1234", "platform": "Linux", "cpus": "2"},
+        "ts": f"{began:%Y%m%d_%H%M%S}_000",
+        "started": began,
+        "models": tuple(dict.fromkeys(cell.model for cell in rows)),
+        "environment": {"python": "3.12"},
         "rows": rows,
     }
     return RunRows(**{**fields, **changes})
-
-
-def made_up(outcomes: Mapping[str, str], day: int = 0, **changes: Any) -> RunRows:
-    """A run of one model, from letters; `changes` replace fields of its cells."""
-    return run_of(cells(outcomes, **changes), day)

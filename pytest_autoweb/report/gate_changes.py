@@ -38,6 +38,11 @@ def about_baseline(
         details.append("it is a part of a run only")
     if baseline.gates is False:
         details.append("it failed its own gates")
+    details += [
+        f"it has no model {model}, which is therefore not compared"
+        for model in contestants(rows)
+        if model not in contestants(baseline)
+    ]
     yield GateResult(
         name="baseline", passed=None, message=f"compared with {label}", details=tuple(details)
     )

@@ -1,11 +1,13 @@
 """Gates on a run alone: what fails a run, what only gets a notice, what bad settings say."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_rows import MODEL, cells, made_up, run_of
+from made_up_rows import cells, run
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
@@ -14,13 +16,19 @@ from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
 from pytest_autoweb.report.groups import Group, read_groups
 from pytest_autoweb.report.rows import RunRows
 
+MODEL = "m"
+
+
+def made_up(outcomes: Mapping[str, str], day: int = 0, **changes: Any) -> RunRows:
+    return run(cells(outcomes, **changes), day=day)
+
 
 def gates(rows: RunRows, policy: GatePolicy) -> dict[str, GateResult]:
     return {result.name: result for result in evaluate_gates(rows, policy)}
 
 
 def test_a_pass_rate_counts_first_attempts_case_by_case() -> None:
-    rows = made_up({"a": "pppp", "b": "f", "c": "h", "d": "pf"})
+    rows = made_up({"a": "PPPP", "b": "F", "c": "H", "d": "PF"})
 
     result = gates(rows, GatePolicy(min_pass_rate=38))["pass rate"]
 
@@ -29,16 +37,16 @@ def test_a_pass_rate_counts_first_attempts_case_by_case() -> None:
     assert gates(rows, GatePolicy(min_pass_rate=37.5))["pass rate"].passed is True
 
 
-@pytest.mark.parametrize("letter", "bus")
+@pytest.mark.parametrize("letter", "BUS")
 def test_a_missing_score_counts_as_not_passed(letter: str) -> None:
-    result = gates(made_up({"a": "p", "b": letter}), GatePolicy(min_pass_rate=60))["pass rate"]
+    result = gates(made_up({"a": "P", "b": letter}), GatePolicy(min_pass_rate=60))["pass rate"]
 
     assert result.passed is False
     assert result.details[0] == "1 cells without a verdict count as not passed"
 
 
 def test_infrastructure_that_fails_everything_is_an_error_and_not_a_rate() -> None:
-    rows = run_of((*cells({"a": "b", "b": "u"}), *cells({"a": "p"}, model="other")))
+    rows = run(cells({"a": "B", "b": "U"}), cells({"a": "P"}, "other"))
 
     results = evaluate_gates(rows, GatePolicy(min_pass_rate=0))
 
@@ -51,7 +59,7 @@ def test_infrastructure_that_fails_everything_is_an_error_and_not_a_rate() -> No
 
 
 @given(
-    letters=st.lists(st.text("phfbus", min_size=1, max_size=4), min_size=1, max_size=6),
+    letters=st.lists(st.text("PHFBUS", min_size=1, max_size=4), min_size=1, max_size=6),
     least=st.floats(0, 100),
     at=st.integers(0, 5),
 )
@@ -63,7 +71,7 @@ def test_turning_any_cell_into_a_failure_never_helps(
     policy = GatePolicy(min_pass_rate=least)
     before = verdict_of(evaluate_gates(made_up(dict(zip(names, letters, strict=True))), policy))
     worse = [*letters]
-    worse[at % len(worse)] = "b" * len(worse[at % len(worse)])
+    worse[at % len(worse)] = "B" * len(worse[at % len(worse)])
 
     after = verdict_of(evaluate_gates(made_up(dict(zip(names, worse, strict=True))), policy))
 
@@ -71,20 +79,20 @@ def test_turning_any_cell_into_a_failure_never_helps(
 
 
 def test_every_cell_of_a_pinned_case_has_to_pass_without_any_flag() -> None:
-    rows = run_of((*cells({"pay": "phu"}, must_pass=True), *cells({"rest": "f"})))
+    rows = run(cells({"pay": "PHU"}, must_pass=True), cells({"rest": "F"}))
 
     results = evaluate_gates(rows, GatePolicy())
 
     assert [result.name for result in results] == ["must pass"]
     assert results[0].message == "1 of 3 pinned cells did not pass"
     assert results[0].details == (f"pay on {MODEL} (ARIA_SNAPSHOT, repeat 3): ungraded",)
-    assert evaluate_gates(made_up({"rest": "f"}), GatePolicy()) == ()
+    assert evaluate_gates(made_up({"rest": "F"}), GatePolicy()) == ()
 
 
 def test_controls_are_not_gated() -> None:
-    noop = cells({"a": "fff"}, model="builtin/noop", must_pass=True)
+    noop = cells({"a": "FFF"}, model="builtin/noop", must_pass=True)
 
-    assert evaluate_gates(run_of(noop), GatePolicy(min_pass_rate=100)) == ()
+    assert evaluate_gates(run(noop), GatePolicy(min_pass_rate=100)) == ()
 
 
 SMOKE = Group(name="smoke", tags=["smoke"], min_pass_rate=100)
@@ -92,8 +100,8 @@ NEW = Group(name="new", cases=["beta-*"], min_pass_rate=100, soft=True)
 
 
 def test_a_group_has_a_rate_of_its_own_and_a_soft_one_only_warns() -> None:
-    rows = run_of(
-        (*cells({"login": "p"}, tags=("smoke",)), *cells({"beta-x": "f", "beta-y": "p", "z": "p"}))
+    rows = run(
+        cells({"login": "P"}, tags=("smoke",)), cells({"beta-x": "F", "beta-y": "P", "z": "P"})
     )
     policy = GatePolicy(min_pass_rate=100, groups=(SMOKE, NEW))
 
@@ -110,7 +118,7 @@ def test_a_group_has_a_rate_of_its_own_and_a_soft_one_only_warns() -> None:
 def test_a_pinned_group_fails_for_one_cell_and_an_empty_one_says_what_tag_was_meant() -> None:
     pinned = Group(name="pinned", tags=["smoke"], must_pass=True)
     empty = Group(name="empty", tags=["smok"], min_pass_rate=50)
-    rows = run_of(cells({"a": "pf", "b": "p"}, tags=("smoke",)))
+    rows = run(cells({"a": "PF", "b": "P"}, tags=("smoke",)))
 
     results = gates(rows, GatePolicy(groups=(pinned, empty)))
 
@@ -121,8 +129,8 @@ def test_a_pinned_group_fails_for_one_cell_and_an_empty_one_says_what_tag_was_me
 
 
 def test_only_a_gate_on_success_decides_on_a_failed_cell() -> None:
-    plain, pinned = made_up({"a": "f"}).rows[0], made_up({"a": "f"}, must_pass=True).rows[0]
-    smoke = made_up({"a": "f"}, tags=("smoke",)).rows[0]
+    plain, pinned = made_up({"a": "F"}).rows[0], made_up({"a": "F"}, must_pass=True).rows[0]
+    smoke = made_up({"a": "F"}, tags=("smoke",)).rows[0]
     of_cost = GatePolicy(limits=read_limits("cost:20%", "x"), max_cost=3.0, compare="latest")
 
     assert not GatePolicy().decides_on(plain)
@@ -150,7 +158,7 @@ def test_only_a_gate_on_success_decides_on_a_failed_cell() -> None:
 def test_the_cost_cap_fails_when_calls_were_refused_or_money_is_unknown(
     spending: Spending | None, cost: float | None, passed: bool
 ) -> None:
-    rows = made_up({"a": "p", "b": "p"}, cost_usd=cost, cost_complete=cost is not None)
+    rows = made_up({"a": "P", "b": "P"}, cost_usd=cost, cost_complete=cost is not None)
 
     results = evaluate_gates(rows, GatePolicy(max_cost=1.0), spending=spending)
 

@@ -9,7 +9,7 @@ import made_up_rows
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_rows import cells, made_up, run_of
+from made_up_rows import cells, run
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.errors import RunNotFound, SettingsError
@@ -18,7 +18,7 @@ from pytest_autoweb.report.rows import RunRows
 
 
 def saved(folder: Path, day: int = 0, name: str = "", **changes: object) -> Path:
-    rows = made_up({"login": "p"}, day).model_copy(update={"name": name, **changes})
+    rows = run(cells({"login": "P"}), day=day).model_copy(update={"name": name, **changes})
     return storage.save_run(rows, folder)
 
 
@@ -26,16 +26,16 @@ SAVE_MANY = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from made_up_rows import made_up
+from made_up_rows import cells, run
 from pytest_autoweb.report.storage import save_run
 for _ in range(8):
-    save_run(made_up({"login": "p"}), Path(sys.argv[1]))
+    save_run(run(cells({"login": "P"})), Path(sys.argv[1]))
 """
 SUPPORT = str(Path(made_up_rows.__file__).parent)
 
 
 def test_a_saved_run_is_read_back_as_it_was(tmp_path: Path) -> None:
-    rows = made_up({"login": "ppf", "pay": "b"}, cost_usd=None)
+    rows = run(cells({"login": "PPF", "pay": "B"}, cost_usd=None), commit="abc1234")
 
     path = storage.save_run(rows, tmp_path)
 
@@ -44,17 +44,17 @@ def test_a_saved_run_is_read_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_runs_are_found_by_number_name_file_run_folder_and_storage_folder(tmp_path: Path) -> None:
-    store, run = tmp_path / "store", save_run(tmp_path / "run", [cell(CellKey("login", "a/b"))])
+    store, folder = tmp_path / "store", save_run(tmp_path / "run", [cell(CellKey("login", "a/b"))])
     first, second = saved(store, 1, "main"), saved(store, 2, "feature/x y")
     third = saved(store, 3, "main")
 
     def day(spec: str) -> int:
         return storage.load_run(spec, store).started.day - 21
 
-    assert [run.path for run in storage.list_runs(store)] == [first, second, third]
+    assert [each.path for each in storage.list_runs(store)] == [first, second, third]
     assert [day(spec) for spec in ("1", "0002", "3", "main", "feature/x y")] == [1, 2, 3, 3, 2]
     assert [day(spec) for spec in ("latest", str(first), str(store))] == [3, 1, 3]
-    assert storage.load_run(str(run), store).models == ("a/b",)
+    assert storage.load_run(str(folder), store).models == ("a/b",)
 
 
 def test_latest_is_the_newest_whole_run_that_held_its_gates_or_was_accepted_by_name(
@@ -124,7 +124,7 @@ def test_sessions_that_end_together_get_numbers_of_their_own(tmp_path: Path) -> 
     sessions = [subprocess.Popen(command) for _ in range(2)]
     assert [session.wait(timeout=60) for session in sessions] == [0, 0]
 
-    assert [run.number for run in storage.list_runs(tmp_path)] == list(range(1, 17))
+    assert [each.number for each in storage.list_runs(tmp_path)] == list(range(1, 17))
 
 
 @settings(max_examples=40, deadline=None)
@@ -133,7 +133,7 @@ def test_any_name_and_commit_make_a_file_in_the_folder_that_is_found_again(
     tmp_path_factory: pytest.TempPathFactory, name: str, commit: str
 ) -> None:
     folder = tmp_path_factory.mktemp("store")
-    rows = run_of(cells({"login": "p"}), commit=commit).model_copy(update={"name": name})
+    rows = run(cells({"login": "P"}), commit=commit).model_copy(update={"name": name})
 
     path = storage.save_run(rows, folder)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from pytest_autoweb.report.comparison import Comparison, compare_runs
+from pytest_autoweb.report.comparison import Comparison, compare_runs, contestants
 from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_rates import by_model
 from pytest_autoweb.report.gate_result import GateResult

@@ -22,6 +22,7 @@ CUT = "data-autoweb-cut"
 _VOID = frozenset(
     re.findall(r"\w+", "area base br col embed hr img input link meta source track wbr")
 )
+_DROPS_FIRST_LINE_BREAK = frozenset({"pre", "textarea"})
 _RENAMED = {
     **dict.fromkeys(("frameset", "body", "html", "head"), "div"),
     **dict.fromkeys(("frame", "embed"), "iframe"),
@@ -163,8 +164,10 @@ class _Writer:
     ancestors: list[str] = field(default_factory=list)
     used: list[set[int]] = field(default_factory=list)
     """Rules used in the document, and in each open shadow root: no rule reaches across."""
+    at_start: bool = False
+    """Whether nothing was written since the last start tag."""
     muted: int | None = None
-    """How many elements were open when a frame began: what it holds is no part of the page."""
+    """How many elements were open when a frame, or one that cannot hold any, began."""
 
     def body(self, tokens: Sequence[Any], root_look: int) -> str:
         self.used.append({root_look})
@@ -194,10 +197,10 @@ class _Writer:
 
     def text(self, text: str) -> None:
         shown = html.escape(self.redact(text), quote=False)
-        # A parser drops a line break at the start of these.
-        if shown.startswith("\n") and self.out and self.out[-1].startswith(("<pre", "<textarea")):
-            shown = "\n" + shown
         parent = self.ancestors[-1] if self.ancestors else ""
+        if shown.startswith("\n") and parent in _DROPS_FIRST_LINE_BREAK and self.at_start:
+            shown = "\n" + shown
+        self.at_start = False
         self.put(_grafted(shown) if text_is_moved(text, parent) else shown)
 
     def start(
@@ -211,9 +214,10 @@ class _Writer:
         self.put(f"{before}<{name}{self.attributes(given)}{mark}{self.state(state)}>")
         void = space == 0 and name in _VOID
         names = ["template", name] if graft else [name]
+        self.at_start = True
         self.open.append(_Open(("" if void else f"</{name}>") + after, len(names)))
         self.ancestors.extend(names)
-        if name == "iframe" and self.muted is None:
+        if (void or name == "iframe") and self.muted is None:
             self.muted = len(self.open)
 
     def name(self, tag: str, space: int, state: Mapping[str, Any]) -> str:
@@ -228,6 +232,7 @@ class _Writer:
     def end(self) -> None:
         if self.muted == len(self.open):
             self.muted = None
+        self.at_start = False
         last = self.open.pop()
         self.put(last.end)
         del self.ancestors[len(self.ancestors) - last.names :]

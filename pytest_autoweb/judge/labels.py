@@ -46,7 +46,9 @@ class Label(_Entry):
     check: int = Field(ge=0)
     """Position in the case's `expect`."""
     rubric: str
+    """As the report shows it; a changed rubric is another question."""
     rubric_checksum: str
+    """SHA-256 of it."""
     human: HumanWord | None = None
     """None until somebody has looked."""
     note: str = ""
@@ -55,7 +57,7 @@ class Label(_Entry):
 
     @property
     def key(self) -> tuple[str, str, int, int, str]:
-        """What is labelled; a changed rubric is another question."""
+        """What is labelled."""
         return self.run, self.cell, self.attempt, self.check, self.rubric_checksum
 
     def said_by(self, judge: str) -> Said | None:

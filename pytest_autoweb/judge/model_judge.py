@@ -5,7 +5,6 @@ evidence, no usable reply, a service that fails) leaves the check without one: u
 passed and never failed. And even a verdict is advice, unless the judge was calibrated.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -160,12 +159,6 @@ def judge_probe(check: JudgeCheck, evidence: Evidence) -> Probe:
         )
 
     return Probe(f"rubric: {check.judge.rubric}", look, retry=False)
-
-
-def rubric_checksum(query: JudgeQuery) -> str:
-    """SHA-256 of what is asked."""
-    text = f"{query.rubric}\0{query.answer}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _finding(reply: Reply | ModelError, dossier: Dossier, judge: str) -> RubricFinding:

@@ -1,0 +1,183 @@
+"""`autoweb judge-labels`: have people and a judging model look at the same saved cells."""
+
+import argparse
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_autoweb.cases.check_specs import JudgeQuery
+    from pytest_autoweb.judge.evidence import Evidence, RubricFinding, RubricJudge
+    from pytest_autoweb.judge.labels import Label
+    from pytest_autoweb.report.run_folder import Run
+    from pytest_autoweb.results import Attempt, CellResult, CheckResult
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    Key = tuple[str, str, int, int, str]
+
+_ABOUT = """\
+Measures how far the model of `judge` checks agrees with people. Only a judge that was measured may
+decide anything (--autoweb-judge-labels); until then it gives advice.
+
+  1. autoweb judge-labels RUN --labels labels.yaml
+     writes an entry for every judge check of the run.
+  2. A person looks at each cell in the report and fills in `human: pass` or `human: fail`.
+  3. autoweb judge-labels RUN --labels labels.yaml
+     adds what the run's own judge said, and prints the agreement. With --ask-judge --judge-model
+     NAME another model is asked, on what the run kept of each labelled cell. That costs what it
+     costs.
+
+Entries of other runs stay in the file, so that it can grow. At least 20 labels with a verdict of
+the judge are needed, among them 5 human passes and 5 human fails.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb judge-labels`."""
+    parser = subparsers.add_parser(
+        "judge-labels",
+        help="measure how far a judging model agrees with people",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
+    parser.add_argument(
+        "--labels", type=Path, required=True, metavar="FILE", help="YAML file to write or extend"
+    )
+    parser.add_argument(
+        "--ask-judge", action="store_true", help="ask the judge about the labelled cells"
+    )
+    parser.add_argument(
+        "--judge-model",
+        default="",
+        metavar="NAME",
+        help="with --ask-judge: the model of `judge` checks that name none",
+    )
+    parser.add_argument(
+        "--rootdir",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where the run's case paths begin; default: here",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Bring the labels file up to date and print the agreement.
+
+    Raises:
+        AutowebError: the run or the labels file is not what it should be.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.judge.labels import LabelFile, read_labels, write_labels
+    from pytest_autoweb.report.judge_agreement import agreement_line, agreements
+    from pytest_autoweb.report.run_folder import read_run
+
+    saved = read_run(args.folder)
+    before = read_labels(args.labels).labels if args.labels.exists() else ()
+    labels = {label.key: label for label in before}
+    recorded = dict(_opinions(saved.info.ts, saved.cells))
+    if not recorded:
+        raise SettingsError(f"{args.folder}: no cell of this run has a `judge` check")
+    for key, result in recorded.items():
+        labels.setdefault(key, _unlabelled(key, result))
+    _add(labels, recorded)
+    if args.ask_judge:
+        _add(labels, dict(_asked(args, saved, labels)))
+    write_labels(args.labels, labels.values())
+    waiting = sum(label.human is None for label in labels.values())
+    print(f"{args.labels}: {len(labels)} entries, {len(labels) - len(before)} new")
+    if waiting:
+        print(f"{waiting} wait for a person: fill in `human: pass` or `human: fail`")
+    for found in agreements(LabelFile(labels=tuple(labels.values())).pairs()):
+        print(agreement_line(found))
+    return 0
+
+
+def _opinions(ts: str, cells: "tuple[CellResult, ...]") -> "Iterator[tuple[Key, CheckResult]]":
+    """Every `judge` check of a run."""
+    for cell in cells:
+        for attempt in cell.attempts:
+            for result in attempt.checks:
+                if result.type == "judge":
+                    digest = hashlib.sha256(_rubric(result).encode()).hexdigest()
+                    yield (ts, cell.folder, attempt.attempt_index, result.index, digest), result
+
+
+def _rubric(result: "CheckResult") -> str:
+    return result.expected.removeprefix("rubric: ")
+
+
+def _unlabelled(key: "Key", result: "CheckResult") -> "Label":
+    from pytest_autoweb.judge.labels import Label
+
+    ts, cell, attempt, check, digest = key
+    return Label(
+        run=ts,
+        cell=cell,
+        attempt=attempt,
+        check=check,
+        rubric=_rubric(result),
+        rubric_checksum=digest,
+    )
+
+
+def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
+    """Write the judge's words beside the human ones, where there are any.
+
+    Nobody who has still to look at a cell shall read what a model thinks of it.
+    """
+    from pytest_autoweb.judge.labels import Said
+
+    for key, result in results.items():
+        label = labels.get(key)
+        if label is None or label.human is None or not (result.where and result.finding):
+            continue
+        said = Said(judge=result.where, verdict=result.finding, reason=result.actual)
+        others = tuple(other for other in label.judged if other.judge != said.judge)
+        labels[key] = label.model_copy(update={"judged": (*others, said)})
+
+
+def _asked(
+    args: argparse.Namespace, saved: "Run", labels: "dict[Key, Label]"
+) -> "Iterator[tuple[Key, CheckResult]]":
+    """Ask about the labelled cells, on the evidence that the run kept."""
+    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.verify.judges import asked_judges
+    from pytest_autoweb.verify.run import Order, verify_run
+
+    wanted = {key[1:3] for key, label in labels.items() if label.human is not None}
+    with (
+        tempfile.TemporaryDirectory(prefix="autoweb-labels-") as name,
+        asked_judges(
+            saved.info.models,
+            default=args.judge_model,
+            labels=None,
+            rootdir=args.rootdir.resolve(),
+        ) as judges,
+    ):
+
+        def judge(cell: "CellResult", attempt: "Attempt") -> "RubricJudge":
+            labelled = (cell.folder, attempt.attempt_index) in wanted
+            return judges(cell, attempt) if labelled else _spared
+
+        output = Path(name) / "again"
+        verify_run(
+            Order(
+                run_folder=args.folder.resolve(),
+                output=output,
+                rootdir=args.rootdir.resolve(),
+                judge=judge,
+            )
+        )
+        yield from _opinions(saved.info.ts, read_run(output).cells)
+
+
+def _spared(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
+    """Stands in for the judge of a cell that nobody labelled."""
+    from pytest_autoweb.judge.evidence import NotEvaluated
+
+    raise NotEvaluated("nobody has labelled this cell")

@@ -236,7 +236,7 @@ TAGS = st.sampled_from(
         " details summary section",
     )
 )
-TREES = st.recursive(
+TREES: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(["x", "\n", " ", "a<b&", "\nline"]),
     lambda inner: (
         st.tuples(TAGS, st.lists(inner, max_size=4))

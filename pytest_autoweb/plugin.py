@@ -51,6 +51,13 @@ def pytest_configure(config: pytest.Config) -> None:
         _add_case_arguments(config, settings)
         _register_modes(config, settings)
         _start(config, settings)
+        return
+    for name in ("controls", "preview", "shard"):
+        if config.getoption(f"autoweb_{name}"):
+            raise pytest.UsageError(
+                f"--autoweb-{name} needs --autoweb-models; for the controls alone they are "
+                "builtin/oracle,builtin/noop"
+            )
 
 
 def _settings(config: pytest.Config) -> "Settings":

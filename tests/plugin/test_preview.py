@@ -107,3 +107,11 @@ def test_a_preview_of_nothing_is_5_and_of_a_bad_case_file_4(project: pytest.Pyte
         "cases", "--autoweb-preview", "--autoweb-models=builtin/noop"
     )
     assert bad.ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize("flag", ["--autoweb-preview", "--autoweb-controls", "--autoweb-shard=1/2"])
+def test_flags_about_cells_are_refused_without_models(project: pytest.Pytester, flag: str) -> None:
+    result = project.runpytest("cases", flag)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*needs --autoweb-models; for the controls alone*"])

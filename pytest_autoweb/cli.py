@@ -9,6 +9,7 @@ from pytest_autoweb.commands import (
     comment,
     compare,
     gate,
+    judge_labels,
     merge_reports,
     models,
     schema,
@@ -16,7 +17,7 @@ from pytest_autoweb.commands import (
 )
 from pytest_autoweb.errors import AutowebError
 
-COMMANDS = (schema, show_report, merge_reports, models, compare, gate, comment)
+COMMANDS = (schema, show_report, merge_reports, models, compare, gate, comment, judge_labels)
 
 EPILOG = """\
 Cells are run by pytest:

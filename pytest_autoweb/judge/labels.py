@@ -60,10 +60,6 @@ class Label(_Entry):
         """What is labelled."""
         return self.run, self.cell, self.attempt, self.check, self.rubric_checksum
 
-    def said_by(self, judge: str) -> Said | None:
-        """What that judge said."""
-        return next((said for said in self.judged if said.judge == judge), None)
-
 
 class LabelFile(_Entry):
     """All labels."""

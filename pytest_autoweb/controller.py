@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_autoweb.conclusion import policy_of
-from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
+from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.items import BAD_CASES, SESSION, WHOLE, planned
-from pytest_autoweb.options import Settings
+from pytest_autoweb.options import SandboxLevel, Settings
 from pytest_autoweb.progress import Display
 from pytest_autoweb.results import RunInfo
+from pytest_autoweb.sandbox.engines import worker_engine
+from pytest_autoweb.sandbox.workers import workers_of
 from pytest_autoweb.saving import save_manifest, save_run_info
 from pytest_autoweb.session import RunSession, end_shared
 from pytest_autoweb.shared_run import SharedRun
@@ -35,6 +37,7 @@ class RunController:
         self._config, self._settings = config, settings
         self._started, self._clock = datetime.now(UTC), time.monotonic()
         self._bad_cases = False
+        self._sandbox = ""
         self._notices: list[str] = []
         self._report: Report | None = None
         self._standard: Standard | None = None
@@ -52,7 +55,7 @@ class RunController:
         try:
             self._standard = self._read_standard()
             self._config.stash[SESSION] = self._open()
-        except (SettingsError, ModelError) as error:
+        except (SettingsError, ModelError, SandboxError) as error:
             end_shared(self.shared)
             raise pytest.UsageError(str(error)) from None
         if self._display.wanted and self._settings.models:
@@ -69,10 +72,15 @@ class RunController:
         session = open_session(self._config, self._settings, self.shared, worker="main")
         if self._config.option.collectonly or self._settings.preview:
             return session
+        self._sandbox = sandbox_layers(self._config, self._settings.sandbox)
         if self._settings.models:
             session.open_folder()
         session.check_models()
         return session
+
+    def pytest_report_header(self) -> list[str]:
+        """Which walls stand between generated code and this machine."""
+        return [f"autoweb sandbox: {self._sandbox}"] if self._sandbox else []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""
@@ -190,7 +198,7 @@ class RunController:
             models=self._settings.models,
             capture_modes=self._settings.capture_modes,
             settings=self._settings.describe(),
-            environment=_environment(run),
+            environment=_environment(run) | {"sandbox": self._sandbox},
             workers=int(workers or 0),
             shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
@@ -245,6 +253,20 @@ def _spending(run: RunSession) -> "Spending | None":
     return Spending(stats.spent_usd, stats.refused_calls)
 
 
+def sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
+    """The layers that hold generated code, as one line.
+
+    Raises:
+        SandboxError: the level asks for more than this machine has.
+    """
+    if config.hook.pytest_autoweb_engine.get_hookimpls():
+        return f"an engine of a plugin, at level {level}"
+    layers = str(workers_of(level).layers())
+    if level == "off":
+        return f"OFF! No kernel walls, no audit hook around generated code; only {layers}"
+    return f"{layers} (strict)" if level == "strict" else layers
+
+
 def open_session(
     config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
 ) -> RunSession:
@@ -255,6 +277,10 @@ def open_session(
         environ=os.environ,
         worker=worker,
         custom_client=lambda spec: config.hook.pytest_autoweb_client(spec=spec),
+        engine=lambda border, level: (
+            config.hook.pytest_autoweb_engine(border=border, level=level)
+            or worker_engine(border, level)
+        ),
     )
 
 

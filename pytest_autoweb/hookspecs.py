@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.llm.client import Client
     from pytest_autoweb.llm.spec import ModelSpec
     from pytest_autoweb.results import CellResult
+    from pytest_autoweb.sandbox.base import Border, StepEngine
+    from pytest_autoweb.sandbox.levels import Level
 
 
 @pytest.hookspec(firstresult=True)
@@ -19,6 +21,18 @@ def pytest_autoweb_client(spec: "ModelSpec") -> "Client | None":
         def pytest_autoweb_client(spec):
             if spec.name == "mine/echo":
                 return MyClient()
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_autoweb_engine(border: "Border", level: "Level") -> "StepEngine | None":
+    """Run the generated code of an attempt yourself, instead of the built-in worker process.
+
+    Return an object with `run_step`, `answer` and `close`, or None to leave it alone. What the
+    engine lets the code do is then yours to keep within the border and the level::
+
+        def pytest_autoweb_engine(border, level):
+            return MyEngine(border, strict=level == "strict")
     """
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
 QuestionPolicy = Literal["record", "strict", "answer"]
 StepFailurePolicy = Literal["block", "continue"]
+SandboxLevel = Literal["auto", "strict", "off"]
 Source = Literal["flag", "env", "ini", "default"]
 
 CAPTURE_MODES = ("ARIA", "ARIA_SNAPSHOT", "A11Y", "RAW_HTML")
@@ -166,6 +167,10 @@ OPTIONS: tuple[Option, ...] = (
            "continued once with max(60, 3 times this).", _seconds, "SECONDS"),
     Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", _seconds,
            "SECONDS"),
+    Option("sandbox", "auto", "How generated code is held: auto uses Landlock and seccomp where "
+           "the kernel has them; strict does not run without them and refuses scripts in the page; "
+           "off leaves them out (only on the command line, never in CI).",
+           _one_of(*get_args(SandboxLevel)), "LEVEL"),
     Option("judge_model", "", "The model of `judge` checks that name none; it must not be one of "
            "the models compared.", str, "NAME"),
     Option("judge_labels", "", "File with human verdicts on saved cells. Only with it a `judge` "
@@ -234,6 +239,7 @@ class Settings:
     on_step_failure: StepFailurePolicy
     step_timeout: float
     check_timeout: float
+    sandbox: SandboxLevel
     judge_model: str
     judge_labels: Path | None
     controls: bool
@@ -317,7 +323,22 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
             where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
             raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
         sources[option.name] = source
+    _check_sandbox(values["sandbox"], config, environ)
     return Settings(**values, rootdir=config.rootpath, sources=sources)
+
+
+def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
+    """Only a person at the command line may do without walls, not the repository under test."""
+    flag = next(option.flag for option in OPTIONS if option.name == "sandbox")
+    if level != "off" or hasattr(config, "workerinput"):
+        return
+    if environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise SettingsError(f"{flag}=off is refused in CI (the environment sets CI)")
+    if not any(str(arg).startswith(flag) for arg in config.invocation_params.args):
+        raise SettingsError(
+            f"{flag}=off may only be given on the command line, not in an ini file, addopts or "
+            "the environment"
+        )
 
 
 def _first_value(

@@ -35,7 +35,8 @@ from pytest_autoweb.results import (
     total_usage,
 )
 from pytest_autoweb.sandbox.base import Border
-from pytest_autoweb.sandbox.host import WorkerEngine
+from pytest_autoweb.sandbox.engines import MakeEngine, worker_engine
+from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.stages.base import (
     LOG_LINES,
@@ -127,6 +128,7 @@ class Bench:
     progress: Callable[[str], None] = lambda text: None
     stream: Callable[[str], None] = lambda line: None
     clock: Clock = field(default_factory=Clock)
+    engine: MakeEngine = worker_engine
     judge: Callable[[Place], ModelJudge] | None = None
     """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""
 
@@ -284,11 +286,12 @@ def _tools(
         secrets=secrets,
         allowed=policy.allows,
         secret_allowed=policy.allows,
+        scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         on_log=lambda line: None,
     )
-    engine = WorkerEngine(border)
+    engine = bench.engine(border, bench.settings.sandbox)
     try:
         yield Tools(
             case=case,

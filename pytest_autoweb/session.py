@@ -32,6 +32,7 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Bench
 from pytest_autoweb.progress import Progress
 from pytest_autoweb.report.judge_agreement import Agreement, agreements
+from pytest_autoweb.sandbox.engines import MakeEngine, worker_engine
 from pytest_autoweb.saving import fresh_run_folder
 from pytest_autoweb.shared_run import SharedRun
 
@@ -68,11 +69,13 @@ class RunSession:
         environ: Mapping[str, str],
         worker: str,
         custom_client: Callable[[ModelSpec], Client | None],
+        engine: MakeEngine = worker_engine,
     ) -> None:
         self.settings, self.shared = settings, shared
         self.run_folder = Path(shared.run_folder)
         self.progress = Progress(shared.progress_file)
         self._environ, self._worker, self._custom = environ, worker, custom_client
+        self._engine = engine
         self._servers = Servers(shared)
         self.gateway = SharedGateway(Path(shared.session_folder), self._start_gateway)
         self._specs: dict[str, ModelSpec] = {}
@@ -132,6 +135,7 @@ class RunSession:
             open_page=open_page,
             environ=self._environ,
             worker=self._worker,
+            engine=self._engine,
             progress=lambda text: self.progress.emit(cell_name, "stage", text),
             stream=self._stream(cell_name),
             judge=partial(ModelJudge, self._chairs),

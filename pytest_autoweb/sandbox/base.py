@@ -55,6 +55,8 @@ class Border:
     """Whether a URL may be navigated to."""
     secret_allowed: Callable[[str], bool] = lambda url: False
     """Whether secrets may be typed on the page at this URL."""
+    scripts: bool = True
+    """Whether the code may run scripts of its own in the page."""
     files: Mapping[str, Any] = field(default_factory=dict)
     """Bare name -> Path, for uploads."""
     redact: Callable[[str], str] = lambda text: text

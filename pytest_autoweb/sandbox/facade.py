@@ -15,6 +15,7 @@ from pytest_autoweb.sandbox.members import (
     EVENTS,
     MANAGER_EXIT,
     PREDICATE_ARGUMENTS,
+    SCRIPT_METHODS,
     SECRET_METHODS,
     URL_MATCHERS,
 )
@@ -111,6 +112,8 @@ class Facade:
     def _check(self, bound: Bound) -> None:
         """Rules that only look."""
         kind, method, args = bound.receiver.kind, bound.method, bound.args
+        if method in SCRIPT_METHODS and not self._border.scripts:
+            raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
             arguments.finite([*args, *(v for k, v in bound.kwargs.items() if k != "timeout")])
         if method == "close" and bound.receiver.object is self._border.page:

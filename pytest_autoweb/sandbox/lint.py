@@ -5,12 +5,12 @@ import warnings
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.lint_checks import Place, bound_names, check_node
+from pytest_autoweb.sandbox.lint_checks import Place, bound_names, check_node, check_script
 
 MAX_FINDINGS = 50
 
 
-def lint_code(code: str, *, line_offset: int = 0) -> tuple[LintFinding, ...]:
+def lint_code(code: str, *, line_offset: int = 0, scripts: bool = True) -> tuple[LintFinding, ...]:
     """Every reason why the code is refused; empty when it may run.
 
     Closed world: what `policy` and `members` do not list is a finding. Never raises.
@@ -18,12 +18,15 @@ def lint_code(code: str, *, line_offset: int = 0) -> tuple[LintFinding, ...]:
     Args:
         code: Python source of one block or of a whole script.
         line_offset: added to each line, for a block cut out of a longer text.
+        scripts: whether the code may run scripts of its own in the page.
     """
     places = _read(code)
     if isinstance(places, LintFinding):
         return (_moved(places, line_offset),)
     bound = bound_names(places)
     found = {str(f): f for place in places for f in check_node(place, bound)}
+    if not scripts:
+        found |= {str(f): f for place in places for f in check_script(place)}
     ordered = sorted(found.values(), key=lambda f: (f.line, f.col, f.code, f.message))
     return tuple(_moved(finding, line_offset) for finding in ordered[:MAX_FINDINGS])
 

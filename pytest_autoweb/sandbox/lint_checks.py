@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.members import CLAIMS_OF, CLASSES
+from pytest_autoweb.sandbox.members import CLAIMS_OF, CLASSES, SCRIPT_METHODS
 
 
 class Place(NamedTuple):
@@ -65,6 +65,14 @@ def check_node(place: Place, bound: frozenset[str]) -> Iterator[LintFinding]:
         case ast.Call():
             yield from _check_call(place, node)
     yield from _check_other_names(place, node)
+
+
+def check_script(place: Place) -> Iterator[LintFinding]:
+    """Whether the node runs a script of its own in the page."""
+    if isinstance(place.node, ast.Attribute) and place.node.attr in SCRIPT_METHODS:
+        message = f"{place.node.attr}() runs a script in the page, which `strict` refuses"
+        hint = "read with locators: inner_text(), get_attribute(), count()"
+        yield place.finding("AW310", message, hint)
 
 
 def _refused_syntax(place: Place) -> LintFinding:

@@ -224,5 +224,9 @@ would run in the test process, which nothing can interrupt, so the worker sends 
 instead and runs the expression itself."""
 
 PREDICATE_ARGUMENTS = frozenset({"predicate", "url", "url_or_predicate"})
+SCRIPT_METHODS = words(
+    "evaluate evaluate_all eval_on_selector eval_on_selector_all wait_for_function"
+)
+"""They run a script that the code brings along in the page."""
 SECRET_METHODS = frozenset({"fill", "type", "press_sequentially", "insert_text"})
 """Only here is `<secret:name>` replaced by the secret."""

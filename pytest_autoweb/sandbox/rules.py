@@ -1,4 +1,5 @@
-"""Every rule of the sandbox by its id: the lint's, and the border's while the code runs.
+"""Every rule of the sandbox by its id: the lint's, those that it adds at the level `strict`, and the
+border's while the code runs.
 
 The text says what is refused; messages name the offending thing, hints say what to do instead.
 """
@@ -28,6 +29,10 @@ LINT_RULES: dict[str, str] = {
     "AW402": "An address that is neither http nor https.",
 }
 
+STRICT_RULES: dict[str, str] = {
+    "AW310": "A script for the page, at the level `strict`.",
+}
+
 BORDER_RULES: dict[str, str] = {
     "AW501": "The page is sent to an origin that the case does not allow.",
     "AW502": "A file name that is not a bare name, or an upload that the case does not list.",
@@ -38,6 +43,7 @@ BORDER_RULES: dict[str, str] = {
     "AW507": "The worker broke the protocol.",
     "AW508": "The worker tried something that only the operating system can grant.",
     "AW509": "The step computed on after its time was over, and was stopped.",
+    "AW510": "A script is to run in the page, at the level `strict`.",
 }
 
-RULES: dict[str, str] = LINT_RULES | BORDER_RULES
+RULES: dict[str, str] = LINT_RULES | STRICT_RULES | BORDER_RULES

@@ -1,13 +1,15 @@
 """Refuse code that breaks the sandbox's policy before it runs."""
 
 from pytest_autoweb.results import Attempt, Failure, StepResult
+from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.stages.base import Tools, change, error_line, fail
 
 
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
     """Findings gate execution: with any, every step is `not_run` and repair is offered."""
-    findings = lint_code(attempt.code)
+    scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
+    findings = lint_code(attempt.code, scripts=scripts)
     if not findings:
         return attempt
     for finding in findings:

@@ -25,7 +25,6 @@ from pytest_autoweb.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FI
 KILLED = "the test process died while running this cell"
 NOT_RUN = "not run (interrupted or deselected later)"
 SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
-SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
 CONTROLS_FOLDER = "controls"
 """The run of `autoweb verify --controls`, below the run folder it speaks of."""
 

@@ -215,14 +215,13 @@ class RunController:
         from pytest_autoweb.report.decision import gate_lines
         from pytest_autoweb.report.run_folder import read_run
         from pytest_autoweb.report.terminal import terminal_lines
-        from pytest_autoweb.report.wording import one_line
 
         run = read_run(Path(self.shared.run_folder))
         terminalreporter.section("autoweb")
         for line, markup in terminal_lines(self._report):
             terminalreporter.write_line(neutral(line), **markup)
         for line, markup in gate_lines(self._decision.gates if self._decision else ()):
-            terminalreporter.write_line(neutral(one_line(line, 400)), **markup)
+            terminalreporter.write_line(line, **markup)
         terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
         self._tell_github(run, terminalreporter)
 

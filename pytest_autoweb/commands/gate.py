@@ -67,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_autoweb.report.decision import decide, gate_lines, keep, read_standard
     from pytest_autoweb.report.run_folder import read_run
-    from pytest_autoweb.report.wording import one_line
     from pytest_autoweb.report.write import write_report
 
     refuse_other_folders(args.folder)
@@ -83,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         if notice:
             print(f"autoweb: {notice}")
     for line, _ in gate_lines(decision.gates):
-        print(_shown(one_line(line, 400)))
+        print(line)
     if not decision.gates:
         print("no gate was asked for")
     if path:
@@ -139,12 +138,6 @@ def _option(name: str) -> Any:
     from pytest_autoweb.options import OPTIONS
 
     return next(option for option in OPTIONS if option.name == name)
-
-
-def _shown(line: str) -> str:
-    from pytest_autoweb.report.github import neutral
-
-    return neutral(line)
 
 
 def _tell_github(folder: Path, decision: "Decision", policy: "GatePolicy", report: Any) -> None:

@@ -12,11 +12,13 @@ from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_rates import Spending
 from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
+from pytest_autoweb.report.github import neutral
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run, read_run
 from pytest_autoweb.report.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE
 from pytest_autoweb.report.storage import load_run, save_run, saved_rows
+from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.saving import json_text, write_text_atomic
 
 
@@ -131,18 +133,20 @@ def _is_partial(run: Run) -> bool:
 
 
 def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]:
-    """The gates as lines of a terminal, with their markup; foreign text is not yet cleaned."""
+    """The gates as lines of a terminal, with their markup; a CI runner finds no command in them."""
     lines: list[tuple[str, dict[str, bool]]] = []
     for gate in gates:
         word, colour = _WORDS[gate.passed]
         if gate.passed is False and gate.soft:
             word, colour = "soft gate failed", "yellow"
-        lines.append((f"{word}: {gate.title}: {gate.message}", {colour: True} if colour else {}))
+        first = one_line(f"{word}: {gate.title}: {gate.message}", _WIDEST)
+        lines.append((neutral(first), {colour: True} if colour else {}))
         shown = gate.details if gate.passed is not True else ()
-        lines += [(f"  {detail}", {}) for detail in shown]
+        lines += [(neutral(f"  {one_line(detail, _WIDEST)}"), {}) for detail in shown]
     return lines
 
 
+_WIDEST = 400
 _WORDS = {
     True: ("gate passed", "green"),
     False: ("gate FAILED", "red"),

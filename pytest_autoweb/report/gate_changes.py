@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from pytest_autoweb.report.comparison import Comparison, compare_runs, contestants
 from pytest_autoweb.report.gate_policy import GatePolicy
-from pytest_autoweb.report.gate_rates import by_model
+from pytest_autoweb.report.gate_rates import by_model, has_unknown_cost
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History, SteadyCase
 from pytest_autoweb.report.pairing import GRADED
@@ -107,7 +107,7 @@ def costs(rows: RunRows, policy: GatePolicy, pairs: Sequence[Comparison]) -> Ite
         return
     for pair in pairs:
         own = [row for row in rows.rows if row.model == pair.b.model]
-        unknown = sum(not row.cost_complete for row in own)
+        unknown = sum(map(has_unknown_cost, own))
         if not unknown:
             yield _growth("cost", pair, pair.cost_change, policy.limits["cost"])
             continue

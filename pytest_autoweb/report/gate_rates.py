@@ -100,7 +100,7 @@ def cost_cap(
     """
     if policy.max_cost is None:
         return
-    unknown = sum(not row.cost_complete for row in rows)
+    unknown = sum(map(has_unknown_cost, rows))
     details = [f"{unknown} cells have calls without a known price"] if unknown else []
     if spending is None:
         spending = Spending(sum(row.cost_usd or 0.0 for row in rows), 0)
@@ -113,6 +113,11 @@ def cost_cap(
         message=f"${spending.usd:.4f} of ${policy.max_cost:g} spent",
         details=tuple(details),
     )
+
+
+def has_unknown_cost(row: CellRow) -> bool:
+    """Whether some of the cell's calls have no known price."""
+    return row.cost_usd is None or not row.cost_complete
 
 
 def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:

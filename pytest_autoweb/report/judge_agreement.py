@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from pytest_autoweb.report.statistics import Interval, wilson
+from pytest_autoweb.report.statistics import Interval, cohen_kappa, wilson
 from pytest_autoweb.results import Record
 
 JUDGE_FILE = "judge.json"
@@ -53,16 +53,12 @@ class Agreement(Record):
 
 
 def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
-    """Compare the human verdict of each pair with the judge's.
-
-    Kappa: J. Cohen, "A coefficient of agreement for nominal scales", Educational and
-    Psychological Measurement 20 (1960) 37-46.
-    """
+    """Compare the human verdict of each pair with the judge's."""
     counts = Counter(pairs)
     tp, fp = counts["pass", "pass"], counts["fail", "pass"]
     fn, tn = counts["pass", "fail"], counts["fail", "fail"]
     n = tp + fp + fn + tn
-    kappa = _kappa(tp, fp, fn, tn)
+    kappa = cohen_kappa([pair for pair in counts.elements() if pair[1] in ("pass", "fail")])
     reason = _too_little(n, tp + fn, fp + tn, kappa)
     return Agreement(
         judge=judge,
@@ -112,15 +108,6 @@ def save_agreements(folder: Path, found: Iterable[Agreement]) -> None:
 
 AGREEMENTS = TypeAdapter(tuple[Agreement, ...])
 """Reads `judge.json`."""
-
-
-def _kappa(tp: int, fp: int, fn: int, tn: int) -> float | None:
-    n = tp + fp + fn + tn
-    if n == 0:
-        return None
-    observed = (tp + tn) / n
-    by_chance = ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / n**2
-    return None if by_chance == 1 else (observed - by_chance) / (1 - by_chance)
 
 
 def _too_little(n: int, passes: int, fails: int, kappa: float | None) -> str:

@@ -14,10 +14,21 @@ from pytest_autoweb.commands import (
     models,
     schema,
     show_report,
+    verify,
 )
 from pytest_autoweb.errors import AutowebError
 
-COMMANDS = (schema, show_report, merge_reports, models, compare, gate, comment, judge_labels)
+COMMANDS = (
+    schema,
+    show_report,
+    merge_reports,
+    models,
+    compare,
+    verify,
+    gate,
+    comment,
+    judge_labels,
+)
 
 EPILOG = """\
 Cells are run by pytest:

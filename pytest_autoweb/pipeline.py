@@ -18,6 +18,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
+from pytest_autoweb.judge.grader import graded
 from pytest_autoweb.judge.model_judge import ModelJudge, Place
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.prompts import prompt_checksum
@@ -223,6 +224,7 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
 def _checksums(cell: Cell) -> dict[str, str]:
     return {
         "case": cell.case.checksum,
+        "checks": graded(cell.case.checks_checksum),
         "prompts": prompt_checksum(*PROMPTS[cell.spec.dialect]),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
     }
@@ -314,6 +316,7 @@ def _tools(
             clock=bench.clock,
             keep=evidence,
             case_path=cell.case.path,
+            check_checksums=cell.case.check_checksums,
             server_url=server.url if server else "",
             budget=StepBudget(case.timeout),
             previous=failed,

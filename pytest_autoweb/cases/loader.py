@@ -29,8 +29,12 @@ class LoadedCase:
     webserver: Webserver | None
     """With its placeholders; an HTTP reset comes ready from `resolve_reset`."""
     checksum: str
-    """SHA-256 of the case's content: variables, defaults, matrix values and web server included,
-    other cases of the file not."""
+    """SHA-256 of the case's content but its checks: variables, defaults, matrix values and web
+    server included, other cases of the file not."""
+    checks_checksum: str
+    """SHA-256 of its checks."""
+    check_checksums: tuple[str, ...]
+    """SHA-256 of each check, in their order; its weight and message do not count."""
     has_expect: bool
     has_oracle: bool
     judge_models: tuple[str, ...]
@@ -119,6 +123,8 @@ def _case(source: CaseSource) -> LoadedCase:
             strategy=case.strategy,
             webserver=webserver,
             checksum=source.checksum(server),
+            checks_checksum=source.checks_checksum(server),
+            check_checksums=source.check_checksums(server),
             has_expect=bool(case.expect),
             has_oracle=bool(case.oracle),
             judge_models=_judge_models(case),

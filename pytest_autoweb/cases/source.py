@@ -18,6 +18,8 @@ from pytest_autoweb.near_miss import near_miss
 
 WEBSERVER: FieldPath = ("webserver",)
 
+_BESIDE_THE_POINT = ("weight", "message")
+"""Fields of a check that change nothing about whether it holds."""
 _STATIC_FIELDS = ("id", "tags", "strategy", "must_pass")
 """Known when cases are collected, so before any web server runs."""
 
@@ -117,15 +119,34 @@ class CaseSource:
         return reset
 
     def checksum(self, server: Mapping[str, str] | None) -> str:
-        """SHA-256 of all that makes this case what it is, whatever else its file holds."""
+        """SHA-256 of all that makes this case what it is but its checks, whatever else its file
+        holds.
+        """
         webserver = self.server()
         reset = self.reset(server) if server else None
-        content = {
-            "case": self.rendered(server),
-            "webserver": webserver and webserver.model_dump(exclude={"reset"}),
-            "reset": reset.model_dump() if reset else webserver and webserver.reset,
-        }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        fields = {key: value for key, value in self.rendered(server).items() if key != "expect"}
+        return _sum_of(
+            {
+                "case": fields,
+                "webserver": webserver and webserver.model_dump(exclude={"reset"}),
+                "reset": reset.model_dump() if reset else webserver and webserver.reset,
+            }
+        )
+
+    def checks_checksum(self, server: Mapping[str, str] | None) -> str:
+        """SHA-256 of all checks."""
+        return _sum_of(self.rendered(server).get("expect") or [])
+
+    def check_checksums(self, server: Mapping[str, str] | None) -> tuple[str, ...]:
+        """SHA-256 of each check, in their order; its weight and message do not count."""
+        return tuple(
+            _sum_of({key: value for key, value in check.items() if key not in _BESIDE_THE_POINT})
+            for check in self.rendered(server).get("expect") or ()
+        )
+
+
+def _sum_of(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def names_of(server: ServerHandle | None) -> dict[str, str] | None:

@@ -61,6 +61,7 @@ class Evidence:
     """None: `judge` checks cannot be evaluated."""
     case_path: Path | None = None
     """The case's file; None for inline cases."""
+    case_id: str = ""
     entry_url: str = ""
     user_task: str = ""
 

@@ -103,6 +103,8 @@ class Tools:
     """Time left for the attempt's steps, whatever the limit of each."""
     case_path: Path | None = None
     """The case's file; None for inline cases."""
+    check_checksums: tuple[str, ...] = ()
+    """Of the case's checks as written, in their order."""
     server_url: str = ""
     """Of the case's web server; empty when it has none."""
     previous: Attempt | None = None

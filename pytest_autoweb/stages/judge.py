@@ -25,11 +25,17 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         actions=attempt.tool_calls,
         rubric_judge=tools.judge,
         case_path=tools.case_path,
+        case_id=tools.case.id,
         entry_url=tools.case.entry_url,
         user_task=tools.case.user_task,
     )
     checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
-    results = judge_checks(checks, evidence, timeout_s=tools.settings.check_timeout)
+    results = judge_checks(
+        checks,
+        evidence,
+        timeout_s=tools.settings.check_timeout,
+        checksums=tools.check_checksums,
+    )
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = charge(attempt, "judge", exchange)
     # At once: the page may go on changing after the verdict.

@@ -203,7 +203,29 @@ def test_the_checksum_changes_with_the_content_and_with_nothing_else(load: Any) 
 
     assert first.checksum == moved.checksum
     assert other.checksum == other_after.checksum
-    assert len({c.checksum for c in (first, other, total, server, default)}) == 5
+    assert len({c.checksum for c in (first, other, server, default)}) == 4
+    assert total.checksum == first.checksum
+    assert total.checks_checksum != first.checks_checksum == server.checks_checksum
+
+
+def test_each_check_has_a_checksum_of_what_decides_it(load: Any) -> None:
+    text = """\
+version: 1
+webserver: {static: ., url: "http://127.0.0.1:{port}/x/"}
+cases:
+  - id: a
+    url: "{{ webserver.url }}"
+    task: t
+    expect:
+      - text: one
+      - {text: one, weight: 3, message: again}
+      - text: two
+"""
+    case = load(text)[0]
+    one, again, two = case.check_checksums
+
+    assert one == again != two
+    assert case.checks_checksum != load(text.replace("weight: 3", "weight: 2"))[0].checks_checksum
 
 
 def test_whether_there_are_checks_is_known(load: Any) -> None:

@@ -1,0 +1,120 @@
+"""`autoweb verify`: judge a saved run again, offline."""
+
+import argparse
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.commands.verify_controls import add_argument, run_controls
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ABOUT = """\
+Judges the cells of a saved run again by the checks as the case files have them now, from what the
+run kept of each attempt: the page (shown in a browser with scripts and network off), the answer,
+the requests and the downloads. Needs no server and, unless told, no model. The old run is only
+read; a new run folder with its own report is written.
+
+Checks that need the live page or its server (js, http, sql, file, python) keep their recorded
+verdict while they are unchanged; a changed one is undecided, and its cell at best ungraded.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb verify`."""
+    verify = subparsers.add_parser(
+        "verify",
+        help="judge a saved run again, offline",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verify.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
+    verify.add_argument(
+        "--cases",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="case files to judge by; default: the run's own, below the rootdir",
+    )
+    verify.add_argument(
+        "--rootdir",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where the run's case paths begin; default: here",
+    )
+    verify.add_argument(
+        "--changed-only",
+        action="store_true",
+        help="keep the recorded verdict of every check that is the same as then",
+    )
+    verify.add_argument(
+        "--ask-judge",
+        action="store_true",
+        help="ask models for `judge` checks anew; costs what they cost",
+    )
+    verify.add_argument(
+        "--judge-model",
+        default="",
+        metavar="NAME",
+        help="with --ask-judge: the model of `judge` checks that name none",
+    )
+    verify.add_argument(
+        "--judge-labels",
+        type=Path,
+        metavar="FILE",
+        help="with --ask-judge: human verdicts; only judges that agree with them decide",
+    )
+    verify.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder of the new run; default: the run's name with -verified",
+    )
+    verify.add_argument(
+        "--fail-on-change",
+        action="store_true",
+        help="end with 1 when a cell has another outcome",
+    )
+    add_argument(verify)
+    verify.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge again and say what changed; 0, or 1 when asked to fail on it.
+
+    Raises:
+        AutowebError: a folder or a case file is not what it should be.
+    """
+    if args.controls:
+        return run_controls(args)
+    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.verify.judges import asked_judges
+    from pytest_autoweb.verify.run import Order, verify_run
+    from pytest_autoweb.verify.wording import verification_lines
+
+    folder = args.folder.resolve()
+    order = Order(
+        run_folder=folder,
+        output=args.output or folder.with_name(f"{folder.name}-verified"),
+        rootdir=args.rootdir.resolve(),
+        case_files=tuple(path.resolve() for path in args.cases),
+        changed_only=args.changed_only,
+    )
+    with ExitStack() as stack:
+        if args.ask_judge:
+            judges = asked_judges(
+                read_run(folder).info.models,
+                default=args.judge_model,
+                labels=args.judge_labels,
+                rootdir=order.rootdir,
+            )
+            order = replace(order, judge=stack.enter_context(judges))
+        verification = verify_run(order)
+    for line in verification_lines(verification):
+        print(line)
+    print(f"report: {order.output / 'index.html'}")
+    return 1 if args.fail_on_change and verification.changed else 0

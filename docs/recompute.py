@@ -197,7 +197,9 @@ def main(arguments):
         if not quiet:
             print("not recomputed", path)
     if rest:
-        print(f"{len(rest)} more tell of earlier runs, or of attempts that were left out")
+        print(
+            f"{len(rest)} more tell of earlier runs, of labels, or of attempts that were left out"
+        )
     return 1 if wrong else 0
 
 

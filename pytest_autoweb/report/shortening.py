@@ -59,7 +59,7 @@ def truncated(text: str, keep: int) -> str:
 
 def _cut_texts(report: dict[str, Any], max_chars: int) -> None:
     """Cut the longest texts to the largest common length at which the report fits."""
-    _note(report, "texts were shortened to keep the report under its size limit")
+    _note(report, "texts were shortened")
     places = list(_texts(report))
     texts = [holder[key] for holder, key in places]
     rest = len(compact_json(report)) - sum(map(_json_length, texts))
@@ -97,7 +97,7 @@ def _texts(node: Any) -> Iterator[Place]:
 
 def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
     """Leave out what the attempts rest on, cell by cell, until it fits."""
-    _note(report, "prompts, captures and calls were left out to keep the report under its limit")
+    _note(report, "prompts, captures and calls were left out")
 
     def drop(cell: Any) -> None:
         for attempt in cell["attempts"]:
@@ -108,14 +108,14 @@ def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
 
 def _drop_same(report: dict[str, Any], max_chars: int) -> None:
     """Leave out the cases that do not differ from all comparisons."""
-    _note(report, "comparisons list only the cases that differ, to keep the report under its limit")
+    _note(report, "comparisons list only the cases that differ")
     for comparison in report["comparisons"]:
         comparison["cases"] = [case for case in comparison["cases"] if case["flip"] != "same"]
 
 
 def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
     """Leave out the attempts, cell by cell, until it fits."""
-    _note(report, "attempts were left out to keep the report under its size limit")
+    _note(report, "attempts were left out")
 
     def drop(cell: Any) -> None:
         cell["attempts"] = []
@@ -125,7 +125,7 @@ def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
 
 def _drop_cases(report: dict[str, Any], max_chars: int) -> None:
     """Leave out earlier runs and the cases of comparisons, then the cells, until it fits."""
-    _note(report, "cells were left out to keep the report under its size limit")
+    _note(report, "cells were left out")
     report["baseline"], report["history"], report["rejudging"] = None, None, None
     for comparison in report["comparisons"]:
         comparison["cases"], comparison["left_out"] = [], []
@@ -158,7 +158,7 @@ def _drop(
 
 def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
     """The last resort: what a report cannot be without."""
-    _note(report, "everything but the head was left out: the size limit is too small")
+    _note(report, "everything but the head was left out, because the limit is too small")
     report["cases"], report["summary"] = [], None
     report["settings"], report["environment"] = {}, {}
     report["analysis_prompt"], report["local_analysis"] = "", None
@@ -168,7 +168,12 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _note(report: dict[str, Any], sentence: str) -> None:
-    report["notes"] = [*report.get("notes", [])[-3:], sentence]
+    """One note tells of all that was done; of the run's own notes the last ones are kept."""
+    notes = list(report.get("notes", []))
+    if report.get("shortened"):
+        report["notes"] = [*notes[:-1][-3:], f"{notes[-1]}; {sentence}"]
+    else:
+        report["notes"] = [*notes[-3:], f"to keep the report under its size limit, {sentence}"]
 
 
 _STEPS: dict[str, Callable[[dict[str, Any], int], None]] = {

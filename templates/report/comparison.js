@@ -4,7 +4,8 @@ import { line, picture, words } from "./charts.js";
 import { cellMark, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
 
 const METRICS = { first_attempt: "first attempt", after_repair: "after repair" };
-const FLIPS_LISTED = 200;
+const FLIPS_AT_ONCE = 15;
+const FLIPS_LISTED = 300;
 
 export class Comparisons {
   constructor(report, links) {
@@ -119,14 +120,14 @@ function difference(c) {
   const facts = [
     ["Difference", points(c.difference)],
     ["95% interval", c.interval && `${points(c.interval.low, "")} to ${points(c.interval.high)}`],
-    [c.test, c.p !== null && `p = ${chance(c.p)}`],
-    [`Holm, ${plural(c.family, "comparison")}`, c.family > 1 && c.p_holm !== null && `p = ${chance(c.p_holm)}`],
-    ["Would have shown (80%)", c.detectable === null ? "no difference at this size" : `${Math.round(c.detectable * 100)} points or more`],
+    [c.test, c.p !== null && chance(c.p)],
+    [`Holm, ${plural(c.family, "comparison")}`, c.family > 1 && c.p_holm !== null && chance(c.p_holm)],
+    ["Would have shown (80%)", c.detectable === null ? "no difference at this size" : `${Math.ceil(c.detectable * 100 - 1e-9)} points or more`],
   ].filter(([, value]) => value);
   return el("div.difference", differencePicture(c), el("dl.pairs", facts.map(([name, value]) => [el("dt", name), el("dd", value)])));
 }
 
-const chance = (p) => (p < 0.001 ? "<0.001" : p.toFixed(p < 0.1 ? 3 : 2)).replace(/^<(.*)/, "below $1");
+const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(p < 0.1 ? 3 : 2)}`);
 
 /* From "B is worse by everything" to "B is better by everything", with zero in the middle. */
 function differencePicture(c) {
@@ -143,18 +144,25 @@ function differencePicture(c) {
 }
 
 function flipsTable(c, flips, links) {
-  const title = `${plural(flips.length, "case")} differ${flips.length === 1 ? "s" : ""}, ${c.same} ${c.same === 1 ? "does" : "do"} not`;
   if (!flips.length) return el("p.soft.flips-title", c.same ? `${plural(c.same, "case")} compared, none differs.` : "No case could be compared.");
-  const marks = (outcomes, folders, label) => el("div.group", outcomes.map((outcome, i) => cellMark(outcome, label, links.opener(folders[i]))));
+  const rest = flips.slice(FLIPS_AT_ONCE, FLIPS_LISTED);
   return el("div",
-    el("h3.flips-title", title, el("span.soft.small", ` B passes ${c.gained} more often, ${c.lost} less often`)),
-    el("div.scroll-x", el("table.rows.flips",
-      el("thead", el("tr", ["Case", "A", "B", ""].map((h) => el("th", { scope: "col" }, h)))),
-      el("tbody", flips.slice(0, FLIPS_LISTED).map((pair) => el("tr",
-        el("td.case-name", { title: pair.case_path }, text(pair.case_id), pair.changed.length > 0 && el("span.tag", ` ${pair.changed.join(", ")} changed`)),
-        el("td", marks(pair.outcomes_a, pair.folders_a, `${pair.case_id}, ${c.a.label}`)), el("td", marks(pair.outcomes_b, pair.folders_b, `${pair.case_id}, ${c.b.label}`)),
-        el("td", direction(c, pair))))))),
+    el("h3.flips-title", `${plural(flips.length, "case")} differ${flips.length === 1 ? "s" : ""}, ${c.same} ${c.same === 1 ? "does" : "do"} not`,
+      el("span.soft.small", ` B passes ${c.gained} more often, ${c.lost} less often`)),
+    flipRows(c, flips.slice(0, FLIPS_AT_ONCE), links),
+    rest.length > 0 && fold(`${rest.length} more`, "", () => flipRows(c, rest, links), "more"),
     flips.length > FLIPS_LISTED && el("p.soft.small", `${flips.length - FLIPS_LISTED} more in report.json`));
+}
+
+function flipRows(c, flips, links) {
+  const marks = (outcomes, folders, label) => el("td", el("div.group", outcomes.map((outcome, i) => cellMark(outcome, label, folders[i] && links.opener(folders[i])))));
+  const here = c.kind === "models"; // the baseline's cells lie in another report
+  return el("div.scroll-x", el("table.rows.flips",
+    el("thead", el("tr", ["Case", "A", "B", ""].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", flips.map((pair) => el("tr",
+      el("td.case-name", { title: pair.case_path }, text(pair.case_id), pair.changed.length > 0 && el("span.tag", ` ${pair.changed.join(", ")} changed`)),
+      marks(pair.outcomes_a, here ? pair.folders_a : [], `${pair.case_id}, ${c.a.label}`), marks(pair.outcomes_b, pair.folders_b, `${pair.case_id}, ${c.b.label}`),
+      el("td", direction(c, pair)))))));
 }
 
 /* Between runs a direction is good or bad news; between models it is neither. */

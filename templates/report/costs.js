@@ -19,7 +19,7 @@ export function costPanel(models) {
   draw();
   return el("section", { "aria-labelledby": "cost-heading" },
     el("div.heading", el("h2", { id: "cost-heading" }, "Cost against success"),
-      el("p.small", priced ? "Up and to the left is better. The money includes the repairs." : "No model of this run has a price above zero, so time stands in for money.")),
+      el("p.small", priced ? "Up and to the left is better. The money includes the repairs." : "No model of this run has a known cost above zero, so time stands in for money.")),
     el("div.card.pictures",
       el("div.toolbar", chooser("Cost or time", Object.entries(MEASURES).map(([key, m]) => [key, m.label]), state, "measure", draw),
         chooser("Rate", Object.entries(RATES), state, "rate", draw)),

@@ -11,6 +11,7 @@ from pytest_autoweb.cases.checks import holds_data, read_checks, refuse_strategy
 from pytest_autoweb.cases.document import Document, FieldError
 from pytest_autoweb.cases.explain import validated
 from pytest_autoweb.cases.expressions import Expressions
+from pytest_autoweb.cases.functions import code_behind
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.errors import CaseError
@@ -84,7 +85,7 @@ class CaseSource:
         refuse_strategy(rendered.get("strategy"), ("strategy",))
         fields = dict(rendered)
         if "expect" in fields:
-            fields["expect"] = read_checks(fields["expect"], ("expect",))
+            fields["expect"] = read_checks(fields["expect"], ("expect",), self.document.path)
         case = validated(Case, fields)
         for at, text in texts(rendered, ()):
             for name in _SECRET.findall(text):
@@ -119,9 +120,7 @@ class CaseSource:
         return reset
 
     def checksum(self, server: Mapping[str, str] | None) -> str:
-        """SHA-256 of all that makes this case what it is but its checks, whatever else its file
-        holds.
-        """
+        """SHA-256 of all of this case but its checks, whatever else its file holds."""
         webserver = self.server()
         reset = self.reset(server) if server else None
         fields = {key: value for key, value in self.rendered(server).items() if key != "expect"}
@@ -134,15 +133,21 @@ class CaseSource:
         )
 
     def checks_checksum(self, server: Mapping[str, str] | None) -> str:
-        """SHA-256 of all checks."""
-        return _sum_of(self.rendered(server).get("expect") or [])
+        """SHA-256 of all checks and of the user's functions they call."""
+        return _sum_of(self._checks(server))
 
     def check_checksums(self, server: Mapping[str, str] | None) -> tuple[str, ...]:
         """SHA-256 of each check, in their order; its weight and message do not count."""
         return tuple(
             _sum_of({key: value for key, value in check.items() if key not in _BESIDE_THE_POINT})
-            for check in self.rendered(server).get("expect") or ()
+            for check in self._checks(server)
         )
+
+    def _checks(self, server: Mapping[str, str] | None) -> list[dict[str, Any]]:
+        """The checks as written, each with the code of the function it names."""
+        path = self.document.path
+        entries = self.rendered(server).get("expect") or ()
+        return [{**entry, **code_behind(entry, path)} for entry in entries]
 
 
 def _sum_of(content: Any) -> str:

@@ -249,36 +249,58 @@ _NAMES = ("case_id", "case_path", "model", "capture_mode", "repeat")
 
 def _check_changes(before: CellResult, after: CellResult) -> Iterator[CheckChange]:
     for old, new in zip(before.attempts, after.attempts, strict=False):
-        known = _by_check(old.checks)
-        for check in new.checks:
-            earlier = known.pop(check.checksum or str(check.index), None)
-            open_again = UNDECIDED in check.message
-            if earlier is not None and earlier.passed == check.passed and not open_again:
-                continue
-            yield CheckChange(
-                attempt=new.attempt_index,
-                index=check.index,
-                type=check.type,
-                before=earlier.passed if earlier else None,
-                after=check.passed,
-                expected=check.expected,
-                actual=check.actual,
-                note=check.message if open_again else "" if earlier else "new or changed check",
-                undecided=open_again,
-            )
-        for gone in known.values():
-            yield CheckChange(
-                attempt=new.attempt_index,
-                index=gone.index,
-                type=gone.type,
-                before=gone.passed,
-                expected=gone.expected,
-                note="not in the case any more, or changed",
-            )
+        for was, now in _pairs(old.checks, new.checks):
+            change = _check_change(new.attempt_index, was, now)
+            if change is not None:
+                yield change
 
 
-def _by_check(results: Sequence[CheckResult]) -> dict[str, CheckResult]:
-    return {result.checksum or str(result.index): result for result in results}
+def _pairs(
+    old: Sequence[CheckResult], new: Sequence[CheckResult]
+) -> Iterator[tuple[CheckResult | None, CheckResult | None]]:
+    """Each check with its old verdict: the same check, else one of its type at its place."""
+    left = list(old)
+    partners: dict[int, CheckResult] = {}
+    for fits in (_is_same, _is_in_place):
+        for check in new:
+            found = next((other for other in left if fits(other, check)), None)
+            if check.index not in partners and found is not None:
+                partners[check.index] = found
+                left.remove(found)
+    yield from ((partners.get(check.index), check) for check in new)
+    yield from ((gone, None) for gone in left)
+
+
+def _is_same(old: CheckResult, new: CheckResult) -> bool:
+    return bool(old.checksum) and old.checksum == new.checksum
+
+
+def _is_in_place(old: CheckResult, new: CheckResult) -> bool:
+    return (old.index, old.type) == (new.index, new.type)
+
+
+def _check_change(
+    attempt: int, was: CheckResult | None, now: CheckResult | None
+) -> CheckChange | None:
+    """What is to be told of a check; None when it is the same with the same verdict."""
+    shown = now or was
+    assert shown is not None
+    undecided = now is not None and UNDECIDED in now.message
+    same = was is not None and now is not None and _is_same(was, now)
+    if same and not undecided and was is not None and now is not None and was.passed == now.passed:
+        return None
+    note = "" if same else "changed" if was and now else "new" if now else "gone"
+    return CheckChange(
+        attempt=attempt,
+        index=shown.index,
+        type=shown.type,
+        before=was.passed if was else None,
+        after=now.passed if now else None,
+        expected=shown.expected,
+        actual=now.actual if now else "",
+        note=now.message if undecided and now else note,
+        undecided=undecided,
+    )
 
 
 @contextmanager
@@ -306,7 +328,12 @@ def _browser() -> "Iterator[Callable[[], Browser]]":
 def _copy_cell(order: Order, cell: CellResult) -> None:
     source, target = order.run_folder / cell.folder, order.output / cell.folder
     if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
+        shutil.copytree(source, target, ignore=_links)
+
+
+def _links(folder: str, names: list[str]) -> list[str]:
+    """Links may lead out of the run folder."""
+    return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
 def _write_run(order: Order, run: Run, verification: Verification) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.verify.run import CellChange, CheckChange, Verification
 
 _WORD = {True: "holds", False: "does not hold", None: "no verdict"}
-_CHARS = 160
 
 
 def verification_lines(verification: Verification) -> Iterator[str]:
@@ -13,7 +13,7 @@ def verification_lines(verification: Verification) -> Iterator[str]:
     for cell in verification.cells:
         yield f"{_name(cell)}: {_outcomes(cell)}"
         for note in cell.notes:
-            yield f"    {note}"
+            yield f"    {one_line(note)}"
         for check in cell.checks:
             if not check.undecided:
                 yield f"    {_check_line(check)}"
@@ -23,7 +23,7 @@ def verification_lines(verification: Verification) -> Iterator[str]:
         yield "undecided:"
     for cell, check in undecided:
         was = f" (was: {_WORD[check.before]})" if check.before is not None else ""
-        yield f"  {_name(cell)} check {check.index} {check.type}: {_short(check.note)}{was}"
+        yield f"  {_name(cell)} check {check.index} {check.type}: {one_line(check.note)}{was}"
     yield ""
     changed = len(verification.changed)
     yield (
@@ -33,7 +33,7 @@ def verification_lines(verification: Verification) -> Iterator[str]:
 
 
 def _name(cell: CellChange) -> str:
-    return f"{cell.case_id}[{cell.model}-{cell.capture_mode}-{cell.repeat}]"
+    return one_line(f"{cell.case_id}[{cell.model}-{cell.capture_mode}-{cell.repeat}]")
 
 
 def _outcomes(cell: CellChange) -> str:
@@ -42,13 +42,7 @@ def _outcomes(cell: CellChange) -> str:
 
 def _check_line(check: CheckChange) -> str:
     verdicts = f"{_WORD[check.before]} -> {_WORD[check.after]}"
-    seen = f": expected {check.expected}, saw {check.actual}" if check.actual else ""
     note = f" ({check.note})" if check.note else ""
-    return f"attempt {check.attempt} check {check.index} {check.type}: {verdicts}{note}" + _short(
-        seen
-    )
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _CHARS else line[: _CHARS - 1] + "…"
+    seen = f": expected {check.expected}, saw {check.actual}" if check.actual else ""
+    what = f"attempt {check.attempt} check {check.index} {check.type}"
+    return f"{what}: {verdicts}{note}{one_line(seen)}"

@@ -34,8 +34,7 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
 
     Args:
         limits: `memory_mb` of address space, `cpu_s` of processor time over the life of the
-            process, the id of the `parent` process to end with, and whether to raise the walls
-            `kernel` and `audit`.
+            process, and whether to raise the walls `kernel` and `audit`.
         out_fd: the highest descriptor in use, the pipe to the host.
     """
     os.environ.clear()
@@ -43,7 +42,7 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
     call = kernel.system_call() if limits["kernel"] else None
     landlock, seccomp = 0, False
     if call:
-        kernel.die_with_parent(call, limits["parent"])
+        kernel.die_with_parent(call)
         kernel.forbid_new_rights(call)
         landlock = kernel.raise_landlock(call)
     if resource:

@@ -264,7 +264,6 @@ def _modules() -> tuple[tuple[str, str], ...]:
 
 
 def _boot_line(memory_mb: int, cpu_s: float, walls: Walls) -> bytes:
-    parent = {"parent": os.getpid(), **walls._asdict()}
-    limits = {"memory_mb": memory_mb, "cpu_s": cpu_s, **parent}
+    limits = {"memory_mb": memory_mb, "cpu_s": cpu_s, **walls._asdict()}
     boot = {"packages": _PACKAGES, "modules": _modules(), "limits": limits}
     return json.dumps(boot).encode("ascii") + b"\n"

@@ -44,20 +44,31 @@ class Workers:
         Raises:
             SandboxError: it does not start, or lacks walls that the level asks for.
         """
-        layers = worker.wait_ready()
+        asked = worker.walls.kernel
+        try:
+            layers = worker.wait_ready()
+        except SandboxError:
+            # A container may end a process that asks, instead of saying no.
+            if not asked or self._level == "strict":
+                raise
+            layers = Layers(landlock=0, seccomp=False, audit=False)
         if self._level == "strict" and not layers.confined:
             worker.close()
             self.close()
             raise SandboxError(_too_open(layers))
-        if self._walls.kernel and worker.walls.kernel and not (layers.landlock or layers.seccomp):
-            # Asking in vain has brought `_ctypes` into the worker, which the audit hook alone
-            # does not hold; from now on nobody asks.
-            self._walls = self._walls._replace(kernel=False)
-            limits = Limits(memory_mb=worker.memory_mb, cpu_s=worker.cpu_s)
-            worker.close()
-            self.close()
-            return self.ready(self._start(limits))
+        if asked and not (layers.landlock or layers.seccomp):
+            return self._without_kernel(worker)
         return worker
+
+    def _without_kernel(self, worker: WorkerProcess) -> WorkerProcess:
+        """A worker that does not ask the kernel, in place of one that asked in vain.
+
+        Asking has brought `_ctypes` into it, which the audit hook alone does not hold.
+        """
+        self._walls = self._walls._replace(kernel=False)
+        worker.close()
+        self.close()
+        return self.ready(self.take(Limits(memory_mb=worker.memory_mb, cpu_s=worker.cpu_s)))
 
     def layers(self) -> Layers:
         """Which walls stand, seen on the spare worker.
@@ -66,8 +77,10 @@ class Workers:
             SandboxError: none starts, or it lacks walls that the level asks for.
         """
         worker, self._spare = self._spare or self._start(Limits()), None
-        self._spare = self.ready(worker)
-        return self._spare.wait_ready()
+        worker = self.ready(worker)
+        self.close()
+        self._spare = worker
+        return worker.wait_ready()
 
     def close(self) -> None:
         """End the spare worker; safe to call twice."""

@@ -1,7 +1,7 @@
 """The body of one sticky comment on a pull request: what changed, per model, and the gates."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pytest_autoweb.report.comparison import CasePair, Comparison, compare_runs
 from pytest_autoweb.report.controls import is_control
@@ -9,6 +9,7 @@ from pytest_autoweb.report.gate_rates import by_model, first_attempt_rate
 from pytest_autoweb.report.gates import GateResult
 from pytest_autoweb.report.markdown import escape
 from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.verdicts import points
 from pytest_autoweb.report.wording import rate
 
 LIMIT = 65_536
@@ -42,7 +43,7 @@ def comment_body(
     pairs = compare_runs(baseline, rows) if baseline else ()
     lines = [marker(key), f"## autoweb: {_headline(gates)}", ""]
     lines += _scores(rows, {pair.b.model: pair for pair in pairs})
-    lines += _gates(gates)
+    lines += _gates(gates, {pair.verdict for pair in pairs})
     lines += _changes(pairs)
     lines.append(_foot(rows, baseline))
     if link.startswith(("https://", "http://")):
@@ -51,10 +52,10 @@ def comment_body(
 
 
 def _headline(gates: Sequence[GateResult]) -> str:
-    failed = sum(gate.failed for gate in gates)
+    decided = [gate for gate in gates if gate.passed is not None and not gate.soft]
+    failed = sum(gate.failed for gate in decided)
     if failed:
-        return f"❌ {failed} of {len(gates)} gates failed"
-    decided = [gate for gate in gates if gate.passed is not None]
+        return f"❌ {failed} of {len(decided)} gates failed"
     return "✅ all gates hold" if decided else "no gate was decided"
 
 
@@ -79,14 +80,14 @@ def _delta(pair: Comparison | None) -> str:
     if pair is None or pair.difference is None:
         return "–"
     sure = "" if pair.decisive else " (not decisive)"
-    return f"{pair.difference * 100:+.1f} points{sure}"
+    return f"{points(pair.difference)}{sure}"
 
 
 def _flips(pair: Comparison | None) -> str:
     return "– | –" if pair is None else f"{pair.gained} 🟢 | {pair.lost} 🔴"
 
 
-def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
+def _gates(gates: Sequence[GateResult], said: Collection[str]) -> Iterator[str]:
     if not gates:
         return
     yield "### Gates"
@@ -94,8 +95,10 @@ def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
     for gate in gates:
         mark = {True: "✅", False: "⚠️ soft" if gate.soft else "❌", None: "➖"}[gate.passed]
         yield f"- {mark} **{escape(gate.title)}**: {escape(gate.message)}"
-        for detail in gate.details[:_LISTED] if gate.passed is not True else ():
-            yield f"  - {escape(detail)}"
+        details = [detail for detail in gate.details if detail not in said]
+        yield from (
+            f"  - {escape(detail)}" for detail in details[:_LISTED] if gate.passed is not True
+        )
     yield ""
 
 

@@ -157,7 +157,7 @@ def _drop(pair: Comparison, margin: float) -> GateResult:
     beyond = -points > margin
     failed = beyond and pair.decisive is True
     message = (
-        f"{points:+.1f} points over {len(pair.cases)} cases (margin {margin:g}, "
+        f"{_signed(points)} points over {len(pair.cases)} cases (margin {margin:g}, "
         f"p = {pair.p_holm:.3f}): "
     )
     if failed:
@@ -165,6 +165,10 @@ def _drop(pair: Comparison, margin: float) -> GateResult:
     else:
         message += "not significant" if beyond else "within the margin"
     return result.model_copy(update={"passed": not failed, "message": message})
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
 
 
 def _growth(name: str, pair: Comparison, change: Change, margin: float) -> GateResult:

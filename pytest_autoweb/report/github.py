@@ -17,7 +17,7 @@ SHOWN = 10
 """Annotations of each level that GitHub keeps of a step."""
 
 _CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
-_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
+_COMMAND = re.compile(r"((?:^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*)::")
 
 
 def on_github(environ: Mapping[str, str]) -> bool:

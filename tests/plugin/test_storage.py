@@ -93,7 +93,7 @@ def test_a_run_is_judged_by_a_run_folder_a_file_or_a_name_and_never_by_itself(
     gate = ["gate", str(bad), "--compare-fail", "pass_rate:5%", "--compare"]
 
     assert main([*gate, str(good)]) == 1
-    assert "-100.0 points over 8 cases (margin 5, p = 0.008): a sig" in capsys.readouterr().out
+    assert "−100.0 points over 8 cases (margin 5, p = 0.008): a sig" in capsys.readouterr().out
 
     assert main(["gate", str(bad), "--save", "bad"]) == 0
     assert main([*gate, "latest"]) == 0

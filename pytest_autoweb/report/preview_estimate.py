@@ -141,9 +141,9 @@ def _cells(rows: Sequence[PreviewRow]) -> int:
 
 def _amounts(rows: Sequence[PreviewRow]) -> list[str]:
     """Calls, tokens and money of all cells of the rows."""
-    calls, given, made = (
-        sum(row.estimate[index] * row.group.cells for row in rows) for index in range(3)
-    )
+    calls = sum(row.estimate.calls * row.group.cells for row in rows)
+    given = sum(row.estimate.input_tokens * row.group.cells for row in rows)
+    made = sum(row.estimate.output_tokens * row.group.cells for row in rows)
     known = [r.estimate.cost.usd * r.group.cells for r in rows if r.estimate.cost.usd is not None]
     complete = all(row.estimate.cost.complete for row in rows)
     cost = Cost(usd=sum(known) if known else None, complete=complete)

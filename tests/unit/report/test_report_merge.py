@@ -89,7 +89,7 @@ def some_cells(chance: random.Random) -> list[CellResult]:
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.randoms(use_true_random=False))
 def test_shards_merged_in_any_order_give_the_report_of_the_whole_run(

@@ -1,10 +1,12 @@
 """What a case may say of the returned data: values, their types, records, URLs."""
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from pytest_autoweb.cases.fields import Count, Regex, Spec
+from pytest_autoweb.values.reading import Manner
 
 TypeName = Literal["text", "number", "money", "date", "datetime", "duration", "url"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -37,6 +39,21 @@ class Typed(Spec):
         return self
 
 
+def manner_of(how: Typed, name: str | None) -> Manner | None:
+    """How the values of a field are to be read; None: as they are.
+
+    Args:
+        how: says one type for all, or one for each name.
+        name: of the field, None outside of objects.
+    """
+    own = how.type if not isinstance(how.type, dict) else how.type.get(name or "")
+    if own is None:
+        return None
+    if isinstance(own, str):
+        return Manner(own, how.locale, how.currency)
+    return Manner(own.type, own.locale or how.locale, own.currency or how.currency)
+
+
 class Condition(Typed):
     """What must hold of one field of a record; all that is given."""
 
@@ -49,6 +66,10 @@ class Condition(Typed):
     """The field is at least this, in the order of its type."""
     max: Any = None
     """The field is at most this."""
+
+    def found_in(self, text: str) -> bool:
+        """Whether the regular expression is found in a text."""
+        return re.search(self.matches or "", text) is not None
 
     @model_validator(mode="after")
     def _asks_something(self) -> "Condition":

@@ -1,11 +1,14 @@
 """The entries of `expect`: which check an entry is."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.cases.check_specs import CHECK_TYPES, CheckSpec
+from pytest_autoweb.cases.check_specs import CHECK_TYPES, AnswerCheck, CheckSpec, PythonCheck
 from pytest_autoweb.cases.document import FieldError
+from pytest_autoweb.cases.expectations import refuse_unclear
 from pytest_autoweb.cases.explain import keys, validated
+from pytest_autoweb.cases.functions import FunctionProblem, find_function
 from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.near_miss import listed, near_miss
 
@@ -31,15 +34,34 @@ def holds_data(at: FieldPath) -> bool:
     return at[2:3] == ("with",) or at[2:4] in _DATA_FIELDS or at[2:5] == _REPLY_JSON
 
 
-def read_checks(entries: Any, at: FieldPath) -> tuple[CheckSpec, ...]:
+def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[CheckSpec, ...]:
     """The checks of a case.
+
+    Args:
+        entries: what the case file holds.
+        at: where it stands, for errors.
+        path: the case file, beside which functions are looked for; None for inline cases.
 
     Raises:
         FieldError: an entry is not exactly one check of this version.
     """
     if not isinstance(entries, list):
         raise FieldError(at, "must be a list of checks, one '- ' each")
-    return tuple(_check(entry, (*at, index)) for index, entry in enumerate(entries))
+    checks = tuple(_check(entry, (*at, index)) for index, entry in enumerate(entries))
+    for index, check in enumerate(checks):
+        here: FieldPath = (*at, index)
+        if isinstance(check, AnswerCheck):
+            refuse_unclear(check.answer, (*here, "answer"))
+        elif isinstance(check, PythonCheck):
+            _refuse_unusable(check, (*here, "python"), path)
+    return checks
+
+
+def _refuse_unusable(check: PythonCheck, at: FieldPath, path: Path | None) -> None:
+    try:
+        find_function(check.python, check.arguments, path)
+    except FunctionProblem as problem:
+        raise FieldError(at, str(problem)) from problem
 
 
 def _check(entry: Any, at: FieldPath) -> CheckSpec:

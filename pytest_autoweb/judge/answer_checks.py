@@ -2,48 +2,76 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from pytest_autoweb.cases.answer_spec import AnswerSpec
+from pytest_autoweb.cases.answer_spec import AnswerSpec, RecordsSpec, UrlsSpec
 from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.judge.matching import as_text, contains, equal
+from pytest_autoweb.judge.matching import as_text
+from pytest_autoweb.judge.records import conditions, judge_records
+from pytest_autoweb.judge.typed_values import Answer, compare, holds_part
+from pytest_autoweb.judge.url_lists import judge_urls
 
 NO_ANSWER = "(no answer given)"
+WHERE = "answer"
 
-_Test = Callable[[Any], Verdict]
+
+class _Kind(NamedTuple):
+    """One way to look at an answer."""
+
+    expected: str
+    judge: Callable[[Any], Verdict]
 
 
 def answer_probe(check: AnswerCheck, evidence: Evidence) -> Probe:
     """The returned data; an attempt that gave none fails."""
-    expected, test = _KINDS[check.answer.kind](check.answer)
+    expected, judge = _KINDS[check.answer.kind](check.answer, evidence)
 
     def look(seconds: float) -> Verdict:
-        return test(evidence.answer) if evidence.answered else Verdict(False, NO_ANSWER)
+        if not evidence.answered:
+            return Verdict(False, NO_ANSWER, WHERE)
+        return judge(evidence.answer)
 
     return Probe(expected, look, retry=False)
 
 
-def _equals(spec: AnswerSpec) -> tuple[str, _Test]:
-    return f"answer equal to {as_text(spec.equals)}", lambda answer: Verdict(
-        equal(spec.equals, answer), as_text(answer)
-    )
+def _verdict(answer: Answer, seen: Any) -> Verdict:
+    shown = as_text(seen)
+    if answer.holds is None:
+        return Verdict(None, shown, WHERE, reason=answer.note)
+    return Verdict(answer.holds, f"{shown} ({answer.note})" if answer.note else shown, WHERE)
 
 
-def _contains(spec: AnswerSpec) -> tuple[str, _Test]:
-    return f"answer that contains {as_text(spec.contains)}", lambda answer: Verdict(
-        contains(spec.contains, answer), as_text(answer)
-    )
+def _equals(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+    def judge(answer: Any) -> Verdict:
+        return _verdict(compare(spec.equals, answer, spec), answer)
+
+    return _Kind(f"answer equal to {as_text(spec.equals)}{_typed(spec)}", judge)
 
 
-def _matches(spec: AnswerSpec) -> tuple[str, _Test]:
+def _contains(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+    def judge(answer: Any) -> Verdict:
+        return _verdict(holds_part(spec.contains, answer, spec), answer)
+
+    return _Kind(f"answer that contains {as_text(spec.contains)}{_typed(spec)}", judge)
+
+
+def _typed(spec: AnswerSpec) -> str:
+    how = [str(part) for part in (spec.type, spec.locale, spec.currency) if part]
+    return f" ({', '.join(how)})" if how else ""
+
+
+def _matches(spec: AnswerSpec, evidence: Evidence) -> _Kind:
     pattern = re.compile(spec.matches or "")
-    return f"answer that matches {spec.matches!r}", lambda answer: Verdict(
-        pattern.search(as_text(answer)) is not None, as_text(answer)
-    )
+
+    def judge(answer: Any) -> Verdict:
+        seen = as_text(answer)
+        return Verdict(pattern.search(seen) is not None, seen, WHERE)
+
+    return _Kind(f"answer that matches {spec.matches!r}", judge)
 
 
-def _schema(spec: AnswerSpec) -> tuple[str, _Test]:
+def _schema(spec: AnswerSpec, evidence: Evidence) -> _Kind:
     import jsonschema
     from referencing import Registry
 
@@ -56,17 +84,37 @@ def _schema(spec: AnswerSpec) -> tuple[str, _Test]:
     # An empty registry: a `$ref` to the network is an error, not a request.
     validator = kind(schema, registry=Registry())
 
-    def test(answer: Any) -> Verdict:
+    def judge(answer: Any) -> Verdict:
         problem = next(iter(validator.iter_errors(answer)), None)
         seen = as_text(answer)
-        return Verdict(problem is None, f"{seen} ({problem.message})" if problem else seen)
+        if problem is None:
+            return Verdict(True, seen, WHERE)
+        place = "".join(f"[{part!r}]" for part in problem.absolute_path)
+        return Verdict(False, f"{seen} ({problem.message})", f"{WHERE}{place}")
 
-    return f"answer that fits the schema {as_text(schema)}", test
+    return _Kind(f"answer that fits the schema {as_text(schema)}", judge)
 
 
-_KINDS: dict[str, Callable[[AnswerSpec], tuple[str, _Test]]] = {
+def _records(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+    wanted = spec.records
+    assert isinstance(wanted, RecordsSpec)
+    most = "" if wanted.max is None else f", at most {wanted.max}"
+    expected = f"records with {conditions(wanted)}, at least {wanted.least}{most}"
+    return _Kind(expected, lambda answer: judge_records(wanted, answer))
+
+
+def _urls(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+    wanted = spec.urls if isinstance(spec.urls, UrlsSpec) else UrlsSpec(want=spec.urls or [])
+    limits = f"recall ≥ {wanted.min_recall:g}, precision ≥ {wanted.min_precision:g}"
+    expected = f"{len(wanted.want)} URLs ({limits}): {' '.join(wanted.want)}"
+    return _Kind(expected, lambda answer: judge_urls(wanted, answer, evidence.entry_url))
+
+
+_KINDS: dict[str, Callable[[AnswerSpec, Evidence], _Kind]] = {
     "equals": _equals,
     "contains": _contains,
     "matches": _matches,
     "json_schema": _schema,
+    "records": _records,
+    "urls": _urls,
 }

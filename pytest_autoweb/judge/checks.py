@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_autoweb.cases.check_specs import (
-    CHECK_TYPES,
     AnswerCheck,
     Check,
     CheckSpec,
@@ -16,6 +15,7 @@ from pytest_autoweb.cases.check_specs import (
     HttpCheck,
     JsCheck,
     JudgeCheck,
+    PythonCheck,
     RequestCheck,
     SqlCheck,
     TextCheck,
@@ -25,6 +25,7 @@ from pytest_autoweb.judge.answer_checks import answer_probe
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
 from pytest_autoweb.judge.model_judge import judge_probe
 from pytest_autoweb.judge.page_checks import element_probe, js_probe, text_probe, url_probe
+from pytest_autoweb.judge.python_checks import python_probe
 from pytest_autoweb.judge.server_checks import file_probe, http_probe, sql_probe
 from pytest_autoweb.judge.wire_checks import download_probe, request_probe
 from pytest_autoweb.results import CheckResult
@@ -46,6 +47,7 @@ _FAMILIES: dict[type[CheckSpec], tuple[str, Callable[[Any, Evidence], Probe]]] =
     HttpCheck: ("http", http_probe),
     SqlCheck: ("sql", sql_probe),
     FileCheck: ("file", file_probe),
+    PythonCheck: ("python", python_probe),
     JudgeCheck: ("judge", judge_probe),
 }
 
@@ -131,7 +133,7 @@ def _look(trials: Sequence[_Trial], evidence: Evidence, timeout_s: float) -> Non
 
 
 def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
-    kind, make = _FAMILIES.get(type(check), (_word(check), _not_available))
+    kind, make = _FAMILIES[type(check)]
     now = time.monotonic()
     trial = _Trial(index=index, check=check, type=kind, started=now, ended=now)
     try:
@@ -139,14 +141,6 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
     except Exception as error:
         trial.gave_up(error)
     return trial
-
-
-def _word(check: CheckSpec) -> str:
-    return next(word for word, kind in CHECK_TYPES.items() if kind is type(check))
-
-
-def _not_available(check: Check, evidence: Evidence) -> Probe:
-    raise NotEvaluated("this check is not available yet")
 
 
 def _pause(evidence: Evidence) -> None:

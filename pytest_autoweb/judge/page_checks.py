@@ -51,7 +51,7 @@ def text_probe(check: TextCheck, evidence: Evidence) -> Probe:
     wanted = check.text
 
     def look(seconds: float) -> Verdict:
-        looks = _of_page_and_frames(
+        looks = of_page_and_frames(
             evidence.page,
             lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
             seconds,
@@ -98,7 +98,7 @@ def element_probe(check: ElementCheck, evidence: Evidence) -> Probe:
         return list(run_on_elements(_locator(frame, query, name), "element_states"))
 
     def look(seconds: float) -> Verdict:
-        looks = list(_of_page_and_frames(evidence.page, states, seconds))
+        looks = list(of_page_and_frames(evidence.page, states, seconds))
         found = [state for _, of_frame in looks for state in of_frame]
         place = next((place for place, of_frame in looks if of_frame), looks[0][0])
         return _element_verdict(query, found)._replace(where=f"{place} {described}")
@@ -188,7 +188,7 @@ def _wanted(wanted: str | Pattern, what: str) -> str:
     return f"{what} {wanted!r}"
 
 
-def _of_page_and_frames(
+def of_page_and_frames(
     page: "Page", look: "Callable[[Frame, float], T]", seconds: float
 ) -> Iterator[tuple[str, T]]:
     """What `look` sees in the page, and in each visible frame that answers; with the place."""

@@ -16,8 +16,9 @@ _DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
 def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
     """A refined script for the same plan, run from a fresh context.
 
-    The model sees neither the checks nor what they expected: a repair must reach the task's
-    outcome, not the checks. A repair that repeats the failed script is not run again.
+    The model sees neither the checks nor what they expected, but for the hints of those that
+    give nothing away: a repair must reach the task's outcome, not the checks. A repair that
+    repeats the failed script is not run again.
     """
     failed = tools.previous
     assert failed is not None, "a repair has an attempt to repair"
@@ -75,7 +76,9 @@ def repair_hint(failed: Attempt) -> str:
         what = "The script ran without an error, but the task's outcome was not reached."
     else:
         what = f"The script failed while it ran. 失败步骤={failed_labels(failed)}"
-    return f"{what} Fix only what is necessary; keep the plan and the output format."
+    hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
+    said = "".join(f" {' '.join(hint.split())}" for hint in dict.fromkeys(hints))
+    return f"{what}{said} Fix only what is necessary; keep the plan and the output format."
 
 
 def execution_output(failed: Attempt) -> str:

@@ -25,6 +25,8 @@ from pytest_autoweb.saving import plain
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
+import itertools
+
 from made_up_run import CellKey, realistic_cells, run_info
 
 SIZES = ((3, 12, 1), (10, 200, 1), (12, 60, 3))
@@ -88,7 +90,7 @@ def measure(browser: Browser, cells: list[CellResult]) -> list[float]:
         page.locator(".verdict-line").wait_for()
         marks.append(time.perf_counter())
         page.close()
-    spans = [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    spans = [after - before for before, after in itertools.pairwise(marks)]
     return [*spans[:3], *spans[4:]]
 
 

@@ -279,9 +279,7 @@ def _tools(
     log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    page = bench.open_page(context_args(case.setup, case_folder))
-    install(page.context, policy, lambda url: log.write(f"blocked: {url} (allowed_origins)"))
-    add_cookies(page.context, case.setup, case.entry_url)
+    page = _open_page(case, bench, case_folder, policy, log)
     border = Border(
         page=page,
         artifacts=folder / "files",
@@ -325,6 +323,15 @@ def _tools(
         )
     finally:
         engine.close()
+
+
+def _open_page(
+    case: Case, bench: Bench, case_folder: Path, policy: OriginPolicy, log: RunLog
+) -> "Page":
+    page = bench.open_page(context_args(case.setup, case_folder))
+    install(page.context, policy, lambda url: log.write(f"blocked: {url} (allowed_origins)"))
+    add_cookies(page.context, case.setup, case.entry_url)
+    return page
 
 
 def _place(cell: Cell, case: Case, failed: Attempt | None) -> Place:

@@ -1,6 +1,7 @@
 """The `autoweb` command: everything that is not a test run."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -58,7 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; bad input is one sentence and exit code 4, as with pytest."""
     parsed = build_parser().parse_args(arguments)
     try:
-        return int(parsed.run(parsed))
+        code = int(parsed.run(parsed))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough; the interpreter must not try to write the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except AutowebError as error:
         print(f"autoweb: {error}", file=sys.stderr)
         return 4

@@ -1,8 +1,11 @@
 """A small site and case files for tests that run the whole plugin."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
 
 SITE = {
     "index.html": """<!doctype html><title>Shop</title><h1>Shop</h1>
@@ -37,6 +40,13 @@ cases:
       # Step 1
       answer(page.get_by_role("heading").inner_text())
 """
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder: each starts pytest itself, bare or with workers."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("session")
 
 
 @pytest.fixture

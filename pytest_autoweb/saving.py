@@ -6,11 +6,11 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel
 
@@ -60,8 +60,9 @@ def cell_folder(case_id: str, model: str, capture: str, repeat: int) -> str:
     return f"cells/{safe_name(case_id)}/{safe_name(model)}/{safe_name(capture)}-{repeat}"
 
 
-def write_text_atomic(path: Path, text: str) -> None:
-    """Write a whole file or leave what was there: a reader never sees half of it.
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes its name only when it is complete and on the disk.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.
@@ -70,7 +71,7 @@ def write_text_atomic(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            file.write(text.encode("utf-8", "replace"))
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -78,6 +79,16 @@ def write_text_atomic(path: Path, text: str) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def write_text_atomic(path: Path, text: str) -> None:
+    """Write a whole file or leave what was there: a reader never sees half of it.
+
+    Raises:
+        OSError: the folder cannot be written or the disk is full; `path` is unchanged.
+    """
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8", "replace"))
 
 
 def json_text(value: Any) -> str:

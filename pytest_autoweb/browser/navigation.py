@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from pytest_autoweb.results import Failure
+from pytest_autoweb.values.urls import ascii_host
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -102,21 +103,12 @@ def normalise_url(url: str) -> str:
         return url
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         return url
-    host = _ascii_host(parts.hostname)
+    host = ascii_host(parts.hostname)
     if port is not None and port != _DEFAULT_PORTS[parts.scheme]:
         host += f":{port}"
     fragment = parts.fragment if parts.fragment.startswith(("/", "!")) else ""
     path = _resolve_dots(_one_escape(parts.path or "/"))
     return urlunsplit((parts.scheme, host, path, _one_escape(parts.query), _one_escape(fragment)))
-
-
-def _ascii_host(host: str) -> str:
-    if ":" in host:
-        return f"[{host}]"
-    try:
-        return host.encode("idna").decode("ascii").lower()
-    except UnicodeError:
-        return host.lower()
 
 
 def _one_escape(text: str) -> str:

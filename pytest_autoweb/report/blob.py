@@ -11,7 +11,6 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -19,7 +18,7 @@ from pydantic import ValidationError
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.results import Record
-from pytest_autoweb.saving import MANIFEST_FILE, RUN_FILE, json_text
+from pytest_autoweb.saving import MANIFEST_FILE, RUN_FILE, json_text, whole_file
 
 BLOB_FILE = "blob.json"
 CELLS_FOLDER = "cells"
@@ -55,27 +54,17 @@ def pack(folder: Path, blobs: Path, *, ts: str, shard: tuple[int, int]) -> Path:
         OSError: the folder cannot be written.
     """
     number, of = shard
-    blobs.mkdir(parents=True, exist_ok=True)
     path = blobs / f"report-{ts}-{number}-of-{of}.zip"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            with zipfile.ZipFile(
-                file, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False
-            ) as packed:
-                packed.writestr(BLOB_FILE, json_text(Blob(ts=ts, shard=shard)))
-                for source in files_of_run(folder):
-                    name = source.relative_to(folder).as_posix()
-                    stored = source.suffix.lower() in _PACKED_ALREADY
-                    kind = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-                    packed.write(source, name, compress_type=kind)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+    with (
+        whole_file(path) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed,
+    ):
+        packed.writestr(BLOB_FILE, json_text(Blob(ts=ts, shard=shard)))
+        for source in files_of_run(folder):
+            name = source.relative_to(folder).as_posix()
+            stored = source.suffix.lower() in _PACKED_ALREADY
+            kind = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            packed.write(source, name, compress_type=kind)
     return path
 
 

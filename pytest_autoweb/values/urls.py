@@ -33,7 +33,7 @@ def normal_url(text: str, base: str = "") -> str | None:
 
 
 def _normal(parts: SplitResult) -> str | None:
-    host = _ascii_host((parts.hostname or "").rstrip("."))
+    host = ascii_host((parts.hostname or "").rstrip("."))
     if parts.scheme not in _PORTS or not host:
         return None
     port = parts.port
@@ -44,7 +44,8 @@ def _normal(parts: SplitResult) -> str | None:
     return f"{parts.scheme}://{at}{host}{colon}{path}{_sorted_query(parts.query)}{fragment}"
 
 
-def _ascii_host(host: str) -> str:
+def ascii_host(host: str) -> str:
+    """A lower-case host as URLs carry it: IPv6 in brackets, other scripts in Punycode."""
     if ":" in host:
         return f"[{host}]"
     try:

@@ -1,6 +1,7 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,7 +9,7 @@ import pytest
 
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.conclusion import CellFailed, conclude, describe, policy_of
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.errors import BrowserError, CaseError
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.report.controls import NOOP, ORACLE, is_control
@@ -176,11 +177,16 @@ def run_with_fixtures(
     """
 
     def open_page(context_args: dict[str, Any]) -> "Page":
+        given = request.getfixturevalue("browser_context_args")
+        if both := sorted(given.keys() & context_args.keys()):
+            # Python would say that a keyword argument was given twice.
+            raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
         page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
         return page
 
     name = cell.nodeid.partition("::")[2] or cell.nodeid
-    bench = session.bench(name, open_page)
+    remote = bool(request.getfixturevalue("connect_options"))
+    bench = replace(session.bench(name, open_page), remote=remote)
     result = _run_or_break(cell, bench)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)

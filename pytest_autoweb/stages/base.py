@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from pytest_autoweb.browser.downloads import DownloadRecord
-    from pytest_autoweb.browser.network import OriginPolicy
+    from pytest_autoweb.browser.origin import OriginPolicy
     from pytest_autoweb.browser.scene import Watch
     from pytest_autoweb.browser.wire import WireRecord
 

@@ -179,7 +179,7 @@ OPTIONS: tuple[Option, ...] = (
            "doing nothing must fail, three fresh times each. A case whose controls break is kept "
            "out of comparisons.", _flag, "BOOL", bare="true"),
     Option("min_pass_rate", "", "Gate: least first-attempt pass rate of each model, in percent. "
-           "With a gate, a failed cell alone does not fail the run.", _or_none(_percent),
+           "The gate then decides: a failed cell alone does not fail the run.", _or_none(_percent),
            "PERCENT"),
     Option("max_cost", "", "Most US dollars that live model calls of the whole run may cost, over "
            "all workers; a call that might go beyond is not made.", _or_none(_dollars), "USD"),
@@ -191,9 +191,9 @@ OPTIONS: tuple[Option, ...] = (
            bare="true"),
     Option("compare", "", "Compare with a saved run: its number or name, a file or run folder; "
            "alone: with the latest.", str, "RUN", bare="latest"),
-    Option("compare_fail", "", "Gate on the comparison: 'pass_rate:5%,cost:20%'. A pass rate "
-           "fails when it drops by more and the paired test finds the drop significant.", str,
-           "EXPR"),
+    Option("compare_fail", "", "Gates on the comparison (with the latest run, if no other is "
+           "named): how much worse 'pass_rate:5%,cost:20%,duration:50%' may get. Only what a test "
+           "finds significant fails.", str, "EXPR"),
     Option("baseline_days", "90", "A baseline older than this is used with a notice.", _count(1),
            "DAYS"),
     Option("storage", ".autoweb", "Folder of saved runs, below the rootdir.", Path, "DIR"),

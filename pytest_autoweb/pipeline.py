@@ -282,9 +282,7 @@ def _tools(
     log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    args = context_args(case.setup, case_folder)
-    with guarded_page(bench.open_page, args, policy, log.write, remote=bench.remote) as page:
-        add_cookies(page.context, case.setup, case.entry_url)
+    with _open_page(case, bench, case_folder, policy, log) as page:
         border = Border(
             page=page,
             artifacts=folder / "files",
@@ -328,6 +326,16 @@ def _tools(
             )
         finally:
             engine.close()
+
+
+@contextmanager
+def _open_page(
+    case: Case, bench: Bench, case_folder: Path, policy: OriginPolicy, log: RunLog
+) -> Iterator["Page"]:
+    args = context_args(case.setup, case_folder)
+    with guarded_page(bench.open_page, args, policy, log.write, remote=bench.remote) as page:
+        add_cookies(page.context, case.setup, case.entry_url)
+        yield page
 
 
 def _place(cell: Cell, case: Case, failed: Attempt | None) -> Place:

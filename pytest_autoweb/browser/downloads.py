@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from pydantic import TypeAdapter, ValidationError
 
+from pytest_autoweb.browser.aside import aside
 from pytest_autoweb.saving import safe_name
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class Download:
 class DownloadRecord(Sequence[Download]):
     """Keeps every file that a page of the context hands out, asked for by the code or not.
 
-    Saving happens within the event's handler, which Playwright suspends until the file is there:
-    a download that never ends stays `not finished` and holds nobody up.
+    Saving happens aside: a download that never ends stays `not finished` and holds nobody up.
     """
 
     def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
@@ -90,6 +90,10 @@ class DownloadRecord(Sequence[Download]):
         name = download.suggested_filename
         begun = Download(name=name, path=None, size=0, url=download.url, problem=NOT_FINISHED)
         self._files.append(begun)
+        aside(lambda: self._finish(number, download))
+
+    def _finish(self, number: int, download: "PlaywrightDownload") -> None:
+        begun = self._files[number]
         try:
             kept = self._keep(begun, Path(download.path()), number)
         except Exception as error:  # cancelled, refused, or the page is gone

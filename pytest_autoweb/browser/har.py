@@ -66,14 +66,13 @@ def _entry(entry: WireEntry, redact: Redact) -> dict[str, Any]:
 
 def _request(entry: WireEntry, redact: Redact) -> dict[str, Any]:
     url = redact_url(entry.url, redact)
-    query = parse_qsl(urlsplit(url).query, keep_blank_values=True)
     request: dict[str, Any] = {
         "method": redact(entry.method),
         "url": url,
         "httpVersion": _HTTP,
         "cookies": [],
         "headers": _headers(entry.request_headers, redact),
-        "queryString": [{"name": name, "value": value} for name, value in query],
+        "queryString": [{"name": name, "value": value} for name, value in _query(url)],
         "headersSize": -1,
         "bodySize": len((entry.request_body or "").encode("utf-8", "replace")),
     }
@@ -82,6 +81,13 @@ def _request(entry: WireEntry, redact: Redact) -> dict[str, Any]:
         body = redact_body(entry.request_body, kind, redact)
         request["postData"] = {"mimeType": redact(kind), "params": [], "text": body}
     return request
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    except ValueError:
+        return []
 
 
 def _response(entry: WireEntry, redact: Redact) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, overload
 
+from pytest_autoweb.browser.aside import aside
+
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Request, Response
 
@@ -70,11 +72,12 @@ class WireEntry:
 class WireRecord(Sequence[WireEntry]):
     """Listens to all pages of a context; the sequence grows while it listens.
 
-    Nothing here waits in the test's own thread of control: bodies are fetched within the event's
-    handler, which Playwright suspends, so that a page that hangs or closes costs only its bodies.
+    Nothing here waits in the test's own thread of control: bodies are fetched aside, so that a
+    page that hangs or closes costs only its bodies.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: int = ENTRIES) -> None:
+        self._most = most
         self._entries: dict[int, WireEntry] = {}
         self._numbers: dict[Request, int] = {}
         self._replies: dict[Request, Response] = {}
@@ -142,7 +145,7 @@ class WireRecord(Sequence[WireEntry]):
             counted=self.counting,
         )
         self._next += 1
-        if len(self._entries) > ENTRIES:
+        if len(self._entries) > self._most:
             self._drop_one()
 
     def _drop_one(self) -> None:
@@ -174,7 +177,8 @@ class WireRecord(Sequence[WireEntry]):
         response = self._replies.get(request)
         if response is not None and self._wants_body(request, response):
             self._bodies += 1
-            self._keep_body(request, response)
+            number = self._numbers.get(request, -1)
+            aside(lambda: self._keep_body(number, response))
         self._forget(request)
 
     def _forget(self, request: "Request") -> None:
@@ -202,7 +206,7 @@ class WireRecord(Sequence[WireEntry]):
             and self._chars > 0
         )
 
-    def _keep_body(self, request: "Request", response: "Response") -> None:
+    def _keep_body(self, number: int, response: "Response") -> None:
         try:
             body = response.body()
         except Exception:  # the page navigated away, was closed or died: its bodies are gone
@@ -210,8 +214,12 @@ class WireRecord(Sequence[WireEntry]):
         text = body.decode("utf-8", errors="replace")
         room = min(BODY_CHARS, self._chars)
         self._chars -= min(len(text), room)
-        kept = {"response_body": text[:room], "response_truncated": len(text) > room}
-        self._change(request, **kept)
+        if number in self._entries:
+            self._entries[number] = replace(
+                self._entries[number],
+                response_body=text[:room],
+                response_truncated=len(text) > room,
+            )
 
 
 def is_sensitive(header: str) -> bool:

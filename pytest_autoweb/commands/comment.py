@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.report.comment import comment_body
     from pytest_autoweb.report.decision import rows_of
     from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.report.run_source import load_any
     from pytest_autoweb.report.side_files import read_side_files
-    from pytest_autoweb.report.storage import load_run
     from pytest_autoweb.saving import write_text_atomic
 
     refuse_other_folders(args.folder)
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     beside = read_side_files(args.folder)
     baseline = beside.baseline
     if args.baseline:
-        baseline = load_run(args.baseline, args.storage, besides=rows.ts)
+        baseline = load_any(args.baseline, args.storage, besides=rows.ts)
     body = comment_body(rows, beside.gates, baseline, key=args.key, link=args.link)
     if args.output is None:
         sys.stdout.buffer.write(body.encode())

@@ -17,6 +17,7 @@ from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
 from pytest_autoweb.judge.matching import as_text
 from pytest_autoweb.judge.page_checks import of_page_and_frames
 from pytest_autoweb.results import ToolCall
+from pytest_autoweb.values.text import normalise
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -81,7 +82,8 @@ class CheckContext:
             lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
             _EVALUATE_MS / 1000,
         )
-        return "\n".join(text for _, text in looks)
+        lines = (line for _, text in looks for line in map(normalise, text.splitlines()))
+        return "\n".join(filter(None, lines))
 
     def evaluate(self, javascript: str) -> Any:
         """The JSON value of a JavaScript function or expression in the page; ten seconds at most.

@@ -291,7 +291,8 @@ def _download_tests(
     if query.name is not None:
         fits = _name_fits(query.name, file.name)
         yield _Test(f"name {_pattern(query.name)}", fits, f"it is {file.name!r}")
-    yield _Test("a whole file", not file.problem or file.path is not None, file.problem)
+    # One that is too large to keep has a size, one that never came has none.
+    yield _Test("a whole file", file.path is not None or file.size > 0, file.problem)
     if query.sha256 is not None:
         same = query.sha256.lower() == file.sha256
         yield _Test(f"SHA-256 {query.sha256}", same, f"it is {file.sha256 or 'unknown'}")
@@ -299,7 +300,7 @@ def _download_tests(
         return
     if file.path is None:
         reason = file.problem or "the file was not kept"
-        yield _Test("its text", None if file.size else False, reason)
+        yield _Test("its text", None, reason)
         return
     text = _lines(file.path.read_bytes().decode("utf-8", errors="replace"))
     # Secrets in the kept file are replaced, so they are in what is looked for.

@@ -16,8 +16,9 @@ from pytest_autoweb.report.github import neutral
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.run_source import load_any
 from pytest_autoweb.report.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE
-from pytest_autoweb.report.storage import load_run, save_run, saved_rows
+from pytest_autoweb.report.storage import save_run, saved_rows
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.saving import json_text, write_text_atomic
 
@@ -63,7 +64,7 @@ def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> St
     if not policy.compare:
         return standard
     try:
-        baseline = load_run(policy.compare, storage, besides=besides, notices=standard.notices)
+        baseline = load_any(policy.compare, storage, besides=besides, notices=standard.notices)
     except RunNotFound as error:
         return Standard(policy, storage, None, str(error), standard.notices)
     return Standard(policy, storage, baseline, "", standard.notices)

@@ -14,8 +14,16 @@ from pytest_autoweb.results import RunInfo
 _REPORT_FORMAT = Report.model_fields["format"].default
 
 
-def load_any(spec: str, storage: Path) -> RunRows:
-    """The run that `spec` names: `storage.load_run`, and a `report.json` besides.
+def load_any(
+    spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
+) -> RunRows:
+    """The run that `spec` names: `storage.load_run`, and a `report.json` too.
+
+    Args:
+        spec: what the user wrote.
+        storage: the storage folder.
+        besides: the `ts` of a run that is not wanted, because it is the one to be compared.
+        notices: gets a sentence for every file that could not be read.
 
     Raises:
         RunNotFound: nothing fits.
@@ -24,7 +32,7 @@ def load_any(spec: str, storage: Path) -> RunRows:
     path = Path(spec)
     if path.is_file() and _is_report(path):
         return _rows_of_report(path)
-    return load_run(spec, storage)
+    return load_run(spec, storage, besides=besides, notices=notices)
 
 
 def _is_report(path: Path) -> bool:

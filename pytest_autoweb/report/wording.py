@@ -40,7 +40,7 @@ def money(cost: Cost, calls: int) -> str:
     """US dollars; unknown is not zero, and a lower bound says so."""
     if calls == 0 and cost.complete:
         return "–"
-    if cost.usd is None:
+    if cost.usd is None or (cost.usd == 0 and not cost.complete):
         return "unknown"
     digits = 5 if 0 < cost.usd < 0.01 else 3 if cost.usd < 1 else 2
     return f"{'' if cost.complete else '≥ '}${cost.usd:.{digits}f}"

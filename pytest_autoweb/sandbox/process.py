@@ -1,21 +1,20 @@
 """Starts, feeds and kills the worker process."""
 
-import binascii
 import functools
 import json
 import marshal
 import os
-import queue
 import subprocess
 import sys
-import threading
 import time
+import zlib
 from importlib import resources
 from typing import Any
 
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.levels import Layers, Walls
+from pytest_autoweb.sandbox.lines import lines_of
 from pytest_autoweb.sandbox.protocol import read_frame
 from pytest_autoweb.sandbox.wire import MAX_FROM_WORKER, WireError, to_line
 
@@ -38,19 +37,18 @@ _SIGXCPU, _SIGSYS = -24, -31
 _PACKAGES = ("pytest_autoweb", "pytest_autoweb.sandbox")
 
 _BOOT = """
-import binascii, json, marshal, sys
+import json, marshal, sys, zlib
 boot = json.loads(sys.stdin.buffer.readline())
 for name in boot["packages"]:
     sys.modules[name] = type(sys)(name)
     sys.modules[name].__path__ = []
-for name, code in boot["modules"]:
+for name, code in marshal.loads(zlib.decompress(sys.stdin.buffer.read(boot["bytes"]))):
     module = sys.modules[name] = type(sys)(name)
     parent, _, child = name.rpartition(".")
     setattr(sys.modules[parent], child, module)
-    exec(marshal.loads(binascii.a2b_base64(code)), module.__dict__)
+    exec(code, module.__dict__)
 module.main(boot["limits"])
 """
-
 
 _ALL_WALLS = Walls()
 
@@ -86,7 +84,6 @@ class WorkerProcess:
 
     def __init__(self, *, memory_mb: int, cpu_s: float, walls: Walls = _ALL_WALLS) -> None:
         self.memory_mb, self.cpu_s, self.walls = memory_mb, cpu_s, walls
-        self._frames: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
         self._layers: Layers | None = None
         self._gone: WorkerGoneError | None = None
         try:
@@ -103,10 +100,10 @@ class WorkerProcess:
             )
         except OSError as error:
             raise SandboxError(f"the sandbox worker cannot be started: {error}") from error
-        self._reader = threading.Thread(target=self._read, name="autoweb-sandbox", daemon=True)
-        self._reader.start()
+        assert self._process.stdout is not None
+        self._lines = lines_of(self._process.stdout, MAX_FROM_WORKER)
         try:
-            self._send_line(_boot_line(memory_mb, cpu_s, walls))
+            self._write(_boot(memory_mb, cpu_s, walls))
         except WorkerGoneError as error:
             self.close()
             raise SandboxError(f"the sandbox worker did not start: {error.reason}") from None
@@ -149,7 +146,7 @@ class WorkerProcess:
             WorkerGoneError: nobody reads it any more.
             WireError: it does not fit.
         """
-        self._send_line(to_line(frame))
+        self._write(to_line(frame))
 
     def receive(self, deadline: float) -> dict[str, Any]:
         """The worker's next frame.
@@ -161,8 +158,8 @@ class WorkerProcess:
         if self._gone:
             raise self._gone
         try:
-            line = self._frames.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
+            line = self._lines.next(deadline)
+        except TimeoutError:
             raise DeadlineError from None
         if line is None:
             raise self._end(self._reason_of_death())
@@ -186,42 +183,22 @@ class WorkerProcess:
             self._process.kill()
 
     def close(self) -> None:
-        """End the process and give back its pipes and thread."""
+        """End the process and give back its pipes."""
         self.kill()
         self._process.wait()
-        while self._reader.is_alive():
-            # The reader may wait for room; what it still holds is of no interest.
-            try:
-                self._frames.get(timeout=0.01)
-            except queue.Empty:
-                self._reader.join(0.01)
+        self._lines.close()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
 
-    def _send_line(self, line: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         assert self._process.stdin is not None
-        view = memoryview(line)
+        view = memoryview(data)
         try:
             while view:
                 view = view[os.write(self._process.stdin.fileno(), view) :]
         except OSError:
             raise self._end(self._reason_of_death()) from None
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        fd, rest = self._process.stdout.fileno(), bytearray()
-        while chunk := os.read(fd, 1 << 16):
-            rest += chunk
-            if b"\n" in chunk:
-                *lines, tail = rest.split(b"\n")
-                for line in lines:
-                    self._frames.put(bytes(line))
-                rest = bytearray(tail)
-            if len(rest) > MAX_FROM_WORKER:
-                self._frames.put(b"oversized")
-                break
-        self._frames.put(None)
 
     def _end(self, reason: WorkerGoneError) -> WorkerGoneError:
         self.kill()
@@ -251,19 +228,22 @@ def _environment() -> dict[str, str]:
 
 
 @functools.cache
-def _modules() -> tuple[tuple[str, str], ...]:
-    """The worker's modules, compiled here once: that is half of what a start would cost."""
+def _modules() -> bytes:
+    """The worker's modules: compiled here once, which is half of what a start would cost.
+
+    Packed, they fit into the pipe, so that nobody has to wait for a worker that is still starting.
+    """
     folder = resources.files("pytest_autoweb.sandbox")
     compiled = []
     for name in _MODULES:
         source = (folder / f"{name}.py").read_text(encoding="utf-8")
         full = f"pytest_autoweb.sandbox.{name}"
-        code = marshal.dumps(compile(source, full, "exec", dont_inherit=True))
-        compiled.append((full, binascii.b2a_base64(code, newline=False).decode("ascii")))
-    return tuple(compiled)
+        compiled.append((full, compile(source, full, "exec", dont_inherit=True)))
+    return zlib.compress(marshal.dumps(compiled))
 
 
-def _boot_line(memory_mb: int, cpu_s: float, walls: Walls) -> bytes:
+def _boot(memory_mb: int, cpu_s: float, walls: Walls) -> bytes:
     limits = {"memory_mb": memory_mb, "cpu_s": cpu_s, **walls._asdict()}
-    boot = {"packages": _PACKAGES, "modules": _modules(), "limits": limits}
-    return json.dumps(boot).encode("ascii") + b"\n"
+    code = _modules()
+    boot = {"packages": _PACKAGES, "bytes": len(code), "limits": limits}
+    return json.dumps(boot).encode("ascii") + b"\n" + code

@@ -1,5 +1,4 @@
-"""Every rule of the sandbox by its id: the lint's, those that it adds at the level `strict`, and the
-border's while the code runs.
+"""Every rule of the sandbox by its id: the lint's (some at the level `strict` only), the border's.
 
 The text says what is refused; messages name the offending thing, hints say what to do instead.
 """

@@ -16,7 +16,7 @@ _ISO = re.compile(
     rf"(t(?=\d)(?:{_AMOUNT}h)?(?:{_AMOUNT}m)?(?:{_AMOUNT}s)?)?"
 )
 _CLOCK = re.compile(r"(\d{1,6}):(\d\d)(?::(\d\d(?:[.,]\d{1,9})?))?(?: ?([^\W\d]+\.?))?")
-_PART = re.compile(rf"({NUMBER}) ?([^\W\d]+)\.?")
+_PART = re.compile(rf"({NUMBER})(?: de(?= ))? ?([^\W\d][^\s\d,]*)")
 _BETWEEN = re.compile(r"[\s,]*(?:(?:and|und|et|y|e|en|og|och|ja|i|a|и|та|&|\+) )?")
 _MAX_PARTS = 7
 _MAX_READINGS = 50
@@ -128,7 +128,8 @@ def _plus(first: Duration, second: Duration) -> Duration:
 
 def _meanings(word: str, locale: str | None) -> frozenset[str]:
     word = word.strip(".")
-    if word in _SHORT:
+    own = _words(locale).get(word) if locale else None
+    if word in _SHORT and (own is None or _SHORT[word] in own):
         return frozenset({_SHORT[word]})
     for group in word_sources(locale):
         found = {_words(language).get(word, frozenset()) for language in group}
@@ -145,7 +146,7 @@ def _words(language: str) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for unit, length, n in product(_UNITS, _LENGTHS, _COUNTS):
         text = format_unit(n, f"duration-{unit}", length=length, locale=locale_of(language))
-        word = re.sub(r"[\d.,٫ ]+", " ", plain(text).casefold()).strip()
+        word = re.sub(r"[\d.,٫ ]+", " ", plain(text).casefold()).strip(". ")
         if word and "duration" not in word:
             table.setdefault(word, set()).add(unit)
     return {word: frozenset(units) for word, units in table.items()}

@@ -67,7 +67,7 @@ def _currencies(words: list[str], locale: str | None, default: str | None) -> fr
     """What the words beside an amount name; they must agree."""
     if not words:
         return frozenset({default})
-    meant = [_named(word, locale) for word in words]
+    meant = [_named(word, locale, default) for word in words]
     codes = frozenset.intersection(*meant)
     if default in codes:
         return frozenset({default})
@@ -75,16 +75,17 @@ def _currencies(words: list[str], locale: str | None, default: str | None) -> fr
     return frozenset(own) if len(own) == 1 else frozenset(codes)
 
 
-def _named(word: str, locale: str | None) -> frozenset[str]:
+def _named(word: str, locale: str | None, default: str | None) -> frozenset[str]:
     """The currencies that a sign, a code or a name may mean."""
     code = word.upper()
     if code in _names("en"):
         return frozenset({code})
     key = word.casefold().strip(".")
-    if locale and (found := _table(locale).get(key)):
+    shared = _kinds(_SHARED_SIGNS.get(key, ()))
+    if default is not None and default in shared:
+        return frozenset({default})
+    if found := (locale and _table(locale).get(key)) or shared:
         return found
-    if key in _SHARED_SIGNS:
-        return _kinds(_SHARED_SIGNS[key])
     if found := _table("en").get(key) or _kinds((key.removesuffix("s"),)):
         return found
     signs = [_signs(language).get(key, frozenset()) for language in LANGUAGES]

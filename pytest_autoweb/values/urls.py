@@ -33,9 +33,9 @@ def normal_url(text: str, base: str = "") -> str | None:
 
 
 def _normal(parts: SplitResult) -> str | None:
-    if parts.scheme not in _PORTS or not parts.hostname:
+    host = _ascii_host((parts.hostname or "").rstrip("."))
+    if parts.scheme not in _PORTS or not host:
         return None
-    host = _ascii_host(parts.hostname.rstrip("."))
     port = parts.port
     at = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     colon = f":{port}" if port not in (None, _PORTS[parts.scheme]) else ""

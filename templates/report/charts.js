@@ -83,19 +83,23 @@ const overlap = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h 
    where there is room. A label that finds none is left out: the table beside names every point. */
 export function placeLabels(points, area, obstacles, size = 12) {
   const taken = points.map((p) => ({ x: p.x - 7, y: p.y - 7, w: 14, h: 14 }));
-  const free = (box, more) => ![...taken, ...more].some((other) => overlap(box, other));
   return points.map((point) => {
-    const box = findPlace(point, area, size, (b) => free(b, obstacles)) ?? findPlace(point, area, size, (b) => free(b, []));
+    const box = findPlace(point, area, size, taken, obstacles);
     if (box) taken.push(box);
     return box && { ...box, point };
   }).filter(Boolean);
 }
 
-function findPlace(point, area, size, free) {
+/* Rather across an obstacle than cut shorter. */
+function findPlace(point, area, size, taken, obstacles) {
   for (const share of [0.5, 0.34, 0.22]) {
     const content = fitted(point.label, Math.max(60, area.w * share), size);
     const w = textWidth(content, size) + 4;
-    for (const box of candidates(point, w, size + 3, area)) if (free(box)) return { ...box, content };
+    for (const covered of [[...taken, ...obstacles], taken]) {
+      for (const box of candidates(point, w, size + 3, area)) {
+        if (!covered.some((other) => overlap(box, other))) return { ...box, content };
+      }
+    }
   }
   return null;
 }

@@ -120,7 +120,7 @@ export function seconds(s) {
   if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`;
   if (s >= 90) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
   if (s >= 10) return `${s.toFixed(0)} s`;
-  return s >= 1 ? `${s.toFixed(1)} s` : `${Math.round(s * 1000)} ms`;
+  return s >= 1 || s === 0 ? `${s.toFixed(s ? 1 : 0)} s` : `${Math.round(s * 1000)} ms`;
 }
 
 export function tokens(n) {
@@ -131,7 +131,7 @@ export function tokens(n) {
 
 /* Unknown is not zero: a model without a price says so. */
 export function money(usd, complete) {
-  if (usd === null || usd === undefined) return "unknown";
+  if (usd === null || usd === undefined || (usd === 0 && !complete)) return "unknown";
   const digits = usd === 0 ? 0 : usd < 0.01 ? 5 : usd < 1 ? 3 : 2;
   return `${complete ? "" : "≥ "}$${usd.toFixed(digits)}`;
 }

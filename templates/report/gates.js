@@ -1,6 +1,6 @@
 /* What decided the exit status, and what a reader must know before anything else. */
 
-import { el, icon, modelName, plural, text } from "./dom.js";
+import { el, fold, icon, modelName, plural, text } from "./dom.js";
 
 const TONES = { true: "passed", false: "failed", null: "ungraded" };
 const WORDS = { true: "holds", false: "failed", null: "not decided" };
@@ -9,16 +9,19 @@ export function gatesPanel(report) {
   const { gates } = report;
   if (!gates.length) return null;
   const failed = gates.filter((g) => g.passed === false && !g.soft);
+  const sound = gates.filter((g) => g.passed === true);
+  const rest = gates.filter((g) => g.passed !== true).sort((a, b) => rank(a) - rank(b));
   const open = gates.filter((g) => g.passed === null);
   const tone = failed.length ? "failed" : open.length === gates.length ? "ungraded" : "passed";
   const title = failed.length ? `${plural(failed.length, "gate")} failed` : tone === "passed" ? "All gates hold" : "No gate was decided";
   return el("section.gates.card.is-" + tone, { "aria-labelledby": "gates-heading" },
     el("h2", { id: "gates-heading", "data-short": "Gates" }, icon(tone), title,
       report.exit_status !== null && el("span.soft.small", ` exit status ${report.exit_status}`)),
-    el("ul", gates.slice().sort((a, b) => rank(a) - rank(b)).map(gate)));
+    rest.length > 0 && el("ul", rest.map(gate)),
+    sound.length > 0 && (sound.length < 4 ? el("ul", sound.map(gate)) : fold(`${sound.length} gates hold`, "", () => el("ul", sound.map(gate)), "more")));
 }
 
-const rank = (g) => (g.passed === false ? (g.soft ? 1 : 0) : g.passed === null ? 2 : 3);
+const rank = (g) => (g.passed === null ? 2 : g.soft ? 1 : 0);
 
 function gate(g) {
   const tone = g.soft && g.passed === false ? "broken" : TONES[g.passed];

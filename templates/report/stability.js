@@ -23,7 +23,7 @@ export function stabilityPanel(report, links) {
 }
 
 function quiet(repeated, history) {
-  const where = [repeated && "over the repeats of this run", history?.runs > 0 && `in ${plural(history.runs, "earlier run")}`].filter(Boolean);
+  const where = [repeated && "over the repeats of this run", history?.runs > 0 && `over this and ${plural(history.runs, "earlier run")}`].filter(Boolean);
   return where.length ? `No case both passed and failed ${where.join(" or ")}.` : "One try at each case says nothing about flakiness. Repeat the cells with --autoweb-repeat, or save runs with --autoweb-autosave.";
 }
 
@@ -95,7 +95,7 @@ const told = (p) => [p.name || p.run, new Date(p.started).toLocaleString(undefin
   !p.same_cases && "other cases or checks than in this run"].filter(Boolean).join("\n");
 
 function trendPicture(width, label, points) {
-  const height = 104, left = 34, y = (v) => 90 - 80 * v;
+  const height = 104, left = 40, y = (v) => 90 - 80 * v;
   const x = (i) => left + 8 + ((width - left - 18) * i) / Math.max(1, points.length - 1);
   const rates = points.map((p) => p.first_attempt.all_trials);
   const joined = points.map((p, i) => i > 0 && p.same_cases === points[i - 1].same_cases && rates[i].value !== null && rates[i - 1].value !== null

@@ -100,5 +100,6 @@ def test_a_run_is_judged_by_a_run_folder_a_file_or_a_name_and_never_by_itself(
     assert main([*gate, "bad"]) == 0
     assert main(["gate", str(good), "--autosave"]) == 0
     assert main([*gate, "latest"]) == 1
+    assert main([*gate, str(good / "report.json")]) == 1
     assert main([*gate, str(tmp_path / "pyproject.toml")]) == 0
     assert "holds no run" in capsys.readouterr().out

@@ -5,19 +5,53 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from pytest_autoweb.cases.check_specs import CHECK_TYPES, ElementQuery
+from pytest_autoweb.cases.answer_spec import AnswerSpec, Condition, RecordsSpec, UrlsSpec
+from pytest_autoweb.cases.check_specs import (
+    CHECK_TYPES,
+    DownloadQuery,
+    ElementQuery,
+    FileQuery,
+    HttpQuery,
+    JudgeQuery,
+    ReplyQuery,
+    RequestQuery,
+    SqlQuery,
+)
+from pytest_autoweb.cases.explain import keys
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS
 from pytest_autoweb.cases.model import Webserver
 
 TEXT = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
 YAML = re.findall(r"```yaml\n(version: 1\n.*?)```", TEXT, re.DOTALL)
+CHECKS = (Path(__file__).parents[3] / "docs" / "checks.md").read_text(encoding="utf-8")
+EXPECT = re.findall(r"```yaml\n(expect:\n.*?)```", CHECKS, re.DOTALL)
+PARTS = (
+    *(AnswerSpec, Condition, RecordsSpec, UrlsSpec, ElementQuery, RequestQuery, ReplyQuery),
+    *(DownloadQuery, HttpQuery, SqlQuery, FileQuery, JudgeQuery),
+)
 JSON = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.parametrize("number", range(len(YAML)))
 def test_each_yaml_example_loads(load: Any, number: int) -> None:
     assert all(case.has_expect for case in load(YAML[number]))
+
+
+@pytest.mark.parametrize("number", range(len(EXPECT)))
+def test_each_example_of_checks_loads(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (function,) = re.findall(r"```python\n(.*?)```", CHECKS, re.DOTALL)
+    (tmp_path / "shop_checks.py").write_text(function)
+    lines = "".join(f"    {line}\n" for line in EXPECT[number].splitlines())
+    case = f"  - id: a\n    entry_url: http://shop.test/\n    user_task: Look.\n{lines}"
+
+    (loaded,) = load(f"version: 1\nvars: {{order: 1}}\ncases:\n{case}")
+
+    assert loaded.has_expect
 
 
 def test_the_json_example_loads(load: Any) -> None:
@@ -30,6 +64,13 @@ def test_the_matrix_example_makes_the_ids_it_promises(load: Any) -> None:
     ids = ", ".join(f"`{case.id}`" for case in load(example))
 
     assert f"makes {ids}, in this order" in TEXT
+
+
+def test_every_field_of_a_check_is_documented() -> None:
+    models: list[type[BaseModel]] = [*CHECK_TYPES.values(), *PARTS]
+    names = {name for model in models for name in keys(model)}
+
+    assert [n for n in sorted(names) if not re.search(rf"(?<![\w-]){n}(?![\w-])", CHECKS)] == []
 
 
 def test_every_field_check_and_alias_is_documented() -> None:

@@ -72,7 +72,7 @@ def missing_cover(browser: "Browser | None", *, remote: bool = False) -> str:
     if browser.browser_type.name != "chromium":
         return NOT_CHROMIUM
     given = _command_line(browser)
-    if not set(EGRESS_FLAGS) <= set(given):
+    if not all(flag in given for flag in EGRESS_FLAGS):
         return NOT_LAUNCHED
     return "" if NO_NAMES_FLAG in given else SHARED
 
@@ -86,17 +86,17 @@ def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> 
     return "proxy"
 
 
-def _command_line(browser: "Browser") -> list[str]:
+def _command_line(browser: "Browser") -> str:
     from playwright.sync_api import Error
 
     try:
         session = browser.new_browser_cdp_session()
         try:
-            return list(session.send("Browser.getBrowserCommandLine")["arguments"])
+            return str(session.send("SystemInfo.getInfo")["commandLine"])
         finally:
             session.detach()
     except Error:
-        return []
+        return ""
 
 
 def install(

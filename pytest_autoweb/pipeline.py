@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
 from pytest_autoweb.browser.network import guarded_page
 from pytest_autoweb.browser.origin import OriginPolicy
@@ -292,6 +293,7 @@ def _tools(
             scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
             files={Path(name).name: case_folder / name for name in case.files},
             redact=redact,
+            covers=lambda shown: covers(shown, redact if secrets else None),
             on_log=lambda line: None,
         )
         engine = bench.engine(border, bench.settings.sandbox)

@@ -1,14 +1,12 @@
 """A secret is found however a page, a server or a tool writes it down."""
 
 import base64
-import html
-import json
 from collections.abc import Callable
-from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from written_forms import FORMS
 
 from pytest_autoweb.redaction import Redactor
 
@@ -18,37 +16,6 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 SECRETS = WORDS.map(lambda text: text[:24]).filter(
     lambda text: text.strip() == text and len(set(text)) > 5 and text not in MARK
 )
-
-
-def js(escape: str) -> Callable[[str], str]:
-    safe = {"encodeURIComponent": "!~*'()", "encodeURI": ";/?:@&=+$,#!~*'()"}[escape]
-    return lambda value: quote(value, safe=safe)
-
-
-def json_for_html(value: str) -> str:
-    text = json.dumps(value)[1:-1]
-    for char in "<>&'+":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
-
-
-FORMS: dict[str, Callable[[str], str]] = {
-    "as it is": str,
-    "in a path": quote,
-    "in a query": quote_plus,
-    "in a form": lambda value: urlencode({"q": f"x {value} y"}),
-    "by encodeURIComponent": js("encodeURIComponent"),
-    "by encodeURI": js("encodeURI"),
-    "in a URL within a URL": lambda value: quote(quote(value, safe=""), safe=""),
-    "in HTML": html.escape,
-    "in HTML text": lambda value: html.escape(value, quote=False),
-    "in JSON": json.dumps,
-    "in JSON as UTF-8": lambda value: json.dumps(value, ensure_ascii=False),
-    "in JSON within HTML": json_for_html,
-    "in Python": repr,
-    "in hex": lambda value: value.encode().hex(),
-    "in upper hex": lambda value: value.encode().hex().upper(),
-}
 
 
 @pytest.mark.parametrize("form", FORMS)

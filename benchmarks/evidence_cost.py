@@ -31,6 +31,7 @@ class Api(BaseHTTPRequestHandler):
     """Answers everything at once."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         """A page, or a few bytes of JSON."""

@@ -65,7 +65,7 @@ STEPS = (
     "fruit = [item.inner_text() for item in page.get_by_role('listitem').all()]\n"
     "page.get_by_label('Terms').uncheck()\nanswer({'fruit': fruit, 'title': page.title()})",
 )
-"""The page of typical actions: fourteen of them, as a model writes them."""
+"""The page of typical actions: thirteen of them, as a model writes them."""
 LIMITS = Limits(step_s=60)
 
 

@@ -47,8 +47,8 @@ HEAVY = {
     "yaml",
 }
 
-# Modules of the standard library that only one kind of system has.
-SYSTEM_ONLY = {"fcntl", "msvcrt", "resource", "winreg"}
+# Modules of the standard library that only some systems, or only some builds of Python, have.
+SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 
 # Every other import inside a function hides a dependency. Only these modules may: pytest (or every
 # xdist worker, or every `autoweb` command) imports them, and they lead to all the rest.

@@ -17,6 +17,7 @@ COPY_CHARS = 4_000_000
 STAND_IN_URL = "http://stored.invalid/"
 """Address of a copy whose page had no http(s) URL."""
 
+_PAGE_MS = 5_000.0
 _FRAME_MS = 2_000.0
 _FRAME_DEPTH = 4
 _FRAMES = 30
@@ -41,7 +42,7 @@ def copy_page(page: "Page", redact: Callable[[str], str]) -> str:
     Raises:
         Error: Playwright's, when the page does not answer.
     """
-    return _Copier(redact).document(page.main_frame, OBSERVE_TIMEOUT_MS, 0)
+    return _Copier(redact).document(page.main_frame, _PAGE_MS, 0)
 
 
 class _Copier:

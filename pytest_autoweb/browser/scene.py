@@ -19,6 +19,9 @@ _LINE_CHARS = 300
 _SNAPSHOT_TOKENS = 4_000
 _SHOT_MS = 5_000.0
 
+_TO_DEVELOPERS = ("debug", "verbose")
+"""Advice of the browser itself comes at a time of its own, so no two scenes would be the same."""
+
 
 class Watch:
     """Listens to a page and the pop-ups it opens; keeps the last lines, redacted."""
@@ -47,6 +50,8 @@ class Watch:
         page.on("popup", self._attach)
 
     def _on_console(self, message: "ConsoleMessage") -> None:
+        if message.type in _TO_DEVELOPERS:
+            return
         self._keep(self._console, f"{message.type}: {message.text}")
 
     def _on_error(self, error: "Error") -> None:

@@ -69,7 +69,8 @@ def _refuse_unknown(how: Typed, at: FieldPath) -> None:
         manners += [((*at, "type", name), t) for name, t in named if isinstance(t, ValueType)]
     for place, manner in manners:
         try:
-            locale_of(manner.locale or "en")
+            if manner.locale is not None:
+                locale_of(manner.locale)
         except UnknownLocale as error:
             raise FieldError((*place, "locale"), str(error)) from error
         if manner.currency is not None and not is_currency(manner.currency):

@@ -59,7 +59,8 @@ def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
     fn, tn = counts["pass", "fail"], counts["fail", "fail"]
     n = tp + fp + fn + tn
     kappa = cohen_kappa([pair for pair in counts.elements() if pair[1] in ("pass", "fail")])
-    reason = _too_little(n, tp + fn, fp + tn, kappa)
+    interval = wilson(tp + tn, n)
+    reason = _too_little(n, tp + fn, fp + tn, kappa, interval)
     return Agreement(
         judge=judge,
         true_pass=tp,
@@ -69,7 +70,7 @@ def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
         no_verdict=counts.total() - n,
         n=n,
         accuracy=_share(tp + tn, n),
-        interval=wilson(tp + tn, n),
+        interval=interval,
         kappa=kappa,
         precision=_share(tp, tp + fp),
         recall=_share(tp, tp + fn),
@@ -110,7 +111,9 @@ AGREEMENTS = TypeAdapter(tuple[Agreement, ...])
 """Reads `judge.json`."""
 
 
-def _too_little(n: int, passes: int, fails: int, kappa: float | None) -> str:
+def _too_little(
+    n: int, passes: int, fails: int, kappa: float | None, interval: Interval | None
+) -> str:
     if n < MIN_LABELS:
         return f"{n} labels with a verdict of this judge, at least {MIN_LABELS} are needed"
     if min(passes, fails) < MIN_EACH:
@@ -119,6 +122,8 @@ def _too_little(n: int, passes: int, fails: int, kappa: float | None) -> str:
         )
     if kappa is None or kappa <= 0:
         return "it agrees with people no better than chance"
+    if interval is None or interval.low <= 0.5:
+        return "a coin might agree with people as often"
     return ""
 
 

@@ -125,6 +125,7 @@ def _judge(
             downloads=stored.downloads or (),
             actions=attempt.tool_calls,
             rubric_judge=bench.judge(attempt) if bench.judge else None,
+            entry_url=attempt.entry_url_used,
         )
         results = judge_checks(
             [written.check for written in checks],

@@ -286,10 +286,12 @@ def _check_change(
     shown = now or was
     assert shown is not None
     undecided = now is not None and UNDECIDED in now.message
-    same = was is not None and now is not None and _is_same(was, now)
-    if same and not undecided and was is not None and now is not None and was.passed == now.passed:
-        return None
-    note = "" if same else "changed" if was and now else "new" if now else "gone"
+    note = "changed" if was and now else "new" if now else "gone"
+    if was and now and _is_same(was, now):
+        told = now.passed is None and now.message != was.message
+        if was.passed == now.passed and not told:
+            return None
+        note = now.message if told else ""
     return CheckChange(
         attempt=attempt,
         index=shown.index,
@@ -298,7 +300,7 @@ def _check_change(
         after=now.passed if now else None,
         expected=shown.expected,
         actual=now.actual if now else "",
-        note=now.message if undecided and now else note,
+        note=note if not undecided or now is None else now.message,
         undecided=undecided,
     )
 

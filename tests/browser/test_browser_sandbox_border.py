@@ -8,6 +8,7 @@ import pytest
 from sandbox_shop import SECRET, Step, why
 
 from pytest_autoweb.sandbox.base import Limits
+from pytest_autoweb.sandbox.lint import lint_code
 
 pytest_plugins = ["sandbox_shop"]
 
@@ -236,3 +237,25 @@ def test_cookies_of_a_reply_are_not_shown(step: Step) -> None:
 
     assert step.engine.answer[1]["content-type"] == "text/html"
     assert "verysecret" not in repr(step.engine.answer)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "page.evaluate('1')",
+        "page.locator('h1').evaluate('1')",
+        "page.locator('h1').evaluate_all('1')",
+        "page.frames[1].eval_on_selector('button', '1')",
+        "page.eval_on_selector_all('button', '1')",
+        "page.wait_for_function('1')",
+    ],
+)
+def test_at_the_level_strict_code_brings_no_script_into_the_page(
+    make_step: Callable[..., Step], code: str
+) -> None:
+    step = make_step(scripts=False)
+    outcome = step(code, lint=False)
+
+    assert why(outcome)[:2] == ("sandbox", "AW510")
+    assert [finding.code for finding in lint_code(code, scripts=False)] == ["AW310"]
+    assert step("answer(page.locator('h1').inner_text())").ok

@@ -119,6 +119,19 @@ def test_a_bad_gate_stops_the_session_before_anything_is_paid_for(
     assert not (project.path / "autoweb-report").exists()
 
 
+def test_last_failed_finds_the_cells_that_failed(project: pytest.Pytester) -> None:
+    cache = project.path / ".pytest_cache/v/cache"
+    cache.mkdir(parents=True)
+    (cache / "lastfailed").write_text('{"cases/shop.yaml::title[openai/gpt-5-mini]": true}')
+
+    result = project.runpytest(
+        "cases", "--autoweb-models=openai/gpt-5-mini,builtin/noop", "--lf", "--co", "-q"
+    )
+
+    assert result.outlines[0] == "cases/shop.yaml::title[openai/gpt-5-mini]"
+    assert result.outlines[1] == ""
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of four cases: two passed, one failed, one broke."""

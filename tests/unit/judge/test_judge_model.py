@@ -143,6 +143,7 @@ def test_agreement_is_counted_as_by_hand() -> None:
         (pairs(9, 0, 0, 10), "at least 20"),
         (pairs(30, 0, 0, 4), "at least 5 of each"),
         (pairs(10, 10, 10, 10), "no better than chance"),
+        (pairs(12, 9, 0, 3), "a coin might agree"),
         (pairs(0, 0, 0, 0, none=30), "at least 20"),
         ([], "at least 20"),
     ],

@@ -28,6 +28,7 @@ _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Of each case id, the first file that has it."""
 CONTROL_RUNS = 3
 """Fresh times that `--autoweb-controls` runs each control of a case."""
+_RECORDINGS = ("tracing", "video", "screenshot")
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
 """Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
@@ -167,7 +168,19 @@ def run_item(request: pytest.FixtureRequest) -> None:
     session = request.config.stash[SESSION]
     result = run_with_fixtures(item.cell, session, request)
     item.user_properties.extend(junit_properties(result))
+    if kept := _kept_by_playwright(item):
+        item.user_properties.append(("autoweb_contains_secrets", kept))
+        item.warn(pytest.PytestWarning(f"{item.name}: files of {kept} contain secrets of the case"))
     conclude(result, policy_of(request.config, session.settings))
+
+
+def _kept_by_playwright(item: CellItem) -> str:
+    """Flags by which pytest-playwright keeps what it sees, of a case that has secrets.
+
+    Nobody can take the secrets out of its traces, videos and pictures.
+    """
+    flags = [f"--{name}" for name in _RECORDINGS if item.config.getoption(name, "off") != "off"]
+    return ", ".join(flags) if item.cell.case.has_secrets else ""
 
 
 def run_with_fixtures(

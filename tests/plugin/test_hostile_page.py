@@ -147,3 +147,26 @@ def test_a_page_that_is_obeyed_gets_nothing_out(
         assert "end page 00000000" in fenced[2]
         assert "gnore previous" not in prompt.replace(fenced[2], "")
         assert "/comment" not in prompt
+
+
+def test_recordings_that_nobody_can_clean_are_marked(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOSTILE_PASSWORD", PASSWORD)
+    (project.path / "site/hostile.html").write_text("<h1>never there</h1>", encoding="utf-8")
+    both = CASE + "  - id: open\n    entry_url: '{{ webserver.url }}hostile.html'\n"
+    both += "    user_task: look\n    expect: [{text: never there}]\n    oracle: 'page.title()'\n"
+    both = both.replace('text: "never there"\n', "text: never there\n    oracle: 'page.title()'\n")
+    (project.path / "cases/shop.yaml").write_text(both, encoding="utf-8")
+
+    result = project.runpytest_subprocess(
+        "cases", "--autoweb-models=builtin/oracle", "--screenshot=on", "--junitxml=junit.xml"
+    )
+
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["autoweb egress: proxy", "*hostile*: files of --screenshot contain secrets of the case"]
+    )
+    junit = (project.path / "junit.xml").read_text(encoding="utf-8")
+    assert junit.count("autoweb_contains_secrets") == 1
+    assert "egress: partial" not in "".join(texts_below(project.path).values())

@@ -37,7 +37,8 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
             process, and whether to raise the walls `kernel` and `audit`.
         out_fd: the highest descriptor in use, the pipe to the host.
     """
-    os.environ.clear()
+    for name in set(os.environ) - {"TZ"}:
+        del os.environ[name]
     resource = _resource()  # nothing can be imported once a wall stands
     call = kernel.system_call() if limits["kernel"] else None
     landlock, seccomp = 0, False

@@ -222,8 +222,8 @@ class WorkerProcess:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing, but what the interpreter itself may need to load; the worker clears even that."""
-    needed = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+    """The time zone of the browser; and what the interpreter may need to load, cleared later."""
+    needed = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ")
     return {name: os.environ[name] for name in needed if name in os.environ}
 
 

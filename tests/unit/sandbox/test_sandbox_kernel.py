@@ -272,3 +272,50 @@ def test_the_numbers_are_those_of_the_kernels_headers(machine: str, header: str)
     numbers = MACHINES[machine].computing | MACHINES[machine].breaking_out
 
     assert {name: int(known[name]) for name in numbers} == numbers
+
+
+COMPUTING = """
+import base64, calendar, csv, datetime, decimal, fractions, html, io, json, math, random, re
+import statistics, string, textwrap, time, unicodedata, urllib.parse, uuid
+noon = datetime.datetime(2024, 7, 1, 12)
+said = [
+    datetime.datetime.strptime('1 July 2024', '%d %B %Y').isoformat(),
+    noon.astimezone().isoformat(), noon.strftime('%A %x %Z'), time.strftime('%Y')[:2],
+    calendar.month_name[7], unicodedata.name('ß'), unicodedata.normalize('NFKC', 'ﬁ'),
+    'münchen.de'.encode('idna').decode(), 'naïve'.encode('cp1252').decode('latin-1'),
+    b'a\\xff'.decode('utf-8', 'replace'), 'x'.encode('utf-16').hex(), html.unescape('&eacute;'),
+    urllib.parse.urlsplit('http://[::1]:80/?q=é').port, str(decimal.Decimal(1) / 3),
+    str(fractions.Fraction('0.5')), statistics.stdev([1, 2, 4]), math.comb(40, 20),
+    re.sub(r'(?i)\\bÉ\\w+', '*', 'étude'), textwrap.fill('a b c', 3), f'{1234.5:,.2f}',
+    list(csv.reader(io.StringIO('a,"b,c"'))), json.dumps({'k': [None, 1e300]}),
+    str(base64.b64encode(b'x')), sum(sorted(range(200_000), key=lambda n: -n)),
+]
+random.shuffle(said[:])
+uuid.uuid4()
+try:
+    float('x')
+except ValueError as error:
+    said.append(str(error))
+"""
+
+
+@pytest.fixture(params=["", "Asia/Tokyo"])
+def _time_zone(request: pytest.FixtureRequest) -> Iterator[None]:
+    if not hasattr(time, "tzset"):
+        pytest.skip("no time zones to set")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_time_zone")
+def test_what_computing_needs_works_behind_all_walls() -> None:
+    worker = WorkerProcess(memory_mb=512, cpu_s=5)
+    held = said_by(worker, COMPUTING + "log(said)")
+    worker.close()
+    free: dict[str, list[object]] = {}
+    exec(COMPUTING, free)
+
+    assert held == f"{free['said']}\nNone"

@@ -294,7 +294,6 @@ def _tools(
             files={Path(name).name: case_folder / name for name in case.files},
             redact=redact,
             covers=lambda shown: covers(shown, redact if secrets else None),
-            on_log=lambda line: None,
         )
         engine = bench.engine(border, bench.settings.sandbox)
         try:

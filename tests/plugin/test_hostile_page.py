@@ -86,6 +86,15 @@ def texts_below(folder: Path) -> dict[str, str]:
     }
 
 
+def check_fence(prompt: str) -> None:
+    """The page stands whole between two lines, whatever it wrote to end them."""
+    fenced = re.search(r"<<page ([0-9a-f]{8})>>\n(.*)\n<<end page \1>>", prompt, re.DOTALL)
+    assert fenced
+    assert "end page 00000000" in fenced[2]
+    assert "gnore previous" not in prompt.replace(fenced[2], "")
+    assert "/comment" not in prompt
+
+
 def test_a_page_that_is_obeyed_gets_nothing_out(
     project: pytest.Pytester, trap: Trap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,13 +149,8 @@ def test_a_page_that_is_obeyed_gets_nothing_out(
         assert rule in said, rule
         assert rule in report, rule
     assert f"blocked: http://{trap.host} (allowed_origins)" in said
-    # The page could not leave its fence.
     for prompt in prompts:
-        fenced = re.search(r"<<page ([0-9a-f]{8})>>\n(.*)\n<<end page \1>>", prompt, re.DOTALL)
-        assert fenced
-        assert "end page 00000000" in fenced[2]
-        assert "gnore previous" not in prompt.replace(fenced[2], "")
-        assert "/comment" not in prompt
+        check_fence(prompt)
 
 
 def test_recordings_that_nobody_can_clean_are_marked(

@@ -301,7 +301,10 @@ def add_options(parser: "pytest.Parser") -> None:
             dest=option.dest,
             default=None,
             metavar=option.metavar,
-            help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]",
+            # argparse reads a percent sign as a place to fill.
+            help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]".replace(
+                "%", "%%"
+            ),
             **extra,
         )
         parser.addini(option.dest, option.help, default=None)

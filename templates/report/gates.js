@@ -25,8 +25,9 @@ const rank = (g) => (g.passed === null ? 2 : g.soft ? 1 : 0);
 
 function gate(g) {
   const tone = g.soft && g.passed === false ? "broken" : TONES[g.passed];
+  const word = g.soft && g.passed === false ? "failed, without a say" : g.name === "baseline" ? "notice" : WORDS[g.passed];
   return el("li.is-" + tone, icon(tone), el("div",
-    el("p", el("b", text(g.name), g.model && [" ", modelName(g.model)]), el("span.state-word", g.soft && g.passed === false ? "failed, without a say" : WORDS[g.passed])),
+    el("p", el("b", text(g.name), g.model && [" ", modelName(g.model)]), el("span.state-word", word)),
     el("p", text(g.message)),
     g.details.length > 0 && el("ul.small.soft", g.details.map((detail) => el("li", text(detail))))));
 }

@@ -37,7 +37,7 @@ function facts(report) {
     [seconds(report.duration_s), "in all"],
     [workers],
     report.capture_modes.length && [report.capture_modes.join(", "), report.capture_modes.length > 1 ? "captures" : "capture"],
-    commit && [commit.slice(0, 12), "commit"],
+    commit && [commit.slice(0, 24), "commit"],
     report.exit_status !== null && ["exit status " + report.exit_status],
   ];
   return el("p.facts", entries.filter(Boolean).map(([value, label]) => el("span", el("b", text(value)), label && " " + label)));

@@ -78,7 +78,7 @@ COUNTING = (
 
 
 def test_a_continued_step_repeats_no_action(step: Step) -> None:
-    code = COUNTING + "page.click('#none', timeout=200)\nanswer(total)"
+    code = COUNTING + "page.click('#none', timeout=1000)\nanswer(total)"
     first = step(code, index=1)
     step.border.page.evaluate("() => document.querySelector('h1').id = 'none'")
 
@@ -90,7 +90,7 @@ def test_a_continued_step_repeats_no_action(step: Step) -> None:
 
 
 def test_a_step_may_be_continued_in_another_frame(step: Step, shop: Page) -> None:
-    code = "page.fill('input', 'x')\npage.click('text=Inside', timeout=200)\nanswer(page.url[-5:])"
+    code = "page.fill('input', 'x')\npage.click('text=Inside', timeout=1000)\nanswer(page.url[-5:])"
     first = step(code, index=1)
 
     second = step(code, index=1, root=shop.frames[1], resume=first.calls[:1])

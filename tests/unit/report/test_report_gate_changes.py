@@ -1,9 +1,12 @@
 """Gates against earlier runs: noise passes, a real drop fails, what is missing never helps."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from made_up_rows import SUMS, cells, run
 
 from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
@@ -11,6 +14,7 @@ from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
 from pytest_autoweb.report.groups import Group
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows
+from pytest_autoweb.report.statistics import ALPHA, all_failures_late
 
 NAMES = [f"case{i}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")
@@ -183,3 +187,22 @@ def test_every_model_is_decided_on_and_a_new_one_has_no_baseline() -> None:
     drops = [(r.model, r.passed) for r in results if r.name == "drop of the pass rate"]
     assert drops == [(MODEL, False)]
     assert results[0].details == ("it has no model new, which is therefore not compared",)
+
+
+def test_the_documentation_says_how_long_a_history_has_to_be() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "ci.md").read_text(encoding="utf-8")
+    table = text[text.index("| cases | 1 repeat |") :].split("\n\n")[0].splitlines()[2:]
+    rows = [[int(cell.replace(",", "")) for cell in row.strip("| ").split("|")] for row in table]
+
+    assert len(rows) == 4
+    for looked_at, *trials in rows:
+        for repeats, enough in zip((1, 2, 3, 5), trials, strict=True):
+            chances = [all_failures_late(n, repeats, repeats) for n in (enough - 1, enough)]
+            assert [chance * looked_at <= ALPHA for chance in chances] == [False, True]
+
+
+def test_the_pipelines_of_the_documentation_are_yaml() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "ci.md").read_text(encoding="utf-8")
+    pipelines = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.S)]
+
+    assert [len(pipeline) for pipeline in pipelines] == [3, 4, 5]

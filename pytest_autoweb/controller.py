@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_autoweb.browser.network import describe_egress
 from pytest_autoweb.conclusion import policy_of
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.items import BAD_CASES, SESSION, WHOLE, planned
@@ -80,7 +81,11 @@ class RunController:
 
     def pytest_report_header(self) -> list[str]:
         """Which walls stand between generated code and this machine."""
-        return [f"autoweb sandbox: {self._sandbox}"] if self._sandbox else []
+        if not self._sandbox:
+            return []
+        browsers = tuple(self._config.getoption("browser", None) or ("chromium",))
+        egress = describe_egress(browsers)
+        return [f"autoweb sandbox: {self._sandbox}", f"autoweb egress: {egress}"]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""

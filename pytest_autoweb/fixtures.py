@@ -4,6 +4,7 @@ The plugin registers this module in `pytest_configure`, after all entry-point pl
 fixture extends pytest-playwright's of the same name.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,30 +14,40 @@ if TYPE_CHECKING:
     from pytest_autoweb.results import CellResult
 
 FIXTURE = "autoweb"
+_PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch_browser"))
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any], request: pytest.FixtureRequest
 ) -> dict[str, Any]:
-    """Playwright's own Chromium, else the system's with the flags it needs.
+    """Playwright's own Chromium, else the system's, with the flags that cells need.
 
     Sessions without cells keep what pytest-playwright gives.
     """
-    if not any(_needs_browser(item) for item in request.session.items):
+    items = request.session.items
+    if not any(_needs_browser(item) for item in items):
         return browser_type_launch_args
-    from pytest_autoweb.browser.chromium import launch_args
+    from pytest_autoweb.browser.chromium import cell_launch_args, launch_args
 
     browser_type = request.getfixturevalue("browser_type")
-    return launch_args(
+    found = launch_args(
         browser_type_launch_args,
         playwright_executable=browser_type.executable_path,
         browser_name=browser_type.name,
     )
+    if browser_type.name != "chromium":
+        return found
+    return cell_launch_args(found, os.environ, alone=not any(map(_shares_browser, items)))
 
 
 def _needs_browser(item: pytest.Item) -> bool:
     return hasattr(item, "cell") or FIXTURE in getattr(item, "fixturenames", ())
+
+
+def _shares_browser(item: pytest.Item) -> bool:
+    names = getattr(item, "fixturenames", ())
+    return not hasattr(item, "cell") and not _PAGE_FIXTURES.isdisjoint(names)
 
 
 class Autoweb:

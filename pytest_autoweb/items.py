@@ -1,6 +1,7 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,7 +9,7 @@ import pytest
 
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.conclusion import CellFailed, conclude, describe, policy_of
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.errors import BrowserError, CaseError
 from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.report.controls import NOOP, ORACLE, is_control
@@ -27,6 +28,7 @@ _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Of each case id, the first file that has it."""
 CONTROL_RUNS = 3
 """Fresh times that `--autoweb-controls` runs each control of a case."""
+_RECORDINGS = ("tracing", "video", "screenshot")
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
 """Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
@@ -166,7 +168,19 @@ def run_item(request: pytest.FixtureRequest) -> None:
     session = request.config.stash[SESSION]
     result = run_with_fixtures(item.cell, session, request)
     item.user_properties.extend(junit_properties(result))
+    if kept := _kept_by_playwright(item):
+        item.user_properties.append(("autoweb_contains_secrets", kept))
+        item.warn(pytest.PytestWarning(f"{item.name}: files of {kept} contain secrets of the case"))
     conclude(result, policy_of(request.config, session.settings))
+
+
+def _kept_by_playwright(item: CellItem) -> str:
+    """Flags by which pytest-playwright keeps what it sees, of a case that has secrets.
+
+    Nobody can take the secrets out of its traces, videos and pictures.
+    """
+    flags = [f"--{name}" for name in _RECORDINGS if item.config.getoption(name, "off") != "off"]
+    return ", ".join(flags) if item.cell.case.has_secrets else ""
 
 
 def run_with_fixtures(
@@ -179,11 +193,16 @@ def run_with_fixtures(
     """
 
     def open_page(context_args: dict[str, Any]) -> "Page":
+        given = request.getfixturevalue("browser_context_args")
+        if both := sorted(given.keys() & context_args.keys()):
+            # Python would say that a keyword argument was given twice.
+            raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
         page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
         return page
 
     name = cell.nodeid.partition("::")[2] or cell.nodeid
-    bench = session.bench(name, open_page)
+    remote = bool(request.getfixturevalue("connect_options"))
+    bench = replace(session.bench(name, open_page), remote=remote)
     result = _run_or_break(cell, bench)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)

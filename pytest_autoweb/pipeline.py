@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
-from pytest_autoweb.browser.network import OriginPolicy, install
+from pytest_autoweb.browser.network import guarded_page
+from pytest_autoweb.browser.origin import OriginPolicy
 from pytest_autoweb.browser.scene import Watch
 from pytest_autoweb.browser.setup import add_cookies, context_args
 from pytest_autoweb.browser.wire import WireRecord
@@ -125,6 +127,8 @@ class Bench:
     open_page: Callable[[dict[str, Any]], "Page"]
     """A page in a fresh context, made with these arguments."""
     environ: Mapping[str, str]
+    remote: bool = False
+    """The browser was connected to, not launched here."""
     worker: str = "main"
     progress: Callable[[str], None] = lambda text: None
     stream: Callable[[str], None] = lambda line: None
@@ -279,59 +283,60 @@ def _tools(
     log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    page = _open_page(case, bench, case_folder, policy, log)
-    border = Border(
-        page=page,
-        artifacts=folder / "files",
-        secrets=secrets,
-        allowed=policy.allows,
-        secret_allowed=policy.allows,
-        scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
-        files={Path(name).name: case_folder / name for name in case.files},
-        redact=redact,
-        on_log=lambda line: None,
-    )
-    engine = bench.engine(border, bench.settings.sandbox)
-    try:
-        yield Tools(
-            case=case,
-            spec=cell.spec,
-            mode=cell.mode,
-            repeat=cell.repeat,
-            settings=bench.settings,
-            client=bench.client(cell.spec, case),
+    with _open_page(case, bench, case_folder, policy, log) as page:
+        border = Border(
             page=page,
-            watch=Watch(page, redact=evidence),
-            wire=WireRecord(),
-            downloads=DownloadRecord(folder / "downloads", redact),
-            policy=policy,
-            engine=engine,
-            folder=folder,
-            cell_folder=bench.run_folder / cell.folder,
+            artifacts=folder / "files",
+            secrets=secrets,
+            allowed=policy.allows,
+            secret_allowed=policy.allows,
+            scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
+            files={Path(name).name: case_folder / name for name in case.files},
             redact=redact,
-            reveal=lambda text: _reveal(text, secrets),
-            log=log,
-            clock=bench.clock,
-            keep=evidence,
-            case_path=cell.case.path,
-            check_checksums=cell.case.check_checksums,
-            server_url=server.url if server else "",
-            budget=StepBudget(case.timeout),
-            previous=failed,
-            progress=bench.progress,
-            judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
+            covers=lambda shown: covers(shown, redact if secrets else None),
         )
-    finally:
-        engine.close()
+        engine = bench.engine(border, bench.settings.sandbox)
+        try:
+            yield Tools(
+                case=case,
+                spec=cell.spec,
+                mode=cell.mode,
+                repeat=cell.repeat,
+                settings=bench.settings,
+                client=bench.client(cell.spec, case),
+                page=page,
+                watch=Watch(page, redact=evidence),
+                wire=WireRecord(),
+                downloads=DownloadRecord(folder / "downloads", redact),
+                policy=policy,
+                engine=engine,
+                folder=folder,
+                cell_folder=bench.run_folder / cell.folder,
+                redact=redact,
+                reveal=lambda text: _reveal(text, secrets),
+                log=log,
+                clock=bench.clock,
+                keep=evidence,
+                case_path=cell.case.path,
+                check_checksums=cell.case.check_checksums,
+                server_url=server.url if server else "",
+                budget=StepBudget(case.timeout),
+                previous=failed,
+                progress=bench.progress,
+                judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
+            )
+        finally:
+            engine.close()
 
 
+@contextmanager
 def _open_page(
     case: Case, bench: Bench, case_folder: Path, policy: OriginPolicy, log: RunLog
-) -> "Page":
-    page = bench.open_page(context_args(case.setup, case_folder))
-    install(page.context, policy, lambda url: log.write(f"blocked: {url} (allowed_origins)"))
-    add_cookies(page.context, case.setup, case.entry_url)
-    return page
+) -> Iterator["Page"]:
+    args = context_args(case.setup, case_folder)
+    with guarded_page(bench.open_page, args, policy, log.write, remote=bench.remote) as page:
+        add_cookies(page.context, case.setup, case.entry_url)
+        yield page
 
 
 def _place(cell: Cell, case: Case, failed: Attempt | None) -> Place:

@@ -22,9 +22,9 @@ REDACTED = "<redacted>"
 class Redactor:
     """Replaces secrets in text by `<secret:name>`.
 
-    Finds the value itself and its URL-encoded, HTML-escaped, JSON-escaped and base64 forms, the
-    longest first, also inside the base64 of a longer text such as `user:password`. A secret that
-    is taken apart into single characters is not found.
+    Finds the value itself and its URL-encoded, HTML-escaped, JSON-escaped, hexadecimal and base64
+    forms, the longest first, also inside the base64 of a longer text such as `user:password`. A
+    secret that is taken apart into single characters is not found.
 
     Args:
         secrets: name to value; empty values are ignored.
@@ -46,29 +46,43 @@ class Redactor:
                     inside.setdefault(form, placeholder)
         self._inside = inside
         longest_first = sorted(inside, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+        # A placeholder that stands already stays whole, even if a secret is one of its words.
+        standing = sorted(set(inside.values()))
+        self._pattern = re.compile("|".join(map(re.escape, [*standing, *longest_first])) or "(?!)")
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
         if text in self._whole:
             return self._whole[text]
-        return self._pattern.sub(lambda match: self._inside[match[0]], text)
+        return self._pattern.sub(lambda match: self._inside.get(match[0], match[0]), text)
 
 
 def _forms(value: str) -> Iterator[str]:
     """The value as it is written in URLs, HTML, JSON and base64."""
     yield value
     data = value.encode("utf-8", "surrogatepass")
-    for encoded in (quote(data), quote(data, safe=""), quote_plus(data)):
+    once = quote(data, safe="")
+    by_script = (quote(data, safe=_COMPONENT), quote(data, safe=_ADDRESS))
+    for encoded in (quote(data), once, quote_plus(data), *by_script, quote(once, safe="")):
         yield encoded
         yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
     escaped = html.escape(value)
     yield from (escaped, html.escape(value, quote=False), escaped.replace("&#x27;", "&#39;"))
     yield escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-    yield json.dumps(value)[1:-1].replace("/", "\\/")
+    as_json = json.dumps(value)[1:-1]
+    yield as_json.replace("/", "\\/")
+    # As servers write JSON that is to stand inside HTML.
+    for_html = re.sub("[<>&'+]", lambda match: f"\\u{ord(match[0]):04x}", as_json)
+    yield from (for_html, re.sub("u00[0-9a-f]{2}", _upper_digits, for_html))
+    yield repr(value)[1:-1]
+    yield from (data.hex(), data.hex().upper())
     for whole in (base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()):
         yield from (whole, whole.rstrip("="))
+
+
+def _upper_digits(match: re.Match[str]) -> str:
+    return "u" + match[0][1:].upper()
 
 
 def _embedded_base64(value: str) -> Iterator[str]:
@@ -84,6 +98,10 @@ def _embedded_base64(value: str) -> Iterator[str]:
                 yield form
 
 
+_COMPONENT = "!~*'()"
+"""What `encodeURIComponent` leaves as it is, besides letters, digits and `_.-`."""
+_ADDRESS = ";/?:@&=+$,#!~*'()"
+"""What `encodeURI` leaves as it is."""
 _VALUE = r"[^\s\"'&;,<>\\]+"
 _SENSITIVE = (
     r"(?:x-)?api[_-]?key|(?:access|auth|refresh|id|session|csrf|xsrf|bearer)[_-]?token|token"

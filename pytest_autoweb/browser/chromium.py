@@ -1,9 +1,10 @@
 """Which Chromium to start, and with which flags."""
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,21 @@ _QUIET = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-gpu",
+)
+EGRESS_FLAGS = (
+    # Else WebRTC sends datagrams past every proxy.
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+NO_NAMES_FLAG = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+"""Chromium looks up no name itself, also none that a page wants prefetched: the proxy does."""
+
+_ENVIRON = re.compile(
+    r"(?i)PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|TMP|TEMP|DISPLAY|XAUTHORITY"
+    r"|WAYLAND_DISPLAY|XDG_.*|DBUS_SESSION_BUS_ADDRESS|(?:LD|DYLD)_LIBRARY_PATH|FONTCONFIG_.*"
+    r"|MESA_.*|LIBGL_.*|GTK_.*|CHROME_DEVEL_SANDBOX|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT"
+    r"|USERPROFILE|USERNAME|(?:LOCAL)?APPDATA|PROGRAMDATA|PROGRAMFILES.*|PROGRAMW6432"
+    r"|HOMEDRIVE|HOMEPATH|NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE"
 )
 
 
@@ -58,6 +74,25 @@ def _candidates(headless: bool) -> Iterator[Path]:
         for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
             if folder := os.environ.get(variable):
                 yield from (Path(folder) / tail for tail in _WINDOWS)
+
+
+def cell_launch_args(
+    base: dict[str, Any], environ: Mapping[str, str], *, alone: bool
+) -> dict[str, Any]:
+    """Launch arguments for a Chromium that runs cells: held to its proxy, and told no keys.
+
+    Args:
+        base: the arguments as they are.
+        environ: of this process; what a browser needs of it is passed on.
+        alone: nothing but cells uses the browser, so that it needs no names of its own.
+    """
+    flags = (*EGRESS_FLAGS, NO_NAMES_FLAG) if alone else EGRESS_FLAGS
+    return {"env": browser_environ(environ), **_with_flags(base, flags)}
+
+
+def browser_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a browser needs; keys of model providers are not among them."""
+    return {name: value for name, value in environ.items() if _ENVIRON.fullmatch(name)}
 
 
 def launch_args(

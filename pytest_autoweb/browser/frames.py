@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pytest_autoweb.browser.base import ContextWrapper
 from pytest_autoweb.browser.injected import run_script
-from pytest_autoweb.browser.network import parse_origin
+from pytest_autoweb.browser.origin import parse_origin
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Page

@@ -1,87 +1,111 @@
-"""Which origins a page may reach."""
+"""How the traffic of a cell's pages is held to the origins of its case.
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+The egress proxy does the work, wherever the browser can be made to use it for everything. Where it
+cannot, requests are also routed inside the browser, and the run says that the border is partial.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.browser.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
+from pytest_autoweb.browser.egress import EgressProxy
+from pytest_autoweb.browser.origin import OriginPolicy, parse_origin
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Route, WebSocketRoute
+    from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocketRoute
 
-_PORTS = {"http": 80, "https": 443}
-_PLAIN = {"ws": "http", "wss": "https"}
-_INERT = ("data:", "blob:", "about:blank", "about:srcdoc")
-
-
-class Origin(NamedTuple):
-    """Scheme, host and port; WebSocket URLs count as the HTTP origin they are opened from."""
-
-    scheme: str
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        tail = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{host}{tail}"
+REMOTE = "the browser runs elsewhere and cannot reach the proxy"
+NOT_CHROMIUM = "only Chromium can be told to send everything through the proxy"
+NOT_LAUNCHED = "the browser was not started with this plugin's flags (an own `browser` fixture?)"
+SHARED = "other tests share the browser, so it looks up the names of WebRTC servers itself"
 
 
-def parse_origin(url: str) -> Origin | None:
-    """The origin of an http(s) or ws(s) URL; None for others and for URLs with a user name."""
-    # Browsers read a backslash as a slash, and drop tabs and line breaks.
-    url = url.strip().replace("\\", "/")
-    if any(character in url for character in "\t\r\n"):
-        return None
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        host = parts.hostname
-    except ValueError:
-        return None
-    scheme = _PLAIN.get(parts.scheme, parts.scheme)
-    if scheme not in _PORTS or not host or "@" in parts.netloc:
-        return None
-    return Origin(scheme, host.rstrip("."), port if port is not None else _PORTS[scheme])
+@contextmanager
+def guarded_page(
+    open_page: Callable[[dict[str, Any]], "Page"],
+    context_args: dict[str, Any],
+    policy: OriginPolicy,
+    note: Callable[[str], None],
+    *,
+    remote: bool = False,
+) -> Iterator["Page"]:
+    """A page in a fresh context that reaches the origins of the policy and no others.
 
-
-class OriginPolicy:
-    """Allows the entry URL's origin and the listed ones; compares origins, never prefixes.
-
-    Raises:
-        CaseError: an entry of `allowed_origins` is no origin.
+    Args:
+        open_page: makes it, with these arguments for its context.
+        context_args: whatever else the context needs.
+        policy: what may be reached.
+        note: told of what was blocked, and of what cannot be.
+        remote: the browser was connected to and cannot reach a proxy of this machine.
     """
 
-    def __init__(self, entry_url: str, allowed_origins: Iterable[str] = ()) -> None:
-        self.origins = frozenset(
-            _known(url, field)
-            for field, urls in (("entry_url", [entry_url]), ("allowed_origins", allowed_origins))
-            for url in urls
-        )
+    def blocked(origin: str) -> None:
+        note(f"blocked: {origin} (allowed_origins)")
 
-    def allows(self, url: str) -> bool:
-        """Whether the page may load `url`; data, blob and blank URLs reach no one."""
-        if url.startswith(_INERT):
-            return True
-        return parse_origin(url) in self.origins
+    with EgressProxy(policy, blocked) as proxy:
+        settings = {} if remote else {"proxy": proxy.settings}
+        page = open_page({**context_args, **settings})
+        if gap := missing_cover(page.context.browser, remote=remote):
+            note(f"egress: partial: {gap}")
+            install(page.context, policy, blocked)
+        try:
+            yield page
+        finally:
+            for origin, count in proxy.blocked.items():
+                if count > 1:
+                    note(f"blocked: {origin}: {count} requests in all")
 
 
-def _known(url: str, field: str) -> Origin:
-    if (origin := parse_origin(url)) is None:
-        raise CaseError(
-            f"{url!r} is no origin like https://cdn.example.com or http://127.0.0.1:8000",
-            field=field,
-        )
-    return origin
+def missing_cover(browser: "Browser | None", *, remote: bool = False) -> str:
+    """Why the proxy does not see all traffic of a browser; empty when it does.
+
+    Args:
+        browser: of the page's context.
+        remote: it was connected to, not launched here.
+    """
+    if remote:
+        return REMOTE
+    if browser is None:
+        return NOT_LAUNCHED
+    if browser.browser_type.name != "chromium":
+        return NOT_CHROMIUM
+    given = _command_line(browser)
+    if not all(flag in given for flag in EGRESS_FLAGS):
+        return NOT_LAUNCHED
+    return "" if NO_NAMES_FLAG in given else SHARED
+
+
+def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> str:
+    """The line of a report header, known before any browser is started."""
+    if remote:
+        return f"partial ({REMOTE})"
+    if any(name != "chromium" for name in browser_names):
+        return f"partial ({NOT_CHROMIUM})"
+    return "proxy"
+
+
+def _command_line(browser: "Browser") -> str:
+    from playwright.sync_api import Error
+
+    try:
+        session = browser.new_browser_cdp_session()
+        try:
+            return str(session.send("SystemInfo.getInfo")["commandLine"])
+        finally:
+            session.detach()
+    except Error:
+        return ""
 
 
 def install(
     context: "BrowserContext", policy: OriginPolicy, on_blocked: Callable[[str], None]
 ) -> None:
-    """Abort requests and WebSockets to other origins; `on_blocked` is told each one's origin.
+    """Abort requests and WebSockets to other origins, as far as the browser shows them.
 
-    Only the origin is told: the rest of such a URL may be what a page tries to carry out. A
-    redirect inside an allowed request is not seen here.
+    It does not show a redirect inside an allowed request, among others. `on_blocked` is told each
+    origin.
     """
 
     def forbidden(url: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.browser.capture import capture_snapshot
+from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.injected import call_function
 from pytest_autoweb.results import CaptureMode, Scene
 
@@ -17,10 +18,6 @@ _LINES = 50
 _LINE_CHARS = 300
 _SNAPSHOT_TOKENS = 4_000
 _SHOT_MS = 5_000.0
-_MASKED = (
-    "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
-    " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
-)
 
 _TO_DEVELOPERS = ("debug", "verbose")
 """Advice of the browser itself comes at a time of its own, so no two scenes would be the same."""
@@ -84,7 +81,7 @@ def take_scene(
 ) -> Scene:
     """The page as it is now: URL, title, snapshot, picture, console and failed requests."""
     picture = folder / f"scene-{step_index}.jpg"
-    taken = shot(page, picture)
+    taken = shot(page, picture, redact)
     return Scene(
         step_index=step_index,
         url=redact(page.url),
@@ -96,8 +93,13 @@ def take_scene(
     )
 
 
-def shot(page: "Page", path: Path) -> bool:
-    """Save a small picture of the viewport, password fields covered; never raises.
+def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -> bool:
+    """Save a small picture of the viewport, with what is secret covered; never raises.
+
+    Args:
+        page: what to show.
+        path: where to; JPEG, or PNG if the name ends so.
+        redact: takes the case's secrets out of text; fields that hold one are covered, too.
 
     Returns:
         Whether there is a picture at `path`: JPEG, or PNG if the name ends so.
@@ -114,7 +116,7 @@ def shot(page: "Page", path: Path) -> bool:
             animations="disabled",
             scale="css",
             timeout=_SHOT_MS,
-            mask=[frame.locator(_MASKED) for frame in page.frames],
+            mask=covers(page, redact),
         )
     except (Error, OSError):
         return False

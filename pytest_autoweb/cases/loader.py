@@ -41,6 +41,11 @@ class LoadedCase:
     """Models that `judge` checks name."""
     _source: CaseSource = field(repr=False, compare=False)
 
+    @property
+    def has_secrets(self) -> bool:
+        """Whether its pages are given secrets."""
+        return bool(self._source.fields.get("secrets"))
+
     def resolve(self, server: ServerHandle | None) -> Case:
         """The case with the values of its running web server.
 

@@ -1,6 +1,6 @@
 """The interface between the stages and whatever runs generated code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -61,6 +61,8 @@ class Border:
     """Bare name -> Path, for uploads."""
     redact: Callable[[str], str] = lambda text: text
     """Removes secrets from text that leaves the host."""
+    covers: Callable[[Any], Sequence[Any]] = lambda page: ()
+    """Locators of what a picture of the page must not show."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
 

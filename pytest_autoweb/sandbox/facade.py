@@ -137,7 +137,8 @@ class Facade:
             url, args, kwargs = _taken(args, kwargs, 0, "url")
             kwargs["url"] = arguments.address(url, bound.page.url, self._border)
         elif method == "screenshot":
-            kwargs["mask"] = [*(kwargs.get("mask") or []), bound.page.locator(_PASSWORDS)]
+            covered = [bound.page.locator(_PASSWORDS), *self._border.covers(bound.page)]
+            kwargs["mask"] = [*(kwargs.get("mask") or []), *covered]
             if kwargs.get("path") is not None:
                 kwargs["path"] = arguments.artifact(kwargs["path"], self._border)
         elif method == "save_as":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from pytest_autoweb.browser.downloads import DownloadRecord
-    from pytest_autoweb.browser.network import OriginPolicy
+    from pytest_autoweb.browser.origin import OriginPolicy
     from pytest_autoweb.browser.scene import Watch
     from pytest_autoweb.browser.wire import WireRecord
 
@@ -113,6 +113,11 @@ class Tools:
     judge: ModelJudge | None = None
     """Asks a model for the case's `judge` checks."""
 
+    @property
+    def hidden(self) -> Callable[[str], str] | None:
+        """`redact` where the case has secrets, for pictures; else None, which costs nothing."""
+        return self.redact if self.case.secrets else None
+
 
 Stage = Callable[[Attempt, Tools], Attempt]
 """One step of the pipeline: takes what is known and returns more. What a page or a model does
@@ -151,6 +156,12 @@ def ask(
         The attempt and the reply's text. When the call failed the text is empty and the
         attempt's failure is of kind `model`.
     """
+    messages = tuple(
+        message
+        if message.role == "system"
+        else message.model_copy(update={"content": tools.redact(message.content)})
+        for message in messages
+    )
     request = Request(
         model=tools.spec.name,
         messages=messages,
@@ -186,7 +197,7 @@ def ask(
         usage=reply.usage,
         model_served=reply.model_served,
     )
-    return charge(attempt, stage, exchange), reply.text
+    return charge(attempt, stage, exchange), exchange.reply
 
 
 def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:

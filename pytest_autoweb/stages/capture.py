@@ -77,7 +77,7 @@ def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     if not (tools.settings.visual_supplement and tools.spec.vision):
         return attempt
     path = tools.folder / "visual.jpg"
-    if not shot(tools.page, path):
+    if not shot(tools.page, path, tools.hidden):
         return attempt
     picture = "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
     messages: tuple[Message, ...] = render(

@@ -175,7 +175,7 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=relative(picture, tools) if shot(tools.page, picture) else None,
+        screenshot=relative(picture, tools) if shot(tools.page, picture, tools.hidden) else None,
     )
 
 

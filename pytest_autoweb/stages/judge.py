@@ -79,7 +79,7 @@ def _mapped(value: Any, change_text: Callable[[str], str]) -> Any:
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
     """The last picture, and the scene when steps ran well but a check does not hold."""
     picture = tools.folder / "final.jpg"
-    if shot(tools.page, picture):
+    if shot(tools.page, picture, tools.hidden):
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt

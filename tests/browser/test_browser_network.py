@@ -1,7 +1,8 @@
 from local_site import Site
 from playwright.sync_api import BrowserContext, Error
 
-from pytest_autoweb.browser.network import OriginPolicy, install
+from pytest_autoweb.browser.network import install
+from pytest_autoweb.browser.origin import OriginPolicy
 
 
 def test_requests_to_other_origins_are_aborted_and_reported(

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.browser.navigation import normalise_url, same_page
-from pytest_autoweb.browser.network import OriginPolicy, parse_origin
+from pytest_autoweb.browser.origin import OriginPolicy, parse_origin
 from pytest_autoweb.errors import CaseError
 
 ENTRY = "https://shop.example/login?next=/cart"

@@ -1,0 +1,44 @@
+"""What pictures of a page must not show: password fields, and fields that hold a secret."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.browser.injected import run_on_elements, run_script
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Locator, Page
+
+_ALWAYS = (
+    "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
+    " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
+)
+_FIELDS = "input, textarea, [contenteditable]"
+_ALIVE_MS = 2_000.0
+
+
+def covers(page: "Page", redact: Callable[[str], str] | None) -> list["Locator"]:
+    """Locators to mask, in all frames.
+
+    Args:
+        page: the page that a picture is taken of.
+        redact: takes the case's secrets out of text; None: the case has none.
+    """
+    found = []
+    for frame in page.frames:
+        found.append(frame.locator(_ALWAYS))
+        if redact is not None:
+            found += _with_secrets(frame, redact)
+    return found
+
+
+def _with_secrets(frame: "Frame", redact: Callable[[str], str]) -> list["Locator"]:
+    from playwright.sync_api import Error
+
+    fields = frame.locator(_FIELDS)
+    try:
+        # It has a deadline, which what follows has not.
+        run_script(frame, "secret_values", timeout_ms=_ALIVE_MS)
+        texts = run_on_elements(fields, "field_texts")
+    except Error:
+        return [fields]
+    return [fields.nth(i) for i, text in enumerate(texts) if redact(str(text)) != text]

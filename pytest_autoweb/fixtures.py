@@ -68,10 +68,10 @@ class Autoweb:
         Raises:
             pytest.UsageError: the target names no case, or the model is unknown.
         """
+        from pytest_autoweb.bench import Cell
         from pytest_autoweb.cases.loader import load_case_file
         from pytest_autoweb.errors import CaseError, SettingsError
         from pytest_autoweb.items import SESSION, run_with_fixtures
-        from pytest_autoweb.pipeline import Cell
         from pytest_autoweb.saving import cell_folder
 
         session = self._request.config.stash[SESSION]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_autoweb.bench import Cell
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.conclusion import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.errors import BrowserError, CaseError
 from pytest_autoweb.options import Settings
-from pytest_autoweb.pipeline import Cell, broken_cell, planned_cell, run_cell, skipped_cell
+from pytest_autoweb.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.report.controls import NOOP, ORACLE, is_control
 from pytest_autoweb.report.junit import junit_properties
 from pytest_autoweb.results import CaptureMode, CellResult, Failure, PlannedCell

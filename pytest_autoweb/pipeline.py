@@ -2,13 +2,13 @@
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
+from pytest_autoweb.bench import Bench, Cell
 from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
 from pytest_autoweb.browser.network import guarded_page
@@ -16,20 +16,15 @@ from pytest_autoweb.browser.origin import OriginPolicy
 from pytest_autoweb.browser.scene import Watch
 from pytest_autoweb.browser.setup import add_cookies, context_args
 from pytest_autoweb.browser.wire import WireRecord
-from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
 from pytest_autoweb.judge.grader import graded
-from pytest_autoweb.judge.model_judge import ModelJudge, Place
-from pytest_autoweb.llm.client import Client
+from pytest_autoweb.judge.model_judge import Place
 from pytest_autoweb.llm.prompts import prompt_checksum
-from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.options import Settings
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
-    CaptureMode,
     CellResult,
     Failure,
     FailureKind,
@@ -38,112 +33,22 @@ from pytest_autoweb.results import (
     total_usage,
 )
 from pytest_autoweb.sandbox.base import Border
-from pytest_autoweb.sandbox.engines import MakeEngine, worker_engine
 from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.stages.base import (
     LOG_LINES,
     STOPPING,
-    Clock,
     RunLog,
-    Stage,
     StepBudget,
     Tools,
     change,
 )
-from pytest_autoweb.stages.capture import capture_pages
 from pytest_autoweb.stages.evidence import keep_records
-from pytest_autoweb.stages.execute import run_steps
-from pytest_autoweb.stages.generate import write_script
-from pytest_autoweb.stages.judge import judge_outcome
-from pytest_autoweb.stages.lint import lint_script
-from pytest_autoweb.stages.open_entry import open_entry
 from pytest_autoweb.stages.outcome import repairable, settle
-from pytest_autoweb.stages.plan import plan_as_task, plan_case
-from pytest_autoweb.stages.repair import repair_script
-from pytest_autoweb.stages.turns import take_turns
+from pytest_autoweb.strategies import NamedStage, stages_for, strategy_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-class NamedStage(NamedTuple):
-    """A stage and the name that progress and timings use for it."""
-
-    name: str
-    run: Stage
-
-
-OPEN = NamedStage("open", open_entry)
-JUDGE = NamedStage("judge", judge_outcome)
-LINT = NamedStage("lint", lint_script)
-EXECUTE = NamedStage("execute", run_steps)
-
-CODEGEN = (
-    OPEN,
-    NamedStage("plan", plan_case),
-    NamedStage("capture", capture_pages),
-    NamedStage("generate", write_script),
-    LINT,
-    EXECUTE,
-    JUDGE,
-)
-REPAIR = (OPEN, NamedStage("repair", repair_script), LINT, EXECUTE, JUDGE)
-REFS = (OPEN, NamedStage("plan", plan_as_task), NamedStage("turns", take_turns), JUDGE)
-
-PROMPTS = {"playwright": ("plan", "generate", "repair", "visual"), "refs": ("refs",)}
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Case x model x capture mode x repeat, before it runs."""
-
-    case: LoadedCase
-    spec: ModelSpec
-    mode: CaptureMode
-    repeat: int
-    nodeid: str
-    case_path: str
-    folder: str
-    """Below the run folder."""
-
-
-class Servers(Protocol):
-    """Lends the web server of a case file for one attempt, its state put back."""
-
-    def lend(self, case: LoadedCase) -> AbstractContextManager[ServerHandle | None]:
-        """The running server, or None when the case file names none."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What a test process lends to the cells it runs."""
-
-    settings: Settings
-    run_folder: Path
-    client: Callable[[ModelSpec, Case], Client]
-    servers: Servers
-    open_page: Callable[[dict[str, Any]], "Page"]
-    """A page in a fresh context, made with these arguments."""
-    environ: Mapping[str, str]
-    remote: bool = False
-    """The browser was connected to, not launched here."""
-    worker: str = "main"
-    progress: Callable[[str], None] = lambda text: None
-    stream: Callable[[str], None] = lambda line: None
-    clock: Clock = field(default_factory=Clock)
-    engine: MakeEngine = worker_engine
-    judge: Callable[[Place], ModelJudge] | None = None
-    """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""
-
-
-def stages_for(spec: ModelSpec, failed: Attempt | None) -> tuple[NamedStage, ...]:
-    """The stages of a first attempt, or of the repair of a failed one."""
-    if spec.dialect == "refs":
-        return REFS
-    without_plan = failed is None or (failed.failure is not None and failed.failure.kind == "plan")
-    return CODEGEN if without_plan else REPAIR
 
 
 def run_cell(cell: Cell, bench: Bench) -> CellResult:
@@ -229,7 +134,7 @@ def _checksums(cell: Cell) -> dict[str, str]:
     return {
         "case": cell.case.checksum,
         "checks": graded(cell.case.checks_checksum),
-        "prompts": prompt_checksum(*PROMPTS[cell.spec.dialect]),
+        "prompts": prompt_checksum(*strategy_of(cell.case.strategy, cell.spec).prompts),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
     }
 
@@ -248,7 +153,7 @@ def _run_attempt(
         with bench.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
             with _tools(cell, case, server, bench, folder, log, failed) as tools:
-                attempt = _fold(attempt, tools, stages_for(cell.spec, failed))
+                attempt = _fold(attempt, tools, stages_for(cell.case.strategy, cell.spec, failed))
                 attempt = keep_records(attempt, tools)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from pytest_autoweb.bench import Cell
 from pytest_autoweb.browser.tokens import estimate_tokens
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.items import SESSION, CellItem
 from pytest_autoweb.llm.price import Price, price_in_spec
 from pytest_autoweb.llm.prompts import load_prompt
 from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.pipeline import Cell
 from pytest_autoweb.report.numbers import Cost
 from pytest_autoweb.report.preview_estimate import (
     NOTHING,

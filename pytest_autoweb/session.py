@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from pytest_autoweb.analysis import local_model
+from pytest_autoweb.bench import Bench
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle
 from pytest_autoweb.cases.webserver import ServerPool, stop_all
@@ -29,7 +30,6 @@ from pytest_autoweb.llm.registry import load_project_specs
 from pytest_autoweb.llm.shared_gateway import SharedGateway, stop_shared_gateway
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
-from pytest_autoweb.pipeline import Bench
 from pytest_autoweb.progress import Progress
 from pytest_autoweb.report.judge_agreement import Agreement, agreements
 from pytest_autoweb.sandbox.engines import MakeEngine, worker_engine

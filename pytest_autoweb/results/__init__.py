@@ -1,0 +1,52 @@
+"""The values a run produces: from one tool call up to a cell, as saved in `cell.json`.
+
+All are frozen pydantic models; a stage returns a changed copy. The saved names are the contract
+of the report (format `CELL_FORMAT`), so a renamed field is a format change.
+"""
+
+from pytest_autoweb.results.attempt import Attempt, total_usage
+from pytest_autoweb.results.cell import CELL_FORMAT, CELL_VERSION, CellResult, PlannedCell
+from pytest_autoweb.results.check import CheckResult
+from pytest_autoweb.results.decision import ChosenMark, Decision, DecisionStatus, Verdict
+from pytest_autoweb.results.exchange import Exchange
+from pytest_autoweb.results.failure import Failure, LintFinding
+from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
+from pytest_autoweb.results.record import Record
+from pytest_autoweb.results.run import RunInfo
+from pytest_autoweb.results.steps import PlanStep, Scene, Snapshot, StepResult, ToolCall
+from pytest_autoweb.results.usage import Usage
+from pytest_autoweb.results.words import CaptureMode, FailureKind, Outcome, StageName, StepStatus
+
+__all__ = [
+    "CELL_FORMAT",
+    "CELL_VERSION",
+    "Attempt",
+    "CaptureMode",
+    "CellResult",
+    "CheckResult",
+    "ChosenMark",
+    "Decision",
+    "DecisionStatus",
+    "Exchange",
+    "Failure",
+    "FailureKind",
+    "LintFinding",
+    "Location",
+    "LocatorAlgorithm",
+    "LocatorStatus",
+    "Outcome",
+    "PlanStep",
+    "PlannedCell",
+    "Probe",
+    "Record",
+    "RunInfo",
+    "Scene",
+    "Snapshot",
+    "StageName",
+    "StepResult",
+    "StepStatus",
+    "ToolCall",
+    "Usage",
+    "Verdict",
+    "total_usage",
+]

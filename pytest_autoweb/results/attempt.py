@@ -1,0 +1,80 @@
+"""One try at a cell."""
+
+from typing import Any
+
+from pydantic import Field
+
+from pytest_autoweb.results.check import CheckResult
+from pytest_autoweb.results.decision import Decision
+from pytest_autoweb.results.exchange import Exchange
+from pytest_autoweb.results.failure import Failure, LintFinding
+from pytest_autoweb.results.location import Location
+from pytest_autoweb.results.record import Record
+from pytest_autoweb.results.steps import PlanStep, Scene, Snapshot, StepResult, ToolCall
+from pytest_autoweb.results.usage import Usage
+
+
+class Attempt(Record):
+    """One try at a cell: index 1, then 2.. for repairs."""
+
+    attempt_index: int = 1
+    repair_attempt: bool = False
+    prompt: str = ""
+    """The user's task as put to the planner."""
+    plan_text: str = ""
+    plan_confirmed: bool = False
+    plan_has_question: bool = False
+    plan_question: str = ""
+    plan_steps: tuple[PlanStep, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+    visual_description: str = ""
+    code: str = ""
+    code_diff: str = ""
+    """Unified diff against the previous attempt's code."""
+    code_notes: tuple[str, ...] = ()
+    """What normalisation or block splitting did, e.g. duplicate headings joined."""
+    lint_errors: tuple[LintFinding, ...] = ()
+    entry_url_used: str = ""
+    step_results: tuple[StepResult, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    """Of the strategies that act by sight."""
+    locations: tuple[Location, ...] = ()
+    """Searches of the vision locator."""
+    formatted_errors: tuple[str, ...] = ()
+    run_log_head: str = ""
+    run_log_tail: str = ""
+    answer: Any = None
+    """What the code passed to `answer(...)`, a JSON value."""
+    answered: bool = False
+    evidence: dict[str, str] = Field(default_factory=dict)
+    """What was kept to judge by later: `dom`, `wire`, `downloads` -> path below the cell's
+    folder."""
+    checks: tuple[CheckResult, ...] = ()
+    executed: bool = False
+    """A plan and steps exist, and every step ended ok."""
+    checks_passed: bool | None = None
+    """None: no check could be evaluated."""
+    score: float | None = None
+    """Weight of passed checks over weight of evaluated ones."""
+    false_success: bool = False
+    """Executed, yet a check does not hold."""
+    failure: Failure | None = None
+    scene: Scene | None = None
+    exchanges: tuple[Exchange, ...] = ()
+    usage: dict[str, Usage] = Field(default_factory=dict)
+    """Per stage."""
+    stage_ms: dict[str, float] = Field(default_factory=dict)
+    """Wall milliseconds per stage."""
+    final_url: str = ""
+    final_screenshot: str | None = None
+    duration_ms: float = 0.0
+
+
+def total_usage(attempts: tuple[Attempt, ...]) -> dict[str, Usage]:
+    """Usage per stage over all attempts."""
+    total: dict[str, Usage] = {}
+    for attempt in attempts:
+        for stage, usage in attempt.usage.items():
+            total[stage] = total.get(stage, Usage()) + usage
+    return total

@@ -1,0 +1,69 @@
+"""A cell: as planned, and as it ended (`cell.json`)."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from pytest_autoweb.results.attempt import Attempt
+from pytest_autoweb.results.failure import Failure
+from pytest_autoweb.results.record import Record
+from pytest_autoweb.results.usage import Usage
+from pytest_autoweb.results.words import CaptureMode, Outcome
+
+CELL_FORMAT: Literal["pytest-autoweb/cell"] = "pytest-autoweb/cell"
+
+CELL_VERSION = 1
+
+
+class PlannedCell(Record):
+    """A cell as collected, before it ran: one row of the run's `manifest.json`."""
+
+    case_id: str
+    case_path: str
+    """Relative to the rootdir, `/` as separator."""
+    line: int | None = None
+    """Where the case begins in its file, from 1."""
+    entry_url: str
+    user_task: str
+    tags: tuple[str, ...] = ()
+    must_pass: bool = False
+    model: str
+    capture_mode: CaptureMode
+    repeat: int = 1
+    strategy: str = "codegen"
+    nodeid: str = ""
+    folder: str = ""
+    """The cell's folder below the run folder."""
+
+
+class CellResult(PlannedCell):
+    """Everything known about one cell when it ended; the content of `cell.json`."""
+
+    format: Literal["pytest-autoweb/cell"] = CELL_FORMAT
+    version: int = CELL_VERSION
+    dialect: str = "playwright"
+    outcome: Outcome
+    slow: bool = False
+    """Passed, but only after a step was continued with a larger time limit."""
+    reason: str = ""
+    """One line: why the outcome is not `passed`."""
+    failure: Failure | None = None
+    attempts: tuple[Attempt, ...] = ()
+    usage: dict[str, Usage] = Field(default_factory=dict)
+    started: datetime
+    duration_ms: float = 0.0
+    worker: str = "main"
+    """The xdist worker."""
+    checksums: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of `case`, `prompts`, `checks` and `capture`: rows with other sums do not compare."""
+
+    @property
+    def passed(self) -> bool:
+        """The checks hold, at the first try or after a repair."""
+        return self.outcome in ("passed", "healed")
+
+    @property
+    def total_usage(self) -> Usage:
+        """All stages added up."""
+        return sum(self.usage.values(), Usage())

@@ -1,0 +1,59 @@
+"""One decision of the strategies that act by sight, and what verification made of it."""
+
+from typing import Any, Literal
+
+from pytest_autoweb.results.record import Record
+
+Verdict = Literal["match", "mismatch", "unverifiable"]
+"""Of comparing a chosen element's text with the `expected_text` that came with the choice."""
+
+DecisionStatus = Literal["performed", "refused", "failed", "invalid"]
+"""`refused`: verification stopped it; `failed`: the browser could not do it; `invalid`: the reply
+was no decision."""
+
+
+class ChosenMark(Record):
+    """One element that a decision picked, with what was found there."""
+
+    mark: int | None
+    """The number that the model gave."""
+    taken: int | None = None
+    """The mark acted on, when a unique text overrode the number."""
+    expected_text: str = ""
+    actual_text: str = ""
+    verdict: Verdict
+    reason: str
+    """A plain sentence."""
+
+
+class Decision(Record):
+    """One turn: what the model saw, what it chose, what became of it."""
+
+    index: int
+    """From 1, within the attempt."""
+    phase: str = "act"
+    """`act`, or a phase of the collector: `navigate`, `explore`, `paginate`, `collect`."""
+    url: str = ""
+    picture: str | None = None
+    """The marked screenshot, below the cell's folder."""
+    marks: int = 0
+    """Marks drawn."""
+    failed_marks: tuple[int, ...] = ()
+    """Marks refused in the cycle before, drawn differently."""
+    feedback: tuple[str, ...] = ()
+    """The error lines in the prompt."""
+    action: dict[str, Any] | None = None
+    """As the model gave it, validated and redacted; None: no decision could be read."""
+    thinking: str = ""
+    confidence: float | None = None
+    """0 to 1, as the model says."""
+    chosen: tuple[ChosenMark, ...] = ()
+    second_look: bool = False
+    """Asked again with only the candidates of an ambiguous text marked."""
+    status: DecisionStatus
+    error: str = ""
+    location: int | None = None
+    """Index into the attempt's `locations`, when the vision locator found the element."""
+    calls: int = 1
+    """Model calls spent."""
+    duration_ms: float = 0.0

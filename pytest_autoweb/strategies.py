@@ -1,0 +1,65 @@
+"""How a model may drive the browser: each strategy is the list of its stages."""
+
+from typing import NamedTuple
+
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.results import Attempt
+from pytest_autoweb.stages.base import Stage
+from pytest_autoweb.stages.capture import capture_pages
+from pytest_autoweb.stages.execute import run_steps
+from pytest_autoweb.stages.generate import write_script
+from pytest_autoweb.stages.judge import judge_outcome
+from pytest_autoweb.stages.lint import lint_script
+from pytest_autoweb.stages.open_entry import open_entry
+from pytest_autoweb.stages.plan import plan_as_task, plan_case
+from pytest_autoweb.stages.repair import repair_script
+from pytest_autoweb.stages.turns import take_turns
+
+
+class NamedStage(NamedTuple):
+    """A stage and the name that progress and timings use for it."""
+
+    name: str
+    run: Stage
+
+
+class Strategy(NamedTuple):
+    """The stages of a first attempt and of a repair, and the prompt files they use."""
+
+    first: tuple[NamedStage, ...]
+    repair: tuple[NamedStage, ...]
+    prompts: tuple[str, ...]
+
+
+OPEN = NamedStage("open", open_entry)
+JUDGE = NamedStage("judge", judge_outcome)
+LINT = NamedStage("lint", lint_script)
+EXECUTE = NamedStage("execute", run_steps)
+
+CODEGEN = Strategy(
+    first=(
+        OPEN,
+        NamedStage("plan", plan_case),
+        NamedStage("capture", capture_pages),
+        NamedStage("generate", write_script),
+        LINT,
+        EXECUTE,
+        JUDGE,
+    ),
+    repair=(OPEN, NamedStage("repair", repair_script), LINT, EXECUTE, JUDGE),
+    prompts=("plan", "generate", "repair", "visual"),
+)
+_BY_TURNS = (OPEN, NamedStage("plan", plan_as_task), NamedStage("turns", take_turns), JUDGE)
+CODEGEN_BY_TURNS = Strategy(first=_BY_TURNS, repair=_BY_TURNS, prompts=("refs",))
+
+
+def strategy_of(name: str, spec: ModelSpec) -> Strategy:
+    """The strategy a case names, in the model's dialect of the step language."""
+    return CODEGEN_BY_TURNS if spec.dialect == "refs" else CODEGEN
+
+
+def stages_for(name: str, spec: ModelSpec, failed: Attempt | None) -> tuple[NamedStage, ...]:
+    """The stages of a first attempt, or of the repair of a failed one."""
+    strategy = strategy_of(name, spec)
+    without_plan = failed is None or (failed.failure is not None and failed.failure.kind == "plan")
+    return strategy.first if without_plan else strategy.repair

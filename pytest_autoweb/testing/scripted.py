@@ -1,4 +1,4 @@
-"""Fakes for tests of pytest-autoweb and of plugins on it. They are marked as what they are."""
+"""A client that answers from a script, and the plan such a script needs."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,0 +1,5 @@
+"""Fakes for tests of pytest-autoweb and of plugins on it. They are marked as what they are."""
+
+from pytest_autoweb.testing.scripted import Answer, ScriptedClient, scripted_plan
+
+__all__ = ["Answer", "ScriptedClient", "scripted_plan"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
+from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.judge.model_judge import ModelJudge, Place
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.spec import ModelSpec
@@ -32,6 +33,7 @@ class Cell:
     case_path: str
     folder: str
     """Below the run folder."""
+    strategy: StrategyName = "codegen"
 
 
 class Servers(Protocol):

@@ -125,14 +125,17 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         # Since 9.2 pytest compares ids in parts; `--lf` reads them from text, where `[` begins one.
         item._id = type(structured).parse(item.nodeid)
     case_path = _relative(case.path, settings.rootdir)
+    spec = session.spec(axes.model)
     item.cell = Cell(
         case=case,
-        spec=session.spec(axes.model),
+        spec=spec,
         mode=axes.mode,
         repeat=axes.repeat,
         nodeid=item.nodeid,
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
+        # The controls are scripts, whatever a case asks of a model.
+        strategy="codegen" if is_control(spec.name) else case.strategy or settings.strategy,
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -155,6 +156,14 @@ OPTIONS: tuple[Option, ...] = (
            lambda text: _flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
            "have vision (one more call a page).", _flag, "BOOL", bare="true"),
+    Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
+           "codegen (plan and script), act (one decision at a time on marked screenshots) or "
+           "collect (addresses behind a list).", _one_of(*get_args(StrategyName)), "NAME"),
+    Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", _count(1),
+           "N"),
+    Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
+           "choice; false is the control arm that asks again without the message.", _flag, "BOOL",
+           bare="true"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", _count(1),
            "N"),
     Option("max_repairs", "1", "Attempts after a failed first one.", _count(0), "N"),
@@ -233,6 +242,9 @@ class Settings:
     capture: tuple[Any, ...]
     simplified_html: bool | None
     visual_supplement: bool
+    strategy: StrategyName
+    max_decisions: int
+    feedback: bool
     repeat: int
     max_repairs: int
     questions: QuestionPolicy

@@ -124,7 +124,7 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
         model=cell.spec.name,
         capture_mode=cell.mode,
         repeat=cell.repeat,
-        strategy=cell.case.strategy,
+        strategy=cell.strategy,
         nodeid=cell.nodeid,
         folder=cell.folder,
     )
@@ -134,7 +134,7 @@ def _checksums(cell: Cell) -> dict[str, str]:
     return {
         "case": cell.case.checksum,
         "checks": graded(cell.case.checks_checksum),
-        "prompts": prompt_checksum(*strategy_of(cell.case.strategy, cell.spec).prompts),
+        "prompts": prompt_checksum(*strategy_of(cell.strategy, cell.spec).prompts),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
     }
 
@@ -153,7 +153,7 @@ def _run_attempt(
         with bench.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
             with _tools(cell, case, server, bench, folder, log, failed) as tools:
-                attempt = _fold(attempt, tools, stages_for(cell.case.strategy, cell.spec, failed))
+                attempt = _fold(attempt, tools, stages_for(cell.strategy, cell.spec, failed))
                 attempt = keep_records(attempt, tools)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))

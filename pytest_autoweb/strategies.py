@@ -1,7 +1,9 @@
 """How a model may drive the browser: each strategy is the list of its stages."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.stages.base import Stage
@@ -53,12 +55,19 @@ _BY_TURNS = (OPEN, NamedStage("plan", plan_as_task), NamedStage("turns", take_tu
 CODEGEN_BY_TURNS = Strategy(first=_BY_TURNS, repair=_BY_TURNS, prompts=("refs",))
 
 
-def strategy_of(name: str, spec: ModelSpec) -> Strategy:
-    """The strategy a case names, in the model's dialect of the step language."""
-    return CODEGEN_BY_TURNS if spec.dialect == "refs" else CODEGEN
+STRATEGIES: Mapping[str, Strategy] = {"codegen": CODEGEN}
 
 
-def stages_for(name: str, spec: ModelSpec, failed: Attempt | None) -> tuple[NamedStage, ...]:
+def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
+    """The strategy of a cell; scripts are written in the model's dialect of the step language."""
+    if name == "codegen" and spec.dialect == "refs":
+        return CODEGEN_BY_TURNS
+    return STRATEGIES[name]
+
+
+def stages_for(
+    name: StrategyName, spec: ModelSpec, failed: Attempt | None
+) -> tuple[NamedStage, ...]:
     """The stages of a first attempt, or of the repair of a failed one."""
     strategy = strategy_of(name, spec)
     without_plan = failed is None or (failed.failure is not None and failed.failure.kind == "plan")

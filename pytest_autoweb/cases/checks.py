@@ -12,9 +12,6 @@ from pytest_autoweb.cases.functions import FunctionProblem, find_function
 from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.near_miss import listed, near_miss
 
-UNAVAILABLE_STRATEGIES = ("act", "collect")
-STRATEGIES = ("codegen",)
-
 _DATA_FIELDS = {
     ("answer", "equals"),
     ("answer", "contains"),
@@ -80,11 +77,3 @@ def _check(entry: Any, at: FieldPath) -> CheckSpec:
             (*at, kinds[1]), f"an entry holds one check; write {listed(kinds)} as separate entries"
         )
     return validated(CHECK_TYPES[kinds[0]], dict(entry), at)
-
-
-def refuse_strategy(strategy: Any, at: FieldPath) -> None:
-    """Refuse the strategies of the contract that do not exist yet by their name."""
-    if strategy in UNAVAILABLE_STRATEGIES:
-        available = listed(STRATEGIES)
-        reason = f"strategy {strategy!r} is not available in this version; available: {available}"
-        raise FieldError(at, reason)

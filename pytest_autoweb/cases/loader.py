@@ -9,6 +9,7 @@ from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.inline import read_inline
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.source import ECHO, CaseSource, names_of, stand_in
+from pytest_autoweb.cases.strategy import StrategyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class LoadedCase:
     user_task_template: str
     """The task, likewise."""
     must_pass: bool
-    strategy: str
+    strategy: StrategyName | None
+    """None: the one of `--autoweb-strategy`."""
     webserver: Webserver | None
     """With its placeholders; an HTTP reset comes ready from `resolve_reset`."""
     checksum: str

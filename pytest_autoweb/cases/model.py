@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from pytest_autoweb.cases.check_specs import Check
 from pytest_autoweb.cases.fields import HttpUrl, Seconds, Spec
+from pytest_autoweb.cases.strategy import StrategyName
 
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
 TAG_PATTERN = r"^[^\W_][\w.:-]*$"
@@ -94,8 +95,9 @@ class Case(Spec):
     """The page the task starts on."""
     user_task: str = Field(min_length=1)
     """The task in plain words, as the model gets it."""
-    strategy: Literal["codegen"] = "codegen"
-    """How the model drives the browser: `codegen` writes a plan and a script."""
+    strategy: StrategyName | None = None
+    """How the model drives the browser: `codegen` writes a plan and a script, `act` decides one
+    action at a time on marked screenshots, `collect` gathers the addresses behind a list."""
     tags: tuple[Tag, ...] = ()
     """pytest marks, selected with `-m`."""
     must_pass: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_autoweb.cases.checks import holds_data, read_checks, refuse_strategy
+from pytest_autoweb.cases.checks import holds_data, read_checks
 from pytest_autoweb.cases.document import Document, FieldError
 from pytest_autoweb.cases.explain import validated
 from pytest_autoweb.cases.expressions import Expressions
@@ -82,7 +82,6 @@ class CaseSource:
             FieldError: a name is unknown or a value breaks the contract.
         """
         rendered = self.rendered(server)
-        refuse_strategy(rendered.get("strategy"), ("strategy",))
         fields = dict(rendered)
         if "expect" in fields:
             fields["expect"] = read_checks(fields["expect"], ("expect",), self.document.path)

@@ -124,13 +124,12 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
         "cases[0].oracle",
         "unknown secret 'pin'",
     ),
-    "planned strategy": (
-        with_field("strategy: act"),
+    "unknown strategy": (
+        with_field("strategy: fly"),
         6,
         "cases[0].strategy",
-        "strategy 'act' is not available in this version; available: codegen",
+        "must be 'codegen', 'act'",
     ),
-    "unknown strategy": (with_field("strategy: fly"), 6, "cases[0].strategy", "must be 'codegen'"),
     "wrong default": (
         with_top("defaults:\n  timeout: soon"),
         7,

@@ -79,7 +79,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "bad id": {"id": "a b"},
     "matrix of single values": {"matrix": {"n": 1}},
     "bad name of a secret": {"secrets": {"my pin": {"env": "PIN"}}},
-    "unknown strategy": {"strategy": "act"},
+    "unknown strategy": {"strategy": "fly"},
 }
 
 

@@ -24,6 +24,8 @@ class ChosenMark(Record):
     verdict: Verdict
     reason: str
     """A plain sentence."""
+    box: tuple[float, float, float, float] | None = None
+    """x, y, width, height of the marked element in the picture, in viewport CSS pixels."""
 
 
 class Decision(Record):
@@ -36,6 +38,8 @@ class Decision(Record):
     url: str = ""
     picture: str | None = None
     """The marked screenshot, below the cell's folder."""
+    viewport: tuple[int, int] | None = None
+    """Width and height that the picture shows, in CSS pixels."""
     marks: int = 0
     """Marks drawn."""
     failed_marks: tuple[int, ...] = ()

@@ -22,6 +22,7 @@ from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServ
 from pytest_autoweb.judge.grader import graded
 from pytest_autoweb.judge.model_judge import Place
 from pytest_autoweb.llm.prompts import prompt_checksum
+from pytest_autoweb.llm.timed import TimedClient
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -188,6 +189,7 @@ def _tools(
     log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
+    client = TimedClient(bench.client(cell.spec, case))
     with _open_page(case, bench, case_folder, policy, log) as page:
         border = Border(
             page=page,
@@ -199,6 +201,7 @@ def _tools(
             files={Path(name).name: case_folder / name for name in case.files},
             redact=redact,
             covers=lambda shown: covers(shown, redact if secrets else None),
+            waited=client.waited,
         )
         engine = bench.engine(border, bench.settings.sandbox)
         try:
@@ -208,7 +211,7 @@ def _tools(
                 mode=cell.mode,
                 repeat=cell.repeat,
                 settings=bench.settings,
-                client=bench.client(cell.spec, case),
+                client=client,
                 page=page,
                 watch=Watch(page, redact=evidence),
                 wire=WireRecord(),
@@ -225,9 +228,10 @@ def _tools(
                 case_path=cell.case.path,
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
-                budget=StepBudget(case.timeout),
+                budget=StepBudget(case.timeout, client.waited),
                 previous=failed,
                 progress=bench.progress,
+                offered=border.offered,
                 judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
             )
         finally:

@@ -41,6 +41,19 @@ class StepOutcome:
     step; functions defined in earlier steps are gone."""
 
 
+class StepCallError(Exception):
+    """Raised by a finder or function of the border: an ordinary error of the generated code.
+
+    Args:
+        message: a plain sentence; the code may catch it as `Error`.
+        evidence: what the step's failure keeps when this is why it failed; JSON values.
+    """
+
+    def __init__(self, message: str, **evidence: Any) -> None:
+        self.evidence = evidence
+        super().__init__(message)
+
+
 @dataclass(slots=True)
 class Border:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
@@ -65,6 +78,19 @@ class Border:
     """Locators of what a picture of the page must not show."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
+    finders: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Names of `members.FINDERS` that this cell offers. Called with what the method was called on
+    (Page, Frame or Locator) and the code's arguments; returns a Playwright Locator."""
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Names of `members.FUNCTIONS` that this cell offers. Called with the code's arguments; returns
+    a JSON value."""
+    waited: Callable[[], float] = lambda: 0.0
+    """Seconds spent waiting for models so far: they are not charged to the step."""
+
+    @property
+    def offered(self) -> frozenset[str]:
+        """Names of the step language that only some cells have, and this one does; for the lint."""
+        return frozenset(self.finders) | frozenset(self.functions)
 
 
 class StepEngine(Protocol):

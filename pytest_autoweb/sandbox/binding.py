@@ -9,15 +9,18 @@ from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
 from pytest_autoweb.sandbox.members import (
     CLAIMS_OF,
     CLASSES,
+    FUNCTIONS,
     MANAGER_EXIT,
     OF_THE_PAGE,
     Member,
+    member_of,
 )
 from pytest_autoweb.sandbox.protocol import check_chain
 from pytest_autoweb.sandbox.values import Expression, shown
 from pytest_autoweb.sandbox.wire import WireError, decode
 
 _EXIT = Member("call")
+_PERFORMED = frozenset({"call", "get", "manage", "listen", "find"})
 _TAKES_PREDICATES = frozenset({"frame", "wait_for_event", "wait_for_url"})
 
 
@@ -97,13 +100,15 @@ class Binder:
         item, kind, text = receiver
         if kind == "EventInfo" and method == MANAGER_EXIT:
             return receiver, _EXIT
-        member = CLASSES[kind].get(method)
-        if member is None or member.kind not in {"call", "get", "manage", "listen"}:
+        if kind == "Page" and method in FUNCTIONS:
+            return Receiver(item, kind, "step"), FUNCTIONS[method]
+        member = member_of(kind, method)
+        if member is None or member.kind not in _PERFORMED:
             raise Refusal("AW504", f"{kind}.{method[:60]} is not for generated code")
         if kind == "Page" and isinstance(item, Frame):
             if method in OF_THE_PAGE:
                 return Receiver(item.page, "Page", text), member
-            return Receiver(item, "Frame", text), CLASSES["Frame"][method]
+            return Receiver(item, "Frame", text), member_of("Frame", method) or member
         return receiver, member
 
     def _claims(

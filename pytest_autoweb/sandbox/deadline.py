@@ -36,7 +36,8 @@ class _EndedError(BaseException):
 class _Watch:
     """One running call."""
 
-    def __init__(self) -> None:
+    def __init__(self, waited: float) -> None:
+        self.waited = waited
         self.over = False
         self.stopped = False
         self.timers: list[asyncio.TimerHandle] = []
@@ -53,15 +54,27 @@ class BrowserDeadline:
         self.page_lost = False
         self._sessions: dict[int, tuple[Any, Any]] = {}
 
-    def run(self, page: Any, seconds: float, call: Callable[[], T]) -> T:
+    def run(
+        self,
+        page: Any,
+        seconds: float,
+        call: Callable[[], T],
+        waited: Callable[[], float] = lambda: 0.0,
+    ) -> T:
         """Perform the call, for at most `seconds` (plus what stopping it takes).
+
+        Args:
+            page: whose browser does the work.
+            seconds: what the call may take.
+            call: asks the browser.
+            waited: seconds spent so far on what is not counted, such as waiting for a model.
 
         Raises:
             StuckError: it had to be ended.
         """
         session = self._session(page)
         try:
-            return self._bounded(page, session, seconds, call)
+            return self._bounded(page, session, seconds, call, waited)
         except StuckError:
             self.page_lost = not self._answers(page, _PROBE_S)
             raise
@@ -109,11 +122,18 @@ class BrowserDeadline:
             known = self._sessions[id(page)] = (page, session)
         return known[1]
 
-    def _bounded(self, page: Any, session: Any, seconds: float, call: Callable[[], T]) -> T:
+    def _bounded(
+        self,
+        page: Any,
+        session: Any,
+        seconds: float,
+        call: Callable[[], T],
+        waited: Callable[[], float] = lambda: 0.0,
+    ) -> T:
         loop = _loop_of(page)
         if loop is None:
             return call()
-        watch, caller = _Watch(), greenlet.getcurrent()
+        watch, caller = _Watch(waited()), greenlet.getcurrent()
 
         def end() -> None:
             if not watch.over:
@@ -121,6 +141,10 @@ class BrowserDeadline:
 
         def stop() -> None:
             if watch.over:
+                return
+            if (more := waited() - watch.waited) > 0:
+                watch.waited += more
+                watch.timers.append(loop.call_later(more, stop))
                 return
             watch.stopped = True
             _terminate(session)

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Error, TimeoutError
 
-from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.base import Border, Limits, StepCallError
 from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.budget import Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, StuckError
@@ -30,6 +30,7 @@ class Dialogue:
         refusal: the first refused call; it fails the step even if the code swallowed it.
         diverged: why a retried step could not be continued.
         answered: whether `answer(...)` was called, and with what.
+        call_error: the last error of a finder or function that the cell offers.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class Dialogue:
         self._worker, self._border, self._handles = worker, border, handles
         self._guard, self._facade, self._listeners = guard, facade, listeners
         self.record, self._limits = record, limits
-        self.budget = Budget(limits.step_s)
+        self.budget = Budget(limits.step_s, border.waited)
         self.refusal: Refusal | None = None
         self.diverged: DivergedError | None = None
         self.gone: WorkerGoneError | DeadlineError | None = None
         self.answered: tuple[bool, Any] = (False, None)
+        self.call_error: StepCallError | None = None
         self.log: list[str] = []
         self._log_chars = 0
         self._number = 0
@@ -175,6 +177,9 @@ class Dialogue:
 
     def _as_error(self, error: Exception) -> tuple[str, str]:
         message = self._border.redact(str(error))[:20_000]
+        if isinstance(error, StepCallError):
+            self.call_error = error
+            return "Error", message
         if isinstance(error, StuckError):
             self.budget.spent = True
             return "TimeoutError", message

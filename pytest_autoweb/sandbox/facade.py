@@ -1,6 +1,6 @@
 """Performs single calls of the worker on the real Playwright objects, within the allow-list."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from playwright.sync_api import TimeoutError
@@ -10,7 +10,7 @@ from pytest_autoweb.sandbox.base import Border
 from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.budget import CLAIM_MS, DEFAULT_MS, Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline
-from pytest_autoweb.sandbox.handles import Handles, Refusal
+from pytest_autoweb.sandbox.handles import Handles, Refusal, kind_of
 from pytest_autoweb.sandbox.members import (
     EVENTS,
     MANAGER_EXIT,
@@ -47,7 +47,7 @@ class Facade:
     """
 
     def __init__(self, border: Border, handles: Handles, guard: BrowserDeadline) -> None:
-        self._border, self._guard = border, guard
+        self._border, self._handles, self._guard = border, handles, guard
         self.bind = Binder(border, handles).bind
         self._default_ms, self._navigation_ms = DEFAULT_MS, DEFAULT_MS
         self.open_waits: dict[int, EventWait] = {}
@@ -68,7 +68,10 @@ class Facade:
         # A timeout of Playwright's own gives the better message, so it comes first.
         margin = 0.5 if bound.member.timeout else 0.0
         return self._guard.run(
-            bound.page, budget.remaining_s + margin, lambda: self._prepared(bound, budget)()
+            bound.page,
+            budget.remaining_s + margin,
+            lambda: self._prepared(bound, budget)(),
+            waited=self._border.waited,
         )
 
     def peek(self, bound: Bound) -> Any:
@@ -88,6 +91,11 @@ class Facade:
             return lambda: _read(bound)
         if bound.member.kind == "listen":
             return lambda: self._listen(bound)
+        if bound.member.kind == "find":
+            return lambda: self._find(bound)
+        if bound.member.kind == "function":
+            function = _offered(self._border.functions, method)
+            return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:
             return lambda: self._leave(item, failed=bool(args and args[0]))
         if method == "wait_for_timeout":
@@ -212,6 +220,17 @@ class Facade:
             raise TypeError(f"{bound.method}() takes an event and a function")
         self.listen(bound.receiver.object, bound.method, event, callback.number)
 
+    def _find(self, bound: Bound) -> Any:
+        """The locator that a finder gives; a report shows it as the call that found it."""
+        finder = _offered(self._border.finders, bound.method)
+        found = finder(bound.receiver.object, *bound.args, **bound.kwargs)
+        if kind_of(found) != "Locator":
+            raise TypeError(f"{bound.method}() found no locator but a {type(found).__name__}")
+        self._handles.add(
+            found, "Locator", f"{bound.receiver.text}.{bound.method}({bound.arguments})"
+        )
+        return found
+
     # -- waiting for events ------------------------------------------------------------
 
     def _enter(self, manager: Any) -> Any:
@@ -237,6 +256,12 @@ class Facade:
 def _read(bound: Bound) -> Any:
     value = getattr(bound.receiver.object, bound.method)
     return plain_headers(value) if bound.method == "headers" else value
+
+
+def _offered(offers: Mapping[str, Callable[..., Any]], name: str) -> Callable[..., Any]:
+    if name not in offers:
+        raise Refusal("AW504", f"{name} is not available in this cell")
+    return offers[name]
 
 
 def _nothing(_value: object) -> None:

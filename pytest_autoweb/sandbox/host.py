@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from playwright.sync_api import Frame
 
 from pytest_autoweb.results import Failure, ToolCall
 from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
+from pytest_autoweb.sandbox.budget import Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline
 from pytest_autoweb.sandbox.dialogue import Dialogue
 from pytest_autoweb.sandbox.facade import Facade
@@ -16,7 +18,7 @@ from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.listeners import Listeners
 from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError
 from pytest_autoweb.sandbox.record import Entry, Record
-from pytest_autoweb.sandbox.values import shortened
+from pytest_autoweb.sandbox.values import redacted, shortened
 from pytest_autoweb.sandbox.wire import WireError
 from pytest_autoweb.sandbox.workers import Workers, workers_of
 
@@ -174,10 +176,10 @@ class WorkerEngine:
         """Whether the worker had to be replaced, and what went wrong."""
         label = "page" if root is self._border.page else _root_label(root)
         handle = self._handles.add(root, "Page", label)
+        functions = sorted(self._border.functions)
         frame = {"op": "run", "index": index, "code": code, "root": [handle, "Page"]}
-        last_resort = threading.Timer(self._limits.step_s + _LAST_RESORT_S, self._worker.kill)
-        last_resort.daemon = True
-        last_resort.start()
+        frame |= {"functions": functions}
+        last_resort = _LastResort(talk.budget, self._worker.kill)
         try:
             if self._restore:
                 self._worker.send({"op": "restore", "vars": self._variables})
@@ -217,6 +219,9 @@ class WorkerEngine:
         evidence: dict[str, Any] = {"error_type": kind, "detail": shortened(text, _MAX_DETAIL)}
         if self._guard.page_lost:
             evidence["page_lost"] = True
+        cause = talk.call_error
+        if cause is not None and self._border.redact(str(cause)) == text:
+            evidence |= redacted(cause.evidence, self._border.redact)
         message = shortened(f"{kind}: {first}" if first else kind, _MAX_MESSAGE)
         return Failure(
             kind="timeout" if talk.budget.spent else "step",
@@ -285,6 +290,32 @@ class WorkerEngine:
             return talk is not None and self._worker is asked_by and talk.ask(number, item)
 
         return predicate
+
+
+class _LastResort:
+    """Ends the step long after its time, from another thread; what is not counted is added."""
+
+    def __init__(self, budget: Budget, end: Callable[[], None]) -> None:
+        self._budget, self._end, self._cancelled = budget, end, False
+        self._arm()
+
+    def _arm(self) -> None:
+        left = self._budget.hard_deadline - time.monotonic() + _LAST_RESORT_S
+        self._timer = threading.Timer(left, self._fire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _fire(self) -> None:
+        if self._cancelled:
+            return
+        if self._budget.hard_deadline + _LAST_RESORT_S > time.monotonic():
+            self._arm()
+        else:
+            self._end()
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        self._timer.cancel()
 
 
 def _dismiss(dialog: Any) -> None:

@@ -5,12 +5,18 @@ import warnings
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.lint_checks import Place, bound_names, check_node, check_script
+from pytest_autoweb.sandbox.lint_checks import Names, Place, bound_names, check_node, check_script
 
 MAX_FINDINGS = 50
 
 
-def lint_code(code: str, *, line_offset: int = 0, scripts: bool = True) -> tuple[LintFinding, ...]:
+def lint_code(
+    code: str,
+    *,
+    line_offset: int = 0,
+    scripts: bool = True,
+    offered: frozenset[str] = frozenset(),
+) -> tuple[LintFinding, ...]:
     """Every reason why the code is refused; empty when it may run.
 
     Closed world: what `policy` and `members` do not list is a finding. Never raises.
@@ -19,12 +25,13 @@ def lint_code(code: str, *, line_offset: int = 0, scripts: bool = True) -> tuple
         code: Python source of one block or of a whole script.
         line_offset: added to each line, for a block cut out of a longer text.
         scripts: whether the code may run scripts of its own in the page.
+        offered: the names of `policy.OFFERED_WHEN` that this cell offers (`Border.offered`).
     """
     places = _read(code)
     if isinstance(places, LintFinding):
         return (_moved(places, line_offset),)
-    bound = bound_names(places)
-    found = {str(f): f for place in places for f in check_node(place, bound)}
+    names = Names(bound_names(places), offered)
+    found = {str(f): f for place in places for f in check_node(place, names)}
     if not scripts:
         found |= {str(f): f for place in places for f in check_script(place)}
     ordered = sorted(found.values(), key=lambda f: (f.line, f.col, f.code, f.message))

@@ -10,7 +10,14 @@ from urllib.parse import urlsplit
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.members import CLAIMS_OF, CLASSES, SCRIPT_METHODS
+from pytest_autoweb.sandbox.members import (
+    CLAIMS_OF,
+    CLASSES,
+    FINDERS,
+    FUNCTIONS,
+    SCRIPT_METHODS,
+    member_of,
+)
 
 
 class Place(NamedTuple):
@@ -24,6 +31,13 @@ class Place(NamedTuple):
     def finding(self, code: str, message: str, hint: str = "") -> LintFinding:
         """A finding at this place."""
         return LintFinding(line=self.line, col=self.col, code=code, message=message, hint=hint)
+
+
+class Names(NamedTuple):
+    """Which names the code binds itself, and which ones this cell offers."""
+
+    bound: frozenset[str]
+    offered: frozenset[str]
 
 
 def bound_names(places: list[Place]) -> frozenset[str]:
@@ -42,7 +56,7 @@ def bound_names(places: list[Place]) -> frozenset[str]:
     return frozenset(names)
 
 
-def check_node(place: Place, bound: frozenset[str]) -> Iterator[LintFinding]:
+def check_node(place: Place, names: Names) -> Iterator[LintFinding]:
     """What is wrong with one node itself; its children are checked as nodes of their own."""
     node = place.node
     if type(node) not in policy.NODES:
@@ -55,16 +69,16 @@ def check_node(place: Place, bound: frozenset[str]) -> Iterator[LintFinding]:
         case ast.ImportFrom():
             yield from _check_from(place, node)
         case ast.Name():
-            yield from _check_name(place, node, bound)
+            yield from _check_name(place, node, names)
         case ast.Attribute():
-            yield from _check_attribute(place, node)
+            yield from _check_attribute(place, node, names.offered)
         case ast.FunctionDef():
             yield from _check_function(place, node)
         case ast.While():
             yield from _check_while(place, node)
         case ast.Call():
             yield from _check_call(place, node)
-    yield from _check_other_names(place, node)
+    yield from _check_other_names(place, node, names.offered)
 
 
 def check_script(place: Place) -> Iterator[LintFinding]:
@@ -121,15 +135,15 @@ def _check_from(place: Place, node: ast.ImportFrom) -> Iterator[LintFinding]:
             yield place.finding("AW102", message, hint)
 
 
-def _check_name(place: Place, node: ast.Name, bound: frozenset[str]) -> Iterator[LintFinding]:
+def _check_name(place: Place, node: ast.Name, names: Names) -> Iterator[LintFinding]:
     name = node.id
     yield from _check_spelling(place, name)
     if not isinstance(node.ctx, ast.Load):
-        yield from _check_binding(place, name)
-    elif name in bound:
+        yield from _check_binding(place, name, names.offered)
+    elif name in names.bound or (name in FUNCTIONS and name in names.offered):
         return
-    elif name in policy.NOT_IN_THIS_VERSION:
-        yield place.finding("AW309", f"{name!r} is not available in this version")
+    elif name in policy.OFFERED_WHEN:
+        yield _not_offered(place, name)
     elif name in policy.BOILERPLATE_NAMES:
         hint = policy.BOILERPLATE_NAMES[name]
         yield place.finding("AW104", f"{name!r} is not available", hint)
@@ -144,35 +158,44 @@ def _check_spelling(place: Place, name: str) -> Iterator[LintFinding]:
         yield place.finding("AW302", f"the name {_quoted(name)} is not available", hint)
 
 
-def _check_binding(place: Place, name: str) -> Iterator[LintFinding]:
-    if name in policy.GIVEN_NAMES:
+def _not_offered(place: Place, name: str) -> LintFinding:
+    message = f"{name!r} is not available in this cell"
+    return place.finding("AW309", message, policy.OFFERED_WHEN[name])
+
+
+def _check_binding(place: Place, name: str, offered: frozenset[str]) -> Iterator[LintFinding]:
+    if name in policy.GIVEN_NAMES or (name in FUNCTIONS and name in offered):
         message = f"{name!r} is given and may not be bound anew"
         yield place.finding("AW303", message, "use another name, e.g. popup or result")
 
 
-def _check_other_names(place: Place, node: ast.AST) -> Iterator[LintFinding]:
+def _check_other_names(
+    place: Place, node: ast.AST, offered: frozenset[str]
+) -> Iterator[LintFinding]:
     """Names that stand in the tree as plain strings."""
     match node:
         case ast.FunctionDef(name=name) | ast.ExceptHandler(name=str(name)):
             yield from _check_spelling(place, name)
-            yield from _check_binding(place, name)
+            yield from _check_binding(place, name, offered)
         case ast.alias(asname=str(name)):
             yield from _check_spelling(place, name)
             # `from playwright.sync_api import expect` binds the given name to itself.
-            yield from _check_binding(place, name)
+            yield from _check_binding(place, name, offered)
         case ast.alias(name=name):
             if name in policy.GIVEN_NAMES and name != "expect":
-                yield from _check_binding(place, name)
+                yield from _check_binding(place, name, offered)
         case ast.arg(arg=name) | ast.keyword(arg=str(name)):
             # A parameter may be called `page`: it hides the given name inside its function only.
             yield from _check_spelling(place, name)
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             for name in names:
                 yield from _check_spelling(place, name)
-                yield from _check_binding(place, name)
+                yield from _check_binding(place, name, offered)
 
 
-def _check_attribute(place: Place, node: ast.Attribute) -> Iterator[LintFinding]:
+def _check_attribute(
+    place: Place, node: ast.Attribute, offered: frozenset[str]
+) -> Iterator[LintFinding]:
     name, kind = node.attr, _kind_of(node.value)
     known = policy.ATTRIBUTES if kind is None else CLASSES[kind].keys()
     if not isinstance(node.ctx, ast.Load):
@@ -180,16 +203,20 @@ def _check_attribute(place: Place, node: ast.Attribute) -> Iterator[LintFinding]
         yield place.finding("AW305", message, "keep values in variables or a dict")
     elif name == "format" and kind is None:
         yield from _check_format(place, node)
-    elif name in known:
+    elif name in known or (name in offered and _has_finder(kind, name)):
         return
-    elif name in policy.NOT_IN_THIS_VERSION:
-        yield place.finding("AW309", f"{name!r} is not available in this version")
+    elif name in policy.OFFERED_WHEN and name not in offered:
+        yield _not_offered(place, name)
     elif hint := policy.REFUSED_MEMBERS.get(name) or policy.REFUSED_OF.get((kind, name)):
         yield place.finding("AW308", f"{name!r} is not for generated code", hint)
     else:
         owner = "nothing here" if kind is None else f"{kind}"
         hint = _attribute_hint(name, kind)
         yield place.finding("AW304", f"{owner} has no attribute {_quoted(name)}", hint)
+
+
+def _has_finder(kind: str | None, name: str) -> bool:
+    return name in FINDERS and (kind is None or member_of(kind, name) is not None)
 
 
 def _kind_of(node: ast.AST) -> str | None:
@@ -203,8 +230,8 @@ def _kind_of(node: ast.AST) -> str | None:
             member = CLASSES.get(_kind_of(owner) or "", {}).get(name)
             return member.returns if member and member.kind == "link" else None
         case ast.Call(func=ast.Attribute(value=owner, attr=name)):
-            member = CLASSES.get(_kind_of(owner) or "", {}).get(name)
-            return member.returns if member and member.kind == "chain" else None
+            member = member_of(_kind_of(owner) or "", name)
+            return member.returns if member and member.kind in {"chain", "find"} else None
     return None
 
 

@@ -7,11 +7,12 @@ imports the standard library only.
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["chain", "link", "local", "call", "get", "manage", "listen"]
+Kind = Literal["chain", "link", "local", "call", "get", "manage", "listen", "find", "function"]
 """`chain`: method that narrows a locator, done in the worker without a message; `link`: property
 doing the same; `local`: method that the worker builds from other members; `call`: method
 performed by the host; `get`: property read by the host; `manage`: `with page.expect_…()`;
-`listen`: `on`, `once`, `remove_listener`."""
+`listen`: `on`, `once`, `remove_listener`; `find` and `function`: no member of Playwright, answered
+by what the host offers in this cell."""
 
 
 class Member(NamedTuple):
@@ -188,6 +189,21 @@ CLASSES: dict[str, Members] = {
 
 CLAIMS_OF = {"Page": "PageAssertions", "Locator": "LocatorAssertions"}
 """What `expect(x)` gives for an `x` of this class."""
+
+FINDERS: Members = {name: Member("find", "Locator") for name in ("get_by_mark", "get_by_sight")}
+"""Methods of `FINDER_OWNERS` that a cell may offer (`Border.finders`)."""
+
+FINDER_OWNERS = frozenset({"Page", "Frame", "Locator"})
+
+FUNCTIONS: Members = {"collect_urls": Member("function", acting=True)}
+"""Global functions that a cell may offer (`Border.functions`)."""
+
+
+def member_of(kind: str, name: str) -> Member | None:
+    """The member of a class, those included that only some cells offer."""
+    finder = FINDERS.get(name) if kind in FINDER_OWNERS else None
+    return finder or CLASSES.get(kind, {}).get(name)
+
 
 MANAGER_EXIT = "$exit"
 """The message that ends a `with page.expect_…()`; no identifier, so no code can name it."""

@@ -13,7 +13,7 @@ import io
 import re
 import urllib.parse
 
-from pytest_autoweb.sandbox.members import CLASSES, words
+from pytest_autoweb.sandbox.members import CLASSES, FINDERS, FUNCTIONS, words
 
 MAX_SOURCE_CHARS = 20_000
 MAX_NODES = 4_000
@@ -276,7 +276,13 @@ REFUSED_OF: dict[tuple[str | None, str], str] = {
 }
 """The same, where another class has an allowed member of that name."""
 
-NOT_IN_THIS_VERSION = frozenset({"get_by_mark", "get_by_sight", "collect_urls"})
+OFFERED_WHEN: dict[str, str] = {
+    "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
+    "get_by_sight": "it takes a model that sees pictures; use a locator",
+    "collect_urls": "only the strategies that collect offer it; read with locators",
+}
+"""Names that only some cells offer, and what to know where one does not."""
+assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys()
 
 SYNONYMS: dict[str, str] = {
     "find_element": "locator",

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
-from pytest_autoweb.sandbox.members import CLAIMS_OF, CLASSES, MANAGER_EXIT, URL_MATCHERS, Member
+from pytest_autoweb.sandbox.members import (
+    CLAIMS_OF,
+    CLASSES,
+    MANAGER_EXIT,
+    URL_MATCHERS,
+    Member,
+    member_of,
+)
 from pytest_autoweb.sandbox.policy import REFUSED_MEMBERS, SYNONYMS
 from pytest_autoweb.sandbox.wire import WireError
 
@@ -39,7 +46,7 @@ class Proxy:
         self._border, self._root, self._chain = border, root, chain
 
     def __getattr__(self, name: str) -> Any:
-        member = CLASSES[self.kind].get(name)
+        member = member_of(self.kind, name)
         if member is None:
             raise AttributeError(_no_member(self.kind, name))
         if member.kind == "link":
@@ -114,7 +121,7 @@ class Claims:
         def claim(*args: Any, **kwargs: Any) -> None:
             message = None if self._message is None else str(self._message)
             receiver = {**target(self._actual), "expect": True, "message": message}
-            self._border.call(receiver, name, *_encoded(self._border, args, kwargs))
+            self._border.call(receiver, name, *encoded(self._border, args, kwargs))
 
         return claim
 
@@ -157,7 +164,7 @@ def _no_member(kind: str, name: str) -> str:
 
 def _chain_method(proxy: Proxy, name: str, member: Member) -> Callable[..., Proxy]:
     def narrow(*args: Any, **kwargs: Any) -> Proxy:
-        segment = [name, *_encoded(proxy._border, args, kwargs)]
+        segment = [name, *encoded(proxy._border, args, kwargs)]
         return make(member.returns, proxy._border, proxy._root, (*proxy._chain, segment))
 
     return narrow
@@ -166,8 +173,8 @@ def _chain_method(proxy: Proxy, name: str, member: Member) -> Callable[..., Prox
 def _call_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _predicated(proxy, name, args, kwargs)
-        encoded = _encoded(proxy._border, args, kwargs)
-        return proxy._border.call(target(proxy), name, *encoded)
+        sent = encoded(proxy._border, args, kwargs)
+        return proxy._border.call(target(proxy), name, *sent)
 
     return call
 
@@ -175,7 +182,7 @@ def _call_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any]
 def _manage_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Manager]:
     def manage(*args: Any, **kwargs: Any) -> Manager:
         args, kwargs = _predicated(proxy, name, args, kwargs)
-        return Manager(proxy, name, *_encoded(proxy._border, args, kwargs))
+        return Manager(proxy, name, *encoded(proxy._border, args, kwargs))
 
     return manage
 
@@ -211,12 +218,14 @@ _METHODS: dict[str, Callable[[Proxy, str, Member], Any]] = {
     "chain": _chain_method,
     "local": _local_method,
     "call": _call_method,
+    "find": _call_method,
     "listen": _call_method,
     "manage": _manage_method,
 }
 
 
-def _encoded(border: Border, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+def encoded(border: Border, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments as wire data; raises TypeError for one that cannot cross."""
     try:
         return (
             [border.encode(value) for value in args],

@@ -23,7 +23,7 @@ LINT_RULES: dict[str, str] = {
     "AW306": "`.format` on something that is not a plain literal.",
     "AW307": "A `while` loop that can never end.",
     "AW308": "A member of Playwright that is not for generated code.",
-    "AW309": "Not available in this version.",
+    "AW309": "A name of the step language that this cell does not offer.",
     "AW401": "A file name with a folder in it.",
     "AW402": "An address that is neither http nor https.",
 }

@@ -76,6 +76,7 @@ class Worker:
         self._last_call = 0
         self._callbacks: dict[int, Callable[..., Any]] = {}
         self._file = ""
+        self._offered: dict[str, Callable[..., Any]] = {}
         self.names = self._given(real)
         self._at_start = dict(self.names)
 
@@ -115,12 +116,22 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        self.names["page"] = proxies.make(kind, self, root)
+        page = self.names["page"] = proxies.make(kind, self, root)
+        self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
+        self.names.update(self._offered)
         self._file = f"<step {frame['index']}>"
         error = self._execute(frame["code"])
         names = [name for name in self.names if self._is_users(name)][:_MAX_NAMES]
         done = {"op": "done", "ok": error is None, "error": error, "names": names}
         self.pipe.send({**done, "vars": None if error else self._snapshot(names)})
+
+    def _function(self, page: proxies.Proxy, name: str) -> Callable[..., Any]:
+        """A global function that the host performs."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return self.call(proxies.target(page), name, *proxies.encoded(self, args, kwargs))
+
+        return function
 
     def _execute(self, code: str) -> dict[str, Any] | None:
         try:
@@ -159,6 +170,7 @@ class Worker:
         return (
             not name.startswith("_")
             and name not in policy.GIVEN_NAMES
+            and name not in self._offered
             and not isinstance(self.names[name], types.SimpleNamespace)
         )
 

@@ -68,6 +68,8 @@ class StepBudget:
     """Seconds that the steps of an attempt may still take; waiting for a model is not counted."""
 
     left: float
+    waited: Callable[[], float] = lambda: 0.0
+    """Seconds spent waiting for models so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ class Tools:
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
     progress: Callable[[str], None] = lambda text: None
+    offered: frozenset[str] = frozenset()
+    """Names of the step language that only some cells have, and this one does."""
     judge: ModelJudge | None = None
     """Asks a model for the case's `judge` checks."""
 

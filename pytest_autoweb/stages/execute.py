@@ -143,11 +143,11 @@ def _run_once(
             kind="timeout", message=f"the attempt's {tools.case.timeout:g} s are over"
         )
         return context, StepOutcome(ok=False, failure=failure, killed=True)
-    began = tools.clock.now()
+    began, waited = tools.clock.now(), tools.budget.waited()
     outcome = tools.engine.run_step(
         index, code, root=context.context, limits=Limits(step_s=min(limit, left)), resume=resume
     )
-    tools.budget.left -= tools.clock.now() - began
+    tools.budget.left -= tools.clock.now() - began - (tools.budget.waited() - waited)
     tools.log.write(f"step {index} [{context.name}]: {'ok' if outcome.ok else 'failed'}")
     if outcome.log:
         tools.log.write(outcome.log)

@@ -32,9 +32,9 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
         failure = Failure(kind="lint", message="the reply holds no code")
         return fail(attempt, failure, error_line("(code)", "未找到代码", "no code in the reply"))
     notes: list[str] = []
-    if lint_code(code):
+    if lint_code(code, offered=tools.offered):
         tidy = normal_form(code)
-        if not lint_code(tidy):
+        if not lint_code(tidy, offered=tools.offered):
             code, notes = tidy, ["The script was brought into normal form."]
     code = tools.redact(code)
     tools.log.write(f"code: {len(code.splitlines())} lines")

@@ -9,7 +9,7 @@ from pytest_autoweb.stages.base import Tools, change, error_line, fail
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
     """Findings gate execution: with any, every step is `not_run` and repair is offered."""
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
-    findings = lint_code(attempt.code, scripts=scripts)
+    findings = lint_code(attempt.code, scripts=scripts, offered=tools.offered)
     if not findings:
         return attempt
     for finding in findings:

@@ -136,7 +136,7 @@ def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action
     )
     known = attempt.plan_steps if number > 1 else ()
     attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
-    if findings := lint_code(block):
+    if findings := lint_code(block, offered=tools.offered):
         failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
         attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
         return fail(attempt, failure, error_line("(lint)", "静态检查未通过", str(findings[0])))

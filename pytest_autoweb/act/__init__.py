@@ -1,0 +1,1 @@
+"""Acting by sight: choices on marked pictures, checked by text before anything is done."""

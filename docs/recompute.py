@@ -22,6 +22,7 @@ from recompute_cells import (
     case_of,
     comparison,
     controls,
+    decisions,
     family,
     groups,
     numbers,
@@ -59,6 +60,10 @@ def recompute(report):
         "comparisons": comparisons(report, cells, doubtful),
         "judges": [judge(said) for said in report["judges"]],
         "history": history(report["history"], contestants),
+        # Those of a report whose attempts were left out cannot be told.
+        "decision_facts": [
+            decisions(said["model"], cells) if whole else {} for said in report["decision_facts"]
+        ],
     }
 
 

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from fractions import Fraction
+from itertools import pairwise
 from statistics import fmean
 
 from recompute_formulas import (
@@ -13,6 +14,7 @@ from recompute_formulas import (
     mcnemar,
     percentile,
     rate_interval,
+    reliability,
     sign_flip,
 )
 
@@ -342,3 +344,47 @@ def control(cell, others):
 def was_judged(cell):
     last = cell.get("attempts", [])[-1:]
     return last[0]["checks_passed"] is False if last else cell.get("score", 0) is not None
+
+
+# --- acting by sight ------------------------------------------------------------------------------
+
+
+def decisions(model, cells):
+    """What a model's decisions amount to."""
+    turns = [a["decisions"] for c in cells if c["model"] == model for a in c["attempts"]]
+    made = [d for attempt in turns for d in attempt]
+    chosen = [mark for d in made for mark in d["chosen"]]
+    status = [d["status"] for d in made]
+    retries = [d for t in turns for b, d in pairwise(t) if b["status"] == "refused"]
+    kinds = {}
+    for mark in chosen:
+        if mark["kind"]:
+            kinds.setdefault(mark["kind"], []).append(mistaken(mark))
+    kinds = sorted(kinds.items(), key=lambda kind: (-sum(kind[1]), kind[0]))
+    return {
+        "decisions": len(made),
+        **{word: status.count(word) for word in ("performed", "refused", "failed", "invalid")},
+        "chosen": len(chosen),
+        **{
+            word: sum(mark["verdict"] == word for mark in chosen)
+            for word in ("match", "mismatch", "unverifiable")
+        },
+        "overridden": sum(mark["taken"] not in (None, mark["mark"]) for mark in chosen),
+        "second_looks": sum(d["second_look"] for d in made),
+        "retries": len(retries),
+        "retries_performed": sum(d["status"] == "performed" for d in retries),
+        "kinds": [{"chosen": len(wrong), "wrong": sum(wrong)} for _, wrong in kinds],
+        "reliability": reliability(
+            [
+                (d["confidence"], not any(map(mistaken, d["chosen"])))
+                for d in made
+                if d["confidence"] is not None
+                and d["chosen"]
+                and all(mark["verdict"] != "unverifiable" for mark in d["chosen"])
+            ]
+        ),
+    }
+
+
+def mistaken(mark):
+    return mark["verdict"] == "mismatch" or mark["taken"] not in (None, mark["mark"])

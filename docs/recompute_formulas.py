@@ -197,3 +197,31 @@ def kappa(both_pass, both_fail, first_only, second_only):
     by_chance = passes + (both_fail + first_only) * (both_fail + second_only)
     agreed = (both_pass + both_fail) * n
     return None if by_chance == n * n else (agreed - by_chance) / (n * n - by_chance)
+
+
+# --- confidence -----------------------------------------------------------------------------------
+
+
+def reliability(pairs):
+    """Brier score, expected calibration error and the bins, of confidence and right or wrong."""
+    if not pairs:
+        return {"n": 0, "brier": None, "ece": None, "bins": []}
+    groups = defaultdict(list)
+    for confidence, right in pairs:
+        groups[min(9, int(confidence * 10))].append((confidence, right))
+    bins = [
+        {
+            "low": at / 10,
+            "high": (at + 1) / 10,
+            "n": len(group),
+            "confidence": fmean(c for c, _ in group),
+            "right": fmean(r for _, r in group),
+        }
+        for at, group in sorted(groups.items())
+    ]
+    return {
+        "n": len(pairs),
+        "brier": fmean((c - r) ** 2 for c, r in pairs),
+        "ece": sum(b["n"] * abs(b["confidence"] - b["right"]) for b in bins) / len(pairs),
+        "bins": bins,
+    }

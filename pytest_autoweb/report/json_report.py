@@ -7,6 +7,7 @@ from pydantic import Field
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
+from pytest_autoweb.report.decision_facts import DecisionFacts, decision_facts
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.judge_agreement import Agreement
@@ -87,6 +88,8 @@ class Report(Record):
     judges: tuple[Agreement, ...] = ()
     """How far the models of `judge` checks agree with people, from `--autoweb-judge-labels`."""
     """What decided the exit status."""
+    decision_facts: tuple[DecisionFacts, ...] = ()
+    """Of the models that acted by sight."""
     history: History | None = None
     """What earlier runs of the storage folder say."""
     rejudging: Rejudging | None = None
@@ -127,6 +130,7 @@ def build_report(
         baseline=beside.baseline,
         gates=beside.gates,
         judges=beside.judges,
+        decision_facts=decision_facts(run.cells),
         rejudging=beside.rejudging,
         history=beside.history,
         notes=(*run.notes, *beside.notes),

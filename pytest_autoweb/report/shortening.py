@@ -12,7 +12,7 @@ _MARKER = 60
 
 _NAMES = frozenset(
     {"id", "case_id", "case_path", "folder", "nodeid", "model", "format", "ts", "screenshot"}
-    | {"final_screenshot", "cache_key", "verdict"}
+    | {"final_screenshot", "picture", "cache_key", "verdict"}
 )
 """Fields that other fields or files refer to."""
 
@@ -164,6 +164,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
     report["analysis_prompt"], report["local_analysis"] = "", None
     report["local_analysis_error"] = ""
     report["comparisons"], report["gates"], report["judges"] = [], [], []
+    report["decision_facts"] = []
     report["baseline"], report["history"], report["rejudging"] = None, None, None
 
 

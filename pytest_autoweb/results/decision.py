@@ -24,6 +24,8 @@ class ChosenMark(Record):
     verdict: Verdict
     reason: str
     """A plain sentence."""
+    kind: str = ""
+    """The role of the element, or its tag: what sort of element is mistaken most?"""
     box: tuple[float, float, float, float] | None = None
     """x, y, width, height of the marked element in the picture, in viewport CSS pixels."""
 

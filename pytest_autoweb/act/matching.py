@@ -95,13 +95,16 @@ def compare(expected: str, actual: str) -> Comparison:
     return Comparison(_VERDICTS.get(code, "match"), code, _reason(code, expected, actual))
 
 
-def compare_element(expected: str, texts: Sequence[str], role: str = "") -> Comparison:
+def compare_element(
+    expected: str, texts: Sequence[str], *, visible: str = "", role: str = ""
+) -> Comparison:
     """Compare with all texts of an element; the best comparison counts.
 
     Args:
         expected: as the model sees it.
-        texts: what the element reads; then its label, placeholder, title, value. Empty ones are
+        texts: what the element reads, its label, placeholder, title, value. Empty ones are
             skipped.
+        visible: the one of them that a picture shows; empty: none.
         role: of the element, for descriptions such as `text field` where there is no text.
     """
     known = [text for text in texts if fold(text)]
@@ -109,18 +112,17 @@ def compare_element(expected: str, texts: Sequence[str], role: str = "") -> Comp
     best = min(results, key=lambda found: (not found.sure, found.verdict != "match"))
     if best.verdict == "match" or best.code == "no_expected":
         return best
-    return _by_kind(expected, texts, role) or best
+    return _by_kind(expected, known, visible, role) or best
 
 
-def _by_kind(expected: str, texts: Sequence[str], role: str) -> Comparison | None:
+def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> Comparison | None:
     """What a description of an element that shows no text comes to."""
     named = without_icon_words(expected)
     if describes_icon(expected) and len(named) > SHORT:
         found = next((c for t in texts if (c := compare(named, t)).verdict == "match"), None)
         if found:
             return found
-    visible = fold(texts[0]) if texts else ""
-    if any(map(str.isalnum, visible)):
+    if any(map(str.isalnum, fold(visible))):
         return None
     roles = roles_of(expected)
     if roles and role:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.results.location import LocatorAlgorithm
 
 if TYPE_CHECKING:
     import pytest
@@ -164,6 +165,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
            "choice; false is the control arm that asks again without the message.", _flag, "BOOL",
            bare="true"),
+    Option("locator", "bayes", "How elements are found by sight (`get_by_sight`): bayes weighs the "
+           "answers of a model with vision, seed eliminates by them.",
+           _one_of(*get_args(LocatorAlgorithm)), "NAME"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", _count(1),
            "N"),
     Option("max_repairs", "1", "Attempts after a failed first one.", _count(0), "N"),
@@ -245,6 +249,7 @@ class Settings:
     strategy: StrategyName
     max_decisions: int
     feedback: bool
+    locator: LocatorAlgorithm
     repeat: int
     max_repairs: int
     questions: QuestionPolicy

@@ -4,6 +4,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ from pytest_autoweb.stages.base import (
     change,
 )
 from pytest_autoweb.stages.evidence import keep_records
+from pytest_autoweb.stages.offers import finders, functions
 from pytest_autoweb.stages.outcome import repairable, settle
 from pytest_autoweb.strategies import NamedStage, stages_for, strategy_of
 
@@ -187,25 +189,15 @@ def _tools(
     # Logs and evidence are for reading: whatever looks like a key, a cookie or a token goes too.
     # Code and prompts are not changed that far, they must still work.
     log.redact = evidence = lambda text: redact_keys(redact(text))
-    case_folder = cell.case.path.parent if cell.case.path else bench.settings.rootdir
+    case_folder = _case_folder(cell, bench)
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client = TimedClient(bench.client(cell.spec, case))
     with _open_page(case, bench, case_folder, policy, log) as page:
-        border = Border(
-            page=page,
-            artifacts=folder / "files",
-            secrets=secrets,
-            allowed=policy.allows,
-            secret_allowed=policy.allows,
-            scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
-            files={Path(name).name: case_folder / name for name in case.files},
-            redact=redact,
-            covers=lambda shown: covers(shown, redact if secrets else None),
-            waited=client.waited,
-        )
+        border = _border(cell, case, bench, page, folder, redact, secrets)
+        border.waited = client.waited
         engine = bench.engine(border, bench.settings.sandbox)
         try:
-            yield Tools(
+            tools = Tools(
                 case=case,
                 spec=cell.spec,
                 mode=cell.mode,
@@ -231,11 +223,40 @@ def _tools(
                 budget=StepBudget(case.timeout, client.waited),
                 previous=failed,
                 progress=bench.progress,
-                offered=border.offered,
                 judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
             )
+            border.finders, border.functions = finders(tools), functions(tools)
+            yield replace(tools, offered=border.offered)
         finally:
             engine.close()
+
+
+def _border(
+    cell: Cell,
+    case: Case,
+    bench: Bench,
+    page: "Page",
+    folder: Path,
+    redact: Redactor,
+    secrets: Mapping[str, str],
+) -> Border:
+    policy = OriginPolicy(case.entry_url, case.allowed_origins)
+    case_folder = _case_folder(cell, bench)
+    return Border(
+        page=page,
+        artifacts=folder / "files",
+        secrets=secrets,
+        allowed=policy.allows,
+        secret_allowed=policy.allows,
+        scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
+        files={Path(name).name: case_folder / name for name in case.files},
+        redact=redact,
+        covers=lambda shown: covers(shown, redact if secrets else None),
+    )
+
+
+def _case_folder(cell: Cell, bench: Bench) -> Path:
+    return cell.case.path.parent if cell.case.path else bench.settings.rootdir
 
 
 @contextmanager

@@ -114,6 +114,9 @@ class Tools:
     progress: Callable[[str], None] = lambda text: None
     offered: frozenset[str] = frozenset()
     """Names of the step language that only some cells have, and this one does."""
+    after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
+    """Changes that the step's finders and functions want to make to the attempt, once it is over;
+    see `offers`."""
     judge: ModelJudge | None = None
     """Asks a model for the case's `judge` checks."""
 

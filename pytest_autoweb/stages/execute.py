@@ -55,6 +55,8 @@ def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) 
         step_results=(*attempt.step_results, result),
         tool_calls=(*attempt.tool_calls, *ran.calls),
     )
+    while tools.after_step:
+        attempt = tools.after_step.pop(0)(attempt)
     if result.ok:
         return attempt
     line = error_line(str(index), result.error or "")

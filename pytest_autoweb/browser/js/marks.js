@@ -1,0 +1,312 @@
+// Finds what can be acted on in the viewport: open shadow roots and same-origin frames included.
+({ dom, aria }, { limit }) => {
+  const ROLES = new Set(['button', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'tab',
+    'checkbox', 'radio', 'switch', 'option', 'combobox', 'listbox', 'slider', 'spinbutton',
+    'searchbox', 'textbox', 'treeitem']);
+  const SCORE = { native: 1, event: 0.95, aria: 0.9, tabindex: 0.85, delegated: 0.85, cursor: 0.7 };
+  const SURE = new Set(['native', 'event', 'aria']);
+  const DATA = ['val', 'id', 'index', 'key', 'type', 'value', 'item', 'tab', 'action', 'target',
+    'code', 'name'].map((name) => `data-${name}`);
+  const EVENTS = ['onclick', 'ng-click', 'v-on:click', '@click', 'v-on'];
+  const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'title', 'meta']);
+  const TEXT_LIMIT = 2000;
+  const vv = window.visualViewport;
+  const port = vv
+    ? { x: vv.offsetLeft, y: vv.offsetTop, width: vv.width, height: vv.height }
+    : { x: 0, y: 0, width: window.innerWidth, height: window.innerHeight };
+
+  // Rectangles: [left, top, right, bottom] in the main document's CSS pixels.
+  const meet = (a, b) => [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]),
+    Math.min(a[3], b[3])];
+  const area = (r) => Math.max(0, r[2] - r[0]) * Math.max(0, r[3] - r[1]);
+  const union = (rects) => rects.reduce((a, b) => [Math.min(a[0], b[0]), Math.min(a[1], b[1]),
+    Math.max(a[2], b[2]), Math.max(a[3], b[3])]);
+  const shift = (view, r) => [view.x + r.left * view.scale, view.y + r.top * view.scale,
+    view.x + r.right * view.scale, view.y + r.bottom * view.scale];
+  const clientRects = (node) => Array.from(Element.prototype.getClientRects.call(node));
+  const rangeRects = (node) => {
+    const range = node.ownerDocument.createRange();
+    range.selectNodeContents(node);
+    return Array.from(range.getClientRects());
+  };
+  const solid = (r) => r.width > 0.5 && r.height > 0.5;
+  const boxes = (view, element) => {
+    const own = clientRects(element).filter(solid);
+    const rects = own.length ? own : rangeRects(element).filter(solid);
+    return rects.map((r) => shift(view, r));
+  };
+
+  const NATIVE = 'a[href], button, input:not([type=hidden]), textarea, select, summary';
+  const editable = (element) => {
+    const value = dom.attr(element, 'contenteditable');
+    return value === '' || value === 'true' || value === 'plaintext-only';
+  };
+  // Scripts cannot ask for listeners, but the common libraries keep a note of their own.
+  const NOTES = [
+    (key, kept) => key.startsWith('__reactProps$') && kept.onClick,
+    (key, kept) => key === '_vei' && kept.onClick,
+    (key) => key === '__onclick',
+    (key, kept) => key === '__on' && Array.from(kept).some((on) => on.type === 'click'),
+    (key, kept) => key.startsWith('jQuery') && kept.events && kept.events.click,
+  ];
+  const listens = (element) => {
+    try {
+      if (EVENTS.some((name) => dom.has(element, name)) || element.onclick) return true;
+      if (Object.keys(element).some(
+        (key) => NOTES.some((note) => element[key] && note(key, element[key])))) return true;
+      const lib = element.ownerDocument.defaultView.jQuery;
+      const events = lib && typeof lib._data === 'function' ? lib._data(element, 'events') : null;
+      return Boolean(events && events.click);
+    } catch {
+      return false;
+    }
+  };
+  const delegated = (element, tag) => ['li', 'div', 'span'].includes(tag)
+    && DATA.some((name) => dom.has(element, name))
+    && dom.clean(element.textContent || '').length > 0
+    && (element.textContent || '').length < 200;
+  const hiddenControl = (label) => {
+    const control = label.control;
+    if (!control || !dom.isElement(control)) return null;
+    const role = aria.role(control);
+    if (role !== 'checkbox' && role !== 'radio') return null;
+    return !dom.visible(control) || Number(dom.style(control).opacity) < 0.1 ? control : null;
+  };
+  const kindOf = (element, tag, css, above) => {
+    if (dom.matches(element, NATIVE) || editable(element)) return 'native';
+    if (tag === 'label' && hiddenControl(element)) return 'native';
+    if (tag === 'html' || tag === 'body' || tag === 'label' || tag === 'option') return '';
+    if (listens(element)) return 'event';
+    const role = (dom.attr(element, 'role') || '').trim().toLowerCase().split(/\s+/)[0];
+    if (ROLES.has(role)) return 'aria';
+    const tabindex = dom.attr(element, 'tabindex');
+    if (tabindex !== null && Number(tabindex) >= 0) return 'tabindex';
+    if (delegated(element, tag)) return 'delegated';
+    return css.cursor === 'pointer' && above !== 'pointer' ? 'cursor' : '';
+  };
+
+  const found = [];
+  // `at`: the document's view, what clips here, opacity, the nearest marked ancestor.
+  const walk = (element, at) => {
+    if (!dom.isElement(element) || at.depth > 300) return;
+    const tag = dom.tag(element);
+    if (SKIPPED.has(tag)) return;
+    const css = dom.style(element);
+    if (!css || css.display === 'none' || dom.has(element, 'inert')) return;
+    const opacity = at.opacity * Number(css.opacity);
+    if (opacity < 0.1) return;
+    const fixed = css.position === 'fixed';
+    const base = fixed ? at.frameClip : css.position === 'absolute' ? at.anchorClip : at.clip;
+    let owner = at.owner;
+    if (css.visibility === 'visible' && css.pointerEvents !== 'none') {
+      const kind = kindOf(element, tag, css, at.cursor);
+      const weak = kind && !SURE.has(kind) && owner && SURE.has(owner.kind);
+      if (kind && !weak) {
+        const made = candidate(element, tag, kind, base, at);
+        if (made) owner = made;
+      }
+    }
+    if (tag === 'iframe' || tag === 'frame') {
+      frame(element, at, base, opacity);
+      return;
+    }
+    if (tag === 'svg' || tag === 'select' || tag === 'textarea') return;
+    let clip = base;
+    if (css.overflowX !== 'visible' || css.overflowY !== 'visible') {
+      if (tag !== 'html' && tag !== 'body' && !css.display.startsWith('inline ')) {
+        const r = shift(at.view, dom.rect(element));
+        if (css.display !== 'contents' && css.display !== 'inline') clip = meet(clip, r);
+      }
+    }
+    const anchor = css.position !== 'static' || css.transform !== 'none';
+    const below = { ...at, clip, opacity, owner, cursor: css.cursor, depth: at.depth + 1,
+      anchorClip: anchor ? clip : at.anchorClip,
+      frameClip: css.transform !== 'none' ? clip : at.frameClip };
+    for (const child of dom.children(element)) walk(child, below);
+  };
+  const candidate = (element, tag, kind, clip, at) => {
+    const rects = boxes(at.view, element);
+    if (!rects.length) return null;
+    const full = union(rects);
+    const width = full[2] - full[0];
+    const height = full[3] - full[1];
+    const least = kind === 'delegated' ? [20, 16] : [5, 5];
+    if (width < least[0] || height < least[1]) return null;
+    const most = 0.95 * Math.max(port.width, 1200) * Math.max(port.height, 800);
+    if (width * height > most && kind !== 'native') return null;
+    const seen = rects.map((r) => meet(r, clip)).filter((r) => area(r) > 0);
+    const whole = rects.reduce((sum, r) => sum + area(r), 0);
+    if (!seen.length || seen.reduce((sum, r) => sum + area(r), 0) < 0.3 * whole) return null;
+    if (!onTop(element, seen, at.view)) return null;
+    const made = { element, tag, kind, rects: seen, box: union(seen), view: at.view,
+      owner: at.owner, inner: 0 };
+    for (let up = at.owner; up; up = up.owner) up.inner += 1;
+    found.push(made);
+    return made;
+  };
+  const frame = (element, at, clip, opacity) => {
+    let inner = null;
+    try {
+      inner = element.contentDocument;
+    } catch {
+      return;
+    }
+    if (!inner || !inner.documentElement || at.view.frames.length >= 8) return;
+    const r = dom.rect(element);
+    const wide = element.offsetWidth || 1;
+    const css = dom.style(element);
+    const scale = (r.width / wide) * at.view.scale;
+    const outer = shift(at.view, r);
+    const view = {
+      document: inner,
+      x: outer[0] + (element.clientLeft + parseFloat(css.paddingLeft)) * scale,
+      y: outer[1] + (element.clientTop + parseFloat(css.paddingTop)) * scale,
+      scale,
+      frames: [...at.view.frames, element],
+      parent: at.view,
+    };
+    views.set(element, view);
+    const visible = meet(clip, outer);
+    if (area(visible) > 0) start(view, visible, opacity);
+  };
+  const views = new Map();
+  const start = (view, clip, opacity) => {
+    const root = view.document.documentElement;
+    if (root) {
+      walk(root, { view, clip, frameClip: clip, anchorClip: clip, opacity, owner: null,
+        cursor: 'auto', depth: 0 });
+    }
+  };
+
+  // Which element a click at a point of the main document would reach, through frames and shadows.
+  const reached = (x, y) => {
+    let view = main;
+    for (let depth = 0; depth < 10; depth += 1) {
+      const px = (x - view.x) / view.scale;
+      const py = (y - view.y) / view.scale;
+      let hit = Document.prototype.elementFromPoint.call(view.document, px, py);
+      for (let deep = 0; hit && dom.shadow(hit) && deep < 30; deep += 1) {
+        const inner = dom.shadow(hit).elementFromPoint(px, py);
+        if (!inner || inner === hit) break;
+        hit = inner;
+      }
+      if (!hit || !views.has(hit)) return hit;
+      view = views.get(hit);
+    }
+    return null;
+  };
+  const leadsTo = (hit, element) => {
+    for (let node = hit, depth = 0; node && depth < 300; node = dom.parent(node), depth += 1) {
+      if (node === element) return true;
+      if (dom.tag(node) === 'label' && node.control === element) return true;
+    }
+    return false;
+  };
+  const points = (rects) => {
+    if (rects.length > 1) {
+      const large = rects.slice().sort((a, b) => area(b) - area(a)).slice(0, 5);
+      return large.map((r, i) => [(r[0] + r[2]) / 2, (r[1] + r[3]) / 2, [3, 2, 2, 1, 1][i]]);
+    }
+    const [left, top, right, bottom] = rects[0];
+    const at = (fx, fy, weight) => [left + (right - left) * fx, top + (bottom - top) * fy, weight];
+    return [at(0.5, 0.5, 3), at(0.2, 0.5, 2), at(0.8, 0.5, 2), at(0.5, 0.2, 1), at(0.5, 0.8, 1)];
+  };
+  const onTop = (element, rects) => {
+    let free = 0;
+    let all = 0;
+    for (const [x, y, weight] of points(rects)) {
+      all += weight;
+      if (leadsTo(reached(x, y), element)) free += weight;
+    }
+    return free >= 0.3 * all;
+  };
+
+  const inside = (item, outer) => {
+    for (let up = item.owner; up; up = up.owner) if (up === outer) return true;
+    return false;
+  };
+  const container = (item) => item.kind !== 'native'
+    && (item.inner >= 3 || (item.kind !== 'event' && item.element.children.length > 15));
+  // Of two that take the same place, the surer one stays; a guess within something sure goes.
+  const apart = (items) => {
+    const kept = [];
+    const better = items.slice().sort((a, b) => SCORE[b.kind] - SCORE[a.kind]
+      || area(b.box) - area(a.box));
+    for (const item of better) {
+      const clash = kept.some((other) => {
+        const small = Math.min(area(item.box), area(other.box));
+        if (area(meet(item.box, other.box)) <= 0.7 * small) return false;
+        const large = Math.max(area(item.box), area(other.box));
+        if (large <= 1.1 * small) return inside(item, other) || inside(other, item);
+        return !SURE.has(item.kind) && SURE.has(other.kind) && area(other.box) === large;
+      });
+      if (!clash) kept.push(item);
+    }
+    return kept;
+  };
+  const inOrder = (items) => {
+    const left = items.slice().sort((a, b) => a.box[1] - b.box[1] || a.box[0] - b.box[0]);
+    const rows = [];
+    for (const item of left) {
+      const row = rows[rows.length - 1];
+      if (row && item.box[1] - row[0].box[1] <= 10) row.push(item);
+      else rows.push([item]);
+    }
+    return rows.flatMap((row) => row.sort((a, b) => a.box[0] - b.box[0] || a.box[1] - b.box[1]));
+  };
+
+  const main = { document, x: 0, y: 0, scale: 1, frames: [], parent: null };
+  start(main, [port.x, port.y, port.x + port.width, port.y + port.height], 1);
+  let items = apart(found.filter((item) => !container(item)));
+  const complete = items.length <= limit;
+  if (!complete) {
+    const best = new Set(inOrder(items).sort((a, b) => SCORE[b.kind] - SCORE[a.kind])
+      .slice(0, limit));
+    items = items.filter((item) => best.has(item));
+  }
+  items = inOrder(items);
+
+  // The boxes of what can be read in an element: a label must not cover them.
+  const textBoxes = (item) => {
+    const rects = [];
+    const visit = (node, depth) => {
+      if (rects.length > 60 || depth > 60) return;
+      if (dom.nodeType(node) === 3) {
+        if (dom.nodeValue(node).trim()) rects.push(...rangeRects(node));
+        return;
+      }
+      if (!dom.isElement(node) || SKIPPED.has(dom.tag(node))) return;
+      if (['img', 'svg', 'canvas', 'video'].includes(dom.tag(node))) {
+        rects.push(dom.rect(node));
+        return;
+      }
+      for (const child of dom.children(node)) visit(child, depth + 1);
+    };
+    if (['input', 'select', 'textarea'].includes(item.tag)) rects.push(dom.rect(item.element));
+    else visit(item.element, 0);
+    return rects.filter(solid).map((r) => meet(shift(item.view, r), item.box))
+      .filter((r) => area(r) > 0);
+  };
+  const KEPT = ['type', 'placeholder', 'title', 'aria-label', 'alt', 'name'];
+  const marks = items.map((item) => {
+    const { element, tag } = item;
+    const control = tag === 'label' ? hiddenControl(element) : null;
+    const role = aria.role(control || element) || '';
+    const attributes = {};
+    for (const name of KEPT) {
+      if (dom.attr(element, name)) attributes[name] = dom.clean(dom.attr(element, name)).slice(0, 200);
+    }
+    if (tag === 'a' && dom.has(element, 'href')) {
+      attributes.href = dom.attr(element, 'href').trim().slice(0, 2000);
+    }
+    return {
+      tag, kind: item.kind, role, attributes, secret: dom.isSecret(element),
+      name: aria.name(element, role).slice(0, TEXT_LIMIT),
+      url: tag === 'a' && typeof element.href === 'string' ? element.href.slice(0, 2000) : '',
+      box: item.box, rects: item.rects, read: textBoxes(item),
+    };
+  });
+  const elements = items.map((item) => item.element);
+  const frames = items.map((item) => item.view.frames);
+  return { elements, frames, json: dom.stringify({ marks, complete, port }) };
+}

@@ -1,0 +1,21 @@
+// What each element reads, by precedence: inner text, label, placeholder, title, value.
+({ dom, aria, elements }) => (Array.isArray(elements) ? elements : elements.elements).map((element) => {
+  const LIMIT = 2000;
+  const tag = dom.tag(element);
+  const type = (dom.attr(element, 'type') || '').toLowerCase();
+  const value = dom.isSecret(element) ? '' : dom.value(element);
+  const shown = () => {
+    if (tag === 'select') {
+      return dom.query(element, 'option').filter((option) => dom.flag(option, 'selected'))
+        .map((option) => dom.attr(option, 'label') || option.textContent || '').join(', ');
+    }
+    if (tag === 'input') return ['button', 'submit', 'reset'].includes(type) ? value : '';
+    return tag === 'textarea' ? '' : element.innerText || '';
+  };
+  const attributes = ['aria-label', 'placeholder', 'title'].map((n) => dom.attr(element, n) || '');
+  const last = tag === 'select' || ['checkbox', 'radio'].includes(type) ? '' : value;
+  const all = [shown(), ...attributes, last].map((text) => dom.clean(text).slice(0, LIMIT));
+  const known = Array.from(new Set(all.filter(Boolean)));
+  if (!known.length) known.push(dom.clean(aria.name(element, aria.role(element))).slice(0, LIMIT));
+  return known.filter(Boolean);
+})

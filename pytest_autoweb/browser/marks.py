@@ -1,0 +1,364 @@
+"""Shows a page as a picture with a numbered box around everything that can be acted on."""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_autoweb.browser.covers import covers
+from pytest_autoweb.browser.injected import (
+    OBSERVE_TIMEOUT_MS,
+    element_script,
+    run_on_elements,
+    run_script,
+    run_script_handle,
+)
+from pytest_autoweb.browser.marks_board import draw
+from pytest_autoweb.browser.marks_xpath import xpaths
+
+if TYPE_CHECKING:
+    from playwright.sync_api import FrameLocator, JSHandle, Locator, Page
+
+MARK_LIMIT = 200
+"""Most marks in one picture."""
+LISTED = 50
+"""Most marks in the list form."""
+_LISTED_CHARS = 30
+_TEXT_CHARS = 500
+_STILL_MS = 100
+_QUIET_LIMIT_MS = 1_000
+_SHOT_MS = 5_000.0
+_READ_MS = 2_000.0
+
+
+class Box(NamedTuple):
+    """A rectangle in CSS pixels, from the top left of the page's viewport."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One numbered element of a marked picture."""
+
+    number: int
+    tag: str
+    role: str
+    """Empty: none."""
+    text: str
+    """What it reads, up to 500 characters: the first of `texts`, else its accessible name."""
+    name: str
+    """Its accessible name."""
+    box: Box
+    """The visible part."""
+    frame: tuple[str, ...] = ()
+    """A Playwright selector for each frame around it, outermost first."""
+    xpaths: tuple[str, ...] = ()
+    """Each finds exactly this element in its document; best first. None within a shadow root."""
+    css: str = ""
+    """For an element within a shadow root: a Playwright CSS path that leads there."""
+    texts: tuple[str, ...] = ()
+    """Inner text, `aria-label`, `placeholder`, `title` and value, those there are, in this order."""
+    attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Of `type placeholder title aria-label alt name href`, those it has."""
+    url: str = ""
+    """Where a link leads, absolute."""
+    failed: bool = False
+    """Was refused before, so it is drawn differently."""
+    secret: bool = False
+    """A field whose value is never read."""
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """What Playwright can find it by within its frame, best first."""
+        return (*(f"xpath={path}" for path in self.xpaths), *([self.css] if self.css else []))
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The same for the same element in a later picture, whatever its number is then."""
+        return (self.frame, self.selectors[:1], self.tag, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPage:
+    """A marked picture, and the way back from its numbers to the page."""
+
+    picture: bytes
+    """PNG of the viewport."""
+    marks: tuple[Mark, ...]
+    """Numbered 1, 2, … by rows from the top, each from the left."""
+    scale: float
+    """Pixels of the picture for one CSS pixel."""
+    viewport: tuple[float, float]
+    """Width and height in CSS pixels."""
+    complete: bool
+    """False: there were more elements than the limit."""
+    labels: tuple[tuple[float, float, float, float] | None, ...]
+    """Left, top, right, bottom of each mark's number in pixels of the picture; None: no room."""
+    _page: "Page"
+    _handle: "JSHandle"
+    _indexes: tuple[int, ...]
+
+    def mark(self, number: int) -> Mark | None:
+        """The mark with this number; None: there is none."""
+        return self.marks[number - 1] if 1 <= number <= len(self.marks) else None
+
+    def listing(self, limit: int = LISTED) -> str:
+        """The marks as text, one a line, for models that cannot see."""
+        lines = [_line(mark) for mark in self.marks[:limit]]
+        if len(self.marks) > limit:
+            lines.append(f"… and {len(self.marks) - limit} more")
+        return "\n".join(lines)
+
+    def locator(self, number: int) -> "Locator | None":
+        """What finds the marked element now, and nothing else; None: no such mark, or it is gone.
+
+        While the very element is still in the page, the locator was just found to match it. Once
+        it was replaced (by a reload or a new rendering), the first XPath that matches one visible
+        element with the mark's tag is taken: compare `text_of` before acting on it.
+        """
+        mark = self.mark(number)
+        if mark is None:
+            return None
+        alive = self._alive(self._indexes[number - 1])
+        if alive is not None:
+            return self._very_element(mark, number, alive)
+        return self._look_alike(mark)
+
+    def text_of(self, number: int) -> str | None:
+        """What the element reads now: inner text, else label, placeholder, title or value.
+
+        None: no such mark, or it is gone.
+        """
+        from playwright.sync_api import Error
+
+        found = self.locator(number)
+        if found is None:
+            return None
+        try:
+            read = run_on_elements(found, "marks_texts")
+        except Error:
+            return None
+        return str(read[0][0]) if read and read[0] else ""
+
+    def _alive(self, index: int) -> Sequence[str] | None:
+        from playwright.sync_api import Error
+
+        try:
+            places = json.loads(self._handle.evaluate(element_script("marks_alive"), index))
+        except Error:
+            return None
+        return [str(place) for place in places] if places else None
+
+    def _very_element(self, mark: Mark, number: int, alive: Sequence[str]) -> "Locator | None":
+        root: Page | FrameLocator = self._page
+        fresh = json.loads(
+            self._handle.evaluate(element_script("marks_paths"), self._indexes[number - 1])
+        )[0]
+        hops = [_selectors(facts) for facts in fresh["frames"]]
+        for selectors, place in zip(hops, alive, strict=False):
+            frame = _first_at(root, selectors, place)
+            if frame is None:
+                return None
+            root = frame.content_frame
+        own = dict.fromkeys((*mark.selectors, *_selectors(fresh["own"])))
+        return _first_at(root, tuple(own), alive[-1])
+
+    def _look_alike(self, mark: Mark) -> "Locator | None":
+        from playwright.sync_api import Error
+
+        root: Page | FrameLocator = self._page
+        for selector in mark.frame:
+            root = root.frame_locator(selector)
+        for selector in mark.selectors:
+            found = root.locator(selector)
+            try:
+                if found.count() == 1 and found.is_visible() and _tag(found) == mark.tag:
+                    return found
+            except Error:
+                continue
+        return None
+
+
+def mark_page(
+    page: "Page",
+    *,
+    only: Sequence[Mark] | None = None,
+    failed: Collection[Mark] = (),
+    limit: int = MARK_LIMIT,
+    hide: Callable[[str], str] | None = None,
+) -> MarkedPage:
+    """A picture of the viewport with a numbered box around each element that can be acted on.
+
+    Open shadow roots and frames of the same origin are looked into. The page is read only: boxes
+    are drawn outside of it. Waits (1 s at most) until the page has stopped changing.
+
+    Args:
+        page: what to show.
+        only: marks of an earlier picture: just these are drawn, as 1 to k in this order, as far
+            as they are still there.
+        failed: marks of an earlier picture that were refused: drawn grey, dashed and crossed.
+        limit: most marks; the surest are kept.
+        hide: takes the case's secrets out of text. Fields that hold one are covered like password
+            fields are, and no text of a mark holds one.
+
+    Raises:
+        Error: Playwright's, when the page does not answer even at a second try.
+    """
+    from playwright.sync_api import Error
+
+    try:
+        return _marked(page, only, failed, limit, hide)
+    except Error:
+        # A navigation may have taken the page away meanwhile.
+        return _marked(page, only, failed, limit, hide)
+
+
+def _marked(
+    page: "Page",
+    only: Sequence[Mark] | None,
+    failed: Collection[Mark],
+    limit: int,
+    hide: Callable[[str], str] | None,
+) -> MarkedPage:
+    page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
+    run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
+    # The caret is left alone: hiding it would put a style into the page.
+    shot = page.screenshot(
+        type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS
+    )
+    handle, seen, found = find_marks(page, limit=limit, hide=hide)
+    chosen = _chosen(found, only)
+    bad = {mark.identity for mark in failed}
+    marks = tuple(
+        replace(found[index], number=number, failed=found[index].identity in bad)
+        for number, index in enumerate(chosen, 1)
+    )
+    shapes = [
+        {**seen["marks"][index], "number": mark.number, "failed": mark.failed}
+        for index, mark in zip(chosen, marks, strict=True)
+    ]
+    drawing = draw(page, shot, marks=shapes, hidden=_hidden(page, hide), port=seen["port"])
+    return MarkedPage(
+        picture=drawing.picture,
+        marks=marks,
+        scale=drawing.scale,
+        viewport=(seen["port"]["width"], seen["port"]["height"]),
+        complete=bool(seen["complete"]),
+        labels=drawing.labels,
+        _page=page,
+        _handle=handle,
+        _indexes=tuple(chosen),
+    )
+
+
+def find_marks(
+    page: "Page", *, limit: int = MARK_LIMIT, hide: Callable[[str], str] | None = None
+) -> tuple["JSHandle", Mapping[str, Any], list[Mark]]:
+    """The elements that get marks, without a picture.
+
+    Returns:
+        The elements in the page, what the script saw, and the marks in order.
+    """
+    handle = run_script_handle(page, "marks", {"limit": limit})
+    seen = json.loads(handle.evaluate("made => made.json"))
+    paths = json.loads(handle.evaluate(element_script("marks_paths")))
+    read = json.loads(handle.evaluate(element_script("marks_texts")))
+    clean = hide or (lambda text: text)
+    marks = [
+        _mark(number, {**shape, "texts": texts}, path, clean)
+        for number, (shape, texts, path) in enumerate(
+            zip(seen["marks"], read, paths, strict=True), 1
+        )
+    ]
+    return handle, seen, marks
+
+
+def _mark(
+    number: int, shape: Mapping[str, Any], path: Mapping[str, Any], clean: Callable[[str], str]
+) -> Mark:
+    # Cleaned before it is cut: half a secret is not recognised any more.
+    texts = tuple(clean(text)[:_TEXT_CHARS] for text in shape["texts"])
+    name = clean(shape["name"])[:_TEXT_CHARS]
+    left, top, right, bottom = shape["box"]
+    own = path["own"]
+    return Mark(
+        number=number,
+        tag=shape["tag"],
+        role=shape["role"],
+        text=texts[0] if texts else name,
+        name=name,
+        box=Box(left, top, right - left, bottom - top),
+        frame=tuple(_selectors(facts)[0] for facts in path["frames"]),
+        xpaths=tuple(found for found in xpaths(own) if clean(found) == found),
+        css=own["css"],
+        texts=texts,
+        attributes={key: clean(value) for key, value in shape["attributes"].items()},
+        url=clean(shape["url"]),
+        secret=bool(shape["secret"]),
+    )
+
+
+def _chosen(found: Sequence[Mark], only: Sequence[Mark] | None) -> list[int]:
+    if only is None:
+        return list(range(len(found)))
+    places = {mark.identity: index for index, mark in enumerate(found)}
+    wanted = dict.fromkeys(mark.identity for mark in only)
+    return [places[identity] for identity in wanted if identity in places]
+
+
+def _hidden(page: "Page", hide: Callable[[str], str] | None) -> list[tuple[float, ...]]:
+    """Boxes of the fields that the picture must not show.
+
+    Playwright's own masks would be put into the page.
+    """
+    boxes = []
+    for field_ in covers(page, hide):
+        for one in field_.all():
+            box = one.bounding_box(timeout=_READ_MS)
+            if box:
+                x, y = box["x"], box["y"]
+                boxes.append((x, y, x + box["width"], y + box["height"]))
+    return boxes
+
+
+def _line(mark: Mark) -> str:
+    words = [f"[{mark.number}]", mark.tag, f"role={mark.role}" if mark.role else ""]
+    words.append(_quoted(mark.text))
+    for key in ("aria-label", "placeholder", "href", "type"):
+        value = mark.attributes.get(key, "")
+        if value and value != mark.text:
+            words.append(f"{key}={_quoted(value)}")
+    x, y = mark.box.x + mark.box.width / 2, mark.box.y + mark.box.height / 2
+    words.append(f"@({x:.0f},{y:.0f})")
+    return " ".join(word for word in words if word)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text[:_LISTED_CHARS], ensure_ascii=False)
+
+
+def _selectors(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    css = facts["css"]
+    return (*(f"xpath={path}" for path in xpaths(facts)), *([css] if css else []))
+
+
+def _first_at(
+    root: "Page | FrameLocator", selectors: Sequence[str], place: str
+) -> "Locator | None":
+    """A locator for the element at this place of its document."""
+    for selector in selectors:
+        found = root.locator(selector)
+        places = run_on_elements(found, "marks_alive")
+        if places == [place]:
+            return found
+        if selector == selectors[-1] and place in places:
+            return found.nth(places.index(place))
+    return None
+
+
+def _tag(found: "Locator") -> str:
+    return str(found.evaluate("element => element.localName", timeout=_READ_MS)).lower()

@@ -1,0 +1,74 @@
+"""Composes ranked XPath expressions for an element from what a script counted in its page. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_TEXT_CHARS = 30
+_HREF_CHARS = 5
+_RANDOM = re.compile(
+    r"\d{3,}|[0-9a-f]{8}|^:.*:$|^(?:ember|radix|react-select|headlessui|mui|ext-gen|yui_)"
+    r"|[A-Za-z]\d[A-Za-z]\d|^.{41,}$",
+    re.DOTALL,
+)
+_PIECES = re.compile(r"'|>+|[^'>]+")
+
+
+def literal(text: str) -> str:
+    """The text as an XPath 1.0 string, which knows no escapes.
+
+    `>>` never comes out in one piece, because Playwright would take it for the border between two
+    selectors.
+    """
+    if ">>" not in text:
+        if "'" not in text:
+            return f"'{text}'"
+        if '"' not in text:
+            return f'"{text}"'
+    pieces: list[str] = []
+    for piece in _PIECES.findall(text):
+        if piece == "'":
+            pieces.append('"\'"')
+        elif piece.startswith(">"):
+            pieces += ["'>'"] * len(piece)
+        else:
+            pieces.append(f"'{piece}'")
+    return f"concat({', '.join(pieces)})" if len(pieces) > 1 else pieces[0]
+
+
+def xpaths(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Expressions that find exactly the element, best first.
+
+    Own id, test id, label, end of the link, short text, path from the nearest id, full path.
+    Everything but the paths counts as one that the page's author chose. Ids that look made up by a
+    program are passed over. An element within a shadow root has none: XPath does not look there.
+    """
+    return tuple(dict.fromkeys(_ranked(facts))) if facts.get("steps") else ()
+
+
+def looks_random(identifier: str) -> bool:
+    """Whether an id seems to be made by a program, so that it may be another one next time."""
+    return bool(_RANDOM.search(identifier))
+
+
+def _ranked(facts: Mapping[str, Any]) -> Iterator[str]:
+    tag = facts["tag"]
+    if facts["id"] and not looks_random(facts["id"]):
+        yield f"//*[@id={literal(facts['id'])}]"
+    for name, value in facts["tests"]:
+        yield f"//*[@{name}={literal(value)}]"
+    if facts["label"]:
+        yield f"//{tag}[@aria-label={literal(facts['label'])}]"
+    if len(facts["href"]) > _HREF_CHARS:
+        end = len(facts["href"]) - 1
+        yield f"//a[substring(@href, string-length(@href) - {end})={literal(facts['href'])}]"
+    if 0 < len(facts["text"]) <= _TEXT_CHARS:
+        yield f"//{tag}[normalize-space(.)={literal(facts['text'])}]"
+    anchor = facts["anchor"]
+    if anchor and not looks_random(anchor["id"]):
+        yield f"//*[@id={literal(anchor['id'])}]/{_path(anchor['steps'])}"
+    yield f"/{_path(facts['steps'])}"
+
+
+def _path(steps: Sequence[str]) -> str:
+    return "/".join(steps)

@@ -45,3 +45,9 @@ class Outcome:
     calls: int
     reason: str
     """A plain sentence."""
+
+
+def nothing_to_ask() -> Outcome:
+    """The ending of a search among no candidates."""
+    reason = "There is nothing clickable in the picture."
+    return Outcome("not_found", None, None, 1.0, (), 1.0, 0.0, (), 0, reason)

@@ -4,7 +4,7 @@ All lengths are CSS pixels of the viewport, the origin is its upper left corner.
 of a browser, a picture or a model.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -108,6 +108,17 @@ class Question:
         """Axis and place of each line."""
         places = (("x", self.x), ("y", self.y))
         return tuple((axis, place) for axis, place in places if place is not None)
+
+
+def kind_of(x: float | None, y: float | None, badges: Sequence[Badge]) -> QuestionKind:
+    """The kind of a question with these lines and numbered boxes."""
+    if badges:
+        if x is not None or y is not None:
+            return "combined"
+        return "confirm" if len(badges) == 1 else "pick"
+    if x is None:
+        return "look" if y is None else "horizontal"
+    return "vertical" if y is None else "both"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,124 @@
+"""What answers about lines say of a rectangle's edges: an interval for each edge."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pytest_autoweb.locate.likelihood import CROSSED, LOW, OUTCOMES, Span
+from pytest_autoweb.locate.question import Answer, Box, Candidate, Question, Viewport
+
+SAME_LINE = 2
+"""A line so near to another one, in pixels, would show the same picture again."""
+ROUNDING = 1
+"""Pixels by which a candidate's edge may lie outside, for the page's fractions of pixels."""
+FRACTIONS = (0.5, 0.375, 0.625, 0.25, 0.75)
+"""Where in an interval a line may stand; the middle first, the others when it was used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Between what bounds a rectangle begins and ends, on one axis."""
+
+    start_min: float
+    start_max: float
+    end_min: float
+    end_max: float
+
+    @classmethod
+    def within(cls, low: float, high: float) -> "Extent":
+        """Nothing known but the room."""
+        return cls(low, high, low, high)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether any rectangle fits."""
+        return self.start_min <= self.start_max and self.end_min <= self.end_max
+
+    @property
+    def hull(self) -> Span:
+        """The rectangle cannot reach beyond it."""
+        return self.start_min, self.end_max
+
+    @property
+    def core(self) -> Span | None:
+        """The rectangle surely covers it; None: no part is sure."""
+        return (self.start_max, self.end_min) if self.start_max <= self.end_min else None
+
+    @property
+    def estimate(self) -> Span:
+        """The middles of both intervals."""
+        return (self.start_min + self.start_max) / 2, (self.end_min + self.end_max) / 2
+
+    def after(self, line: float, outcome: int, tolerance: float) -> "Extent":
+        """With one answer more.
+
+        Args:
+            line: Where the line stands.
+            outcome: `LOW`, `CROSSED` or `HIGH`, see `likelihood`.
+            tolerance: Pixels by which a line that counts as crossing may miss the rectangle.
+        """
+        if outcome == LOW:
+            new = replace(self, end_max=min(self.end_max, line))
+        elif outcome == CROSSED:
+            start_max = min(self.start_max, line + tolerance)
+            new = replace(self, start_max=start_max, end_min=max(self.end_min, line - tolerance))
+        else:
+            new = replace(self, start_min=max(self.start_min, line))
+        # It begins before it ends; without this the same line would be asked about again and again.
+        start_max = min(new.start_max, new.end_max)
+        return replace(new, start_max=start_max, end_min=max(new.end_min, new.start_min))
+
+    def admits(self, span: Span) -> bool:
+        """Whether a rectangle that begins and ends so is still possible."""
+        low, high = span
+        starts = self.start_min - ROUNDING <= low <= self.start_max + ROUNDING
+        return starts and self.end_min - ROUNDING <= high <= self.end_max + ROUNDING
+
+    def next_line(self, precision: float, used: Sequence[float | None]) -> float | None:
+        """The middle of the wider interval, or a place beside it where a line was used.
+
+        None: both edges are known within `precision`, or no new line is left.
+        """
+        return next(self._free(precision, used), None)
+
+    def _free(self, precision: float, used: Sequence[float | None]) -> Iterator[float]:
+        intervals = ((self.start_min, self.start_max), (self.end_min, self.end_max))
+        for low, high in sorted(intervals, key=lambda one: one[0] - one[1]):
+            if high - low > precision:
+                for fraction in FRACTIONS:
+                    line = round(low + fraction * (high - low))
+                    if all(old is None or abs(line - old) > SAME_LINE for old in used):
+                        yield line
+
+
+class Extents(NamedTuple):
+    """Both axes."""
+
+    x: Extent
+    y: Extent
+
+    @classmethod
+    def of(cls, room: Viewport | Box) -> "Extents":
+        """Nothing known but the room."""
+        left, top = (room.x, room.y) if isinstance(room, Box) else (0.0, 0.0)
+        return cls(Extent.within(left, left + room.width), Extent.within(top, top + room.height))
+
+    def after(self, question: Question, answer: Answer, tolerance: float) -> "Extents":
+        """With what was answered about the lines of a question."""
+        x, y = self
+        if question.x is not None and answer.x is not None:
+            x = x.after(question.x, OUTCOMES[answer.x], tolerance)
+        if question.y is not None and answer.y is not None:
+            y = y.after(question.y, OUTCOMES[answer.y], tolerance)
+        return Extents(x, y)
+
+    def surviving(self, candidates: Sequence[Candidate]) -> tuple[int, ...]:
+        """The candidates that are still possible; none if the answers contradict each other."""
+        if not (self.x.consistent and self.y.consistent):
+            return ()
+        return tuple(
+            index
+            for index, candidate in enumerate(candidates)
+            if self.x.admits((candidate.box.x, candidate.box.right))
+            and self.y.admits((candidate.box.y, candidate.box.bottom))
+        )

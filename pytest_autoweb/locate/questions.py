@@ -1,0 +1,100 @@
+"""Which question to ask next: lines, numbered boxes, or both on one picture."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from pytest_autoweb.locate.badges import numbered
+from pytest_autoweb.locate.belief import Belief
+from pytest_autoweb.locate.likelihood import NONE_IF_OUTSIDE, LineModel
+from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.lines import Lines, best_lines, binary_entropy
+from pytest_autoweb.locate.question import Badge, Candidate, Question, Viewport, kind_of
+
+RELEVANT = 0.01
+"""Share of the leader's probability from which a candidate gets a numbered box."""
+THINKABLE = 1e-4
+"""Probability from which a candidate counts for the choice of lines."""
+COVERED = 0.8
+"""Probability that the numbered boxes must hold before they are drawn together with the lines."""
+LEAST_GAIN = 0.003
+"""Bits below which lines are not worth drawing."""
+
+Picture = tuple[float | None, float | None, tuple[Badge, ...]]
+
+
+class Planner:
+    """Chooses questions, and never the same picture twice: its answer would be no evidence."""
+
+    def __init__(
+        self, candidates: Sequence[Candidate], viewport: Viewport, model: LineModel, limits: Limits
+    ) -> None:
+        self._candidates = candidates
+        self._columns = [(one.box.x, one.box.right) for one in candidates]
+        self._rows = [(one.box.y, one.box.bottom) for one in candidates]
+        self._room = (viewport.width, viewport.height)
+        self._model = model
+        self._limits = limits
+        self._used: tuple[list[float], list[float]] = ([], [])
+        self._shown: set[Picture] = set()
+        self._numberings = 0
+
+    def next(self, belief: Belief, index: int, calls_left: int) -> Question | None:
+        """The question expected to tell most; None: every picture was shown."""
+        for x, y, badges in self._choices(belief):
+            if (x, y, badges) not in self._shown:
+                self._note(x, y, badges)
+                return Question(index, kind_of(x, y, badges), x, y, badges, calls_left)
+        return None
+
+    def _note(self, x: float | None, y: float | None, badges: tuple[Badge, ...]) -> None:
+        self._shown.add((x, y, badges))
+        for line, used in zip((x, y), self._used, strict=True):
+            if line is not None:
+                used.append(line)
+        self._numberings += bool(badges)
+
+    def _choices(self, belief: Belief) -> Iterator[Picture]:
+        """Pictures in the order of preference."""
+        relevant = belief.ranked(RELEVANT)
+        lines = self._lines(belief)
+        drawn = lines.gain >= LEAST_GAIN
+        together = relevant[: self._limits.combined_marks]
+        if drawn and together and sum(belief.weights[one] for one in together) >= COVERED:
+            yield lines.x, lines.y, self._badges(together)
+        picked = relevant[: self._limits.pick_marks]
+        gain = _pick_gain([belief.weights[one] for one in picked], self._limits)
+        if drawn and lines.gain > gain:
+            yield lines.x, lines.y, ()
+        yield None, None, self._badges(picked)
+        yield None, None, ()
+        yield lines.x, lines.y, ()
+
+    def _lines(self, belief: Belief) -> Lines:
+        kept = [index for index, weight in enumerate(belief.weights) if weight > THINKABLE]
+        total = sum(belief.weights[index] for index in kept)
+        return best_lines(
+            [self._columns[index] for index in kept],
+            [self._rows[index] for index in kept],
+            [belief.weights[index] / total for index in kept],
+            self._room,
+            self._used,
+            self._model,
+        )
+
+    def _badges(self, chosen: Sequence[int]) -> tuple[Badge, ...]:
+        return numbered(self._candidates, chosen, self._numberings)
+
+
+def _pick_gain(weights: Sequence[float], limits: Limits) -> float:
+    """Bits that a choice among candidates of these probabilities is expected to tell."""
+    boxes = len(weights)
+    error = limits.pick_error(boxes)
+    inside = sum(weights)
+    outside = max(0.0, 1 - inside)
+    stray = (outside * (1 - NONE_IF_OUTSIDE) + inside * error) / boxes
+    shares = [weight * (1 - error - error / boxes) + stray for weight in weights]
+    shares.append(inside * error / boxes + outside * NONE_IF_OUTSIDE)
+    spread = math.log2(boxes)
+    noise = inside * (binary_entropy(error) + error * spread)
+    noise += outside * (binary_entropy(NONE_IF_OUTSIDE) + (1 - NONE_IF_OUTSIDE) * spread)
+    return -sum(share * math.log2(share) for share in shares if share > 0) - noise

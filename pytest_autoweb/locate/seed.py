@@ -1,0 +1,175 @@
+"""The elimination method, as a baseline: bisect the edges' intervals, keep what fits, then choose.
+
+It is the crosshair method as first described, with its faults mended (docs/locator.md): edges limit
+each other, every edge is held against its own interval, one line is drawn when only one axis needs
+it, an answer that cannot be read is no information, *not there* and contradictions have an end of
+their own, and only a choice that the model made is a success. What makes it a baseline is kept: one
+answer removes candidates for good.
+"""
+
+from dataclasses import dataclass, field
+
+from pytest_autoweb.locate.badges import numbered
+from pytest_autoweb.locate.endings import Outcome, Turn, nothing_to_ask
+from pytest_autoweb.locate.intervals import Extents
+from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.question import (
+    Answer,
+    Ask,
+    Candidate,
+    Question,
+    Viewport,
+    kind_of,
+)
+from pytest_autoweb.results.location import LocatorStatus
+
+CONTRADICTIONS = 2
+"""So many answers that fit no candidate are undone and asked about again, beside the old line."""
+UNSEEN = 2
+"""So many answers of *not there* end the search."""
+REASONS: dict[LocatorStatus, str] = {
+    "found": "The model chose it among the boxes that fit all answers.",
+    "not_found": "The model says that the target is not in the picture.",
+    "ambiguous": "Several boxes fit all answers, and the model chose none of them.",
+    "inconsistent": "The answers contradict each other and fit no candidate.",
+    "budget": "The calls were used up before a choice.",
+}
+
+
+def eliminate(
+    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: Limits
+) -> Outcome:
+    """Search by elimination; see `algorithm.search`."""
+    if not candidates:
+        return nothing_to_ask()
+    search = _Elimination(
+        candidates, ask, limits, Extents.of(viewport), tuple(range(len(candidates)))
+    )
+    status = search.probe() or search.choose()
+    return search.outcome(status)
+
+
+@dataclass(slots=True)
+class _Elimination:
+    """One search: what is known so far, and the questions that led there."""
+
+    candidates: tuple[Candidate, ...]
+    ask: Ask
+    limits: Limits
+    extents: Extents
+    surviving: tuple[int, ...]
+    turns: list[Turn] = field(default_factory=list)
+    calls: int = 0
+    unseen: int = 0
+    contradictions: int = 0
+
+    def probe(self) -> LocatorStatus | None:
+        """Draw lines until few enough candidates survive; a status only if that fails."""
+        limits = self.limits
+        while len(self.surviving) > limits.seed_marks and self.calls < limits.seed_calls - 1:
+            used = [turn.question for turn in self.turns]
+            x = self.extents.x.next_line(limits.seed_precision, [one.x for one in used])
+            y = self.extents.y.next_line(limits.seed_precision, [one.y for one in used])
+            if x is None and y is None:
+                break
+            # One call is kept for the choice.
+            question = self._question(x, y, spare=1)
+            answer = self._put(question)
+            failed = self._not_there(answer) or self._narrow(question, answer)
+            self._note(question, answer)
+            if failed:
+                return failed
+        return None
+
+    def choose(self) -> LocatorStatus:
+        """Let the model choose among the survivors; a choice that fails is no success."""
+        single = len(self.surviving) == 1
+        for attempt in range(1 if single else 2):
+            if self.calls >= self.limits.seed_calls:
+                return "budget"
+            question = self._question(None, None, shift=attempt, chosen=self.surviving)
+            answer = self._put(question)
+            mark = answer.mark if answer else None
+            chosen = next((one.candidate for one in question.badges if one.number == mark), None)
+            if chosen is not None:
+                self.surviving = (chosen,)
+            self._note(question, answer)
+            if chosen is not None:
+                return "found"
+            if mark == 0:
+                break
+        return "inconsistent" if single and mark == 0 else "ambiguous"
+
+    def outcome(self, status: LocatorStatus) -> Outcome:
+        """The end. Elimination knows no probabilities: survivors share all of it alike."""
+        guess = self.surviving[0] if self.surviving else None
+        none_fits = status in ("not_found", "inconsistent")
+        share = 0.0 if none_fits or not self.surviving else 1 / len(self.surviving)
+        posterior = [0.0] * len(self.candidates)
+        for index in self.surviving:
+            posterior[index] = share
+        return Outcome(
+            status,
+            guess if status == "found" else None,
+            guess,
+            1.0 if none_fits else share,
+            tuple(posterior),
+            float(status == "not_found"),
+            float(status == "inconsistent"),
+            tuple(self.turns),
+            self.calls,
+            REASONS[status],
+        )
+
+    def _question(
+        self,
+        x: float | None,
+        y: float | None,
+        *,
+        spare: int = 0,
+        shift: int = 0,
+        chosen: tuple[int, ...] = (),
+    ) -> Question:
+        badges = numbered(self.candidates, chosen, shift)
+        calls_left = self.limits.seed_calls - self.calls - spare
+        return Question(len(self.turns) + 1, kind_of(x, y, badges), x, y, badges, calls_left)
+
+    def _put(self, question: Question) -> Answer | None:
+        answer = self.ask(question)
+        self.calls += answer.calls if answer else 1
+        return answer
+
+    def _not_there(self, answer: Answer | None) -> LocatorStatus | None:
+        """Ask without lines whether the target is there at all, the first time it is not seen."""
+        if answer is None or answer.visible is not False:
+            return None
+        self.unseen += 1
+        if self.unseen < UNSEEN and self.calls < self.limits.seed_calls - 1:
+            question = self._question(None, None, spare=1)
+            bare = self._put(question)
+            self.unseen += bare is not None and bare.visible is False
+            self._note(question, bare)
+        return "not_found" if self.unseen >= UNSEEN else None
+
+    def _narrow(self, question: Question, answer: Answer | None) -> LocatorStatus | None:
+        """Keep the candidates that fit the answer, unless none does."""
+        if answer is None or answer.visible is False:
+            return None
+        extents = self.extents.after(question, answer, self.limits.seed_tolerance)
+        surviving = extents.surviving(self.candidates)
+        if surviving:
+            self.extents, self.surviving = extents, surviving
+            return None
+        self.contradictions += 1
+        return "inconsistent" if self.contradictions > CONTRADICTIONS else None
+
+    def _note(self, question: Question, answer: Answer | None) -> None:
+        turn = Turn(
+            question,
+            answer,
+            self.surviving,
+            self.surviving[0],
+            1 / len(self.surviving),
+            float(self.unseen >= UNSEEN),
+        )
+        self.turns.append(turn)

@@ -1,0 +1,114 @@
+"""A vision model that knows the answer, and errs as much as it is told to.
+
+It stands in for a model in tests and benchmarks. Mistakes belong to the picture: asking about the
+same picture again brings the same answer, as with a model at temperature 0.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_autoweb.locate.question import (
+    Answer,
+    Badge,
+    Candidate,
+    Question,
+    XRelation,
+    YRelation,
+)
+
+X_RELATIONS: tuple[XRelation, ...] = ("left", "crossed", "right")
+Y_RELATIONS: tuple[YRelation, ...] = ("above", "crossed", "below")
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How a simulated model errs."""
+
+    wrong: float = 0.0
+    """Of the answers about one line, so many name one of the two other relations."""
+    slack: float = 0.0
+    """Pixels within which a line is said to cross."""
+    overlooked: float = 0.0
+    """Of the questions about a visible target, so many are answered with *not there*."""
+    pick: float = 0.0
+    """Of the choices among up to nine boxes, so many are wrong; more with more boxes."""
+    noticed: float = 1.0
+    """Of the questions about a missing target, so many are answered with *not there*."""
+    invalid: float = 0.0
+    """Of the replies, so many cannot be read."""
+    echo: bool = False
+    """It reads the text on the target, one in ten garbled."""
+    fooled: float = 0.0
+    """Of the targets, so many are taken for another candidate, in every call."""
+
+    def pick_error(self, boxes: int) -> float:
+        """Of the choices among so many boxes, the wrong share: measured in no real model."""
+        if self.pick == 0:
+            return 0.0
+        return max(self.pick, 0.035 + 0.003 * boxes) if boxes > 9 else self.pick
+
+
+class Oracle:
+    """Answers questions about one target."""
+
+    def __init__(
+        self, candidates: Sequence[Candidate], target: int | None, noise: Noise, seed: int
+    ) -> None:
+        """Begin a search.
+
+        Args:
+            candidates: What there is to be taken for the target.
+            target: The candidate asked for; None: it is not in the picture.
+            noise: How the model errs.
+            seed: Of its mistakes.
+        """
+        self._candidates = candidates
+        self._noise = noise
+        self._seed = seed
+        self._missing = target is None
+        dice = random.Random(f"{seed}")
+        if target is None or dice.random() < noise.fooled:
+            target = dice.randrange(len(candidates))
+        self._target = target
+
+    def __call__(self, question: Question) -> Answer | None:
+        """Answer like a model would."""
+        noise = self._noise
+        dice = random.Random(f"{self._seed} {question.lines} {question.badges}")
+        if dice.random() < noise.invalid:
+            return None
+        unseen = noise.noticed if self._missing else noise.overlooked
+        if dice.random() < unseen:
+            return Answer(visible=False, mark=0 if question.badges else None)
+        box = self._candidates[self._target].box
+        x: XRelation | None = None
+        y: YRelation | None = None
+        if question.x is not None:
+            x = X_RELATIONS[self._relation(question.x, box.x, box.right, dice)]
+        if question.y is not None:
+            y = Y_RELATIONS[self._relation(question.y, box.y, box.bottom, dice)]
+        mark = self._pick(question.badges, dice)
+        return Answer(True, x, y, mark, self._text(dice))
+
+    def _relation(self, line: float, low: float, high: float, dice: random.Random) -> int:
+        slack = self._noise.slack
+        relation = 1 if low - slack < line < high + slack else 0 if line >= high else 2
+        if dice.random() < self._noise.wrong:
+            relation = (relation + dice.choice((1, 2))) % 3
+        return relation
+
+    def _pick(self, badges: Sequence[Badge], dice: random.Random) -> int | None:
+        if not badges:
+            return None
+        right = next((one.number for one in badges if one.candidate == self._target), 0)
+        if dice.random() >= self._noise.pick_error(len(badges)):
+            return right
+        return dice.choice([number for number in range(len(badges) + 1) if number != right])
+
+    def _text(self, dice: random.Random) -> str:
+        if not self._noise.echo:
+            return ""
+        name = self._candidates[self._target].name
+        garbled = dice.random() < 0.1
+        return name[::-1] if garbled else name

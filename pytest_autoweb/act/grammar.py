@@ -1,0 +1,74 @@
+"""GBNF that holds a small model to one brief decision on the marks that exist. Pure."""
+
+import json
+from collections.abc import Collection, Sequence
+
+from pytest_autoweb.browser.marks import Mark
+
+MAX_TEXT = 120
+_STRING = 'str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""'
+_TYPED = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
+
+Banned = Collection[tuple[str, int]]
+"""Action and mark that may not be decided on again."""
+
+
+def grammar(
+    marks: Sequence[Mark], *, banned: Banned = (), may_end: bool = True, answers: bool = False
+) -> str:
+    """Allows one line of JSON: an action that fits an existing mark, or one without a mark.
+
+    Args:
+        marks: of the picture.
+        banned: what was just done or refused on this very picture.
+        may_end: whether `done` is allowed.
+        answers: whether `done` brings data.
+    """
+    rules = []
+    for action in ("click", "type", "select", "extract"):
+        fitting = [m.number for m in marks if fits(action, m) and (action, m.number) not in banned]
+        if fitting and (action != "extract" or answers):
+            numbers = " | ".join(_literal(str(number)) for number in fitting)
+            rules.append(_on_element(action, f"({numbers})"))
+    rules += [_plain({"action": "scroll", "direction": way}) for way in ("down", "up")]
+    rules.append(_plain({"action": "press", "key": "Enter"}))
+    rules.append(_plain({"action": "go_back"}))
+    if may_end:
+        rules.append(_done(answers))
+    return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
+
+
+def fits(action: str, mark: Mark) -> bool:
+    """Whether an action makes sense on an element of this role."""
+    if action == "select":
+        return mark.tag == "select"
+    if action == "type":
+        return mark.tag in ("input", "textarea") and _takes_text(mark) or mark.role in _TYPED
+    return action == "extract" or mark.tag != "select"
+
+
+def _takes_text(mark: Mark) -> bool:
+    return mark.role in _TYPED or not mark.role
+
+
+def _on_element(action: str, numbers: str) -> str:
+    head = _literal(f'{{"action": "{action}", "expected_text": ')
+    parts = [head, "str", _literal(', "mark_id": '), numbers]
+    if more := {"type": "text", "select": "option"}.get(action):
+        parts += [_literal(f', "{more}": '), "str"]
+    return " ".join([*parts, _literal("}")])
+
+
+def _done(answers: bool) -> str:
+    if not answers:
+        return _plain({"action": "done"})
+    return " ".join([_literal('{"action": "done", "answer": '), "str", _literal("}")])
+
+
+def _plain(fields: dict[str, str]) -> str:
+    return _literal(json.dumps(fields))
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

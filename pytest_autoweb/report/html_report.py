@@ -17,10 +17,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pytest_autoweb.assets import asset_dir
 
-_STYLES = ("base.css", "page.css", "matrix.css", "charts.css", "panels.css", "detail.css")
+_STYLES = (
+    *("base.css", "page.css", "matrix.css", "charts.css", "panels.css", "detail.css"),
+    "decisions.css",
+)
 _SCRIPTS = (
     *("dom.js", "charts.js", "code.js", "page.js", "gates.js", "comparison.js", "costs.js"),
-    *("stability.js", "matrix.js", "detail.js", "main.js"),
+    *("stability.js", "matrix.js", "decisions.js", "detail.js", "main.js"),
 )
 """In the order of their imports; they become one module."""
 

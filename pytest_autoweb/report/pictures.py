@@ -43,6 +43,11 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
         for step in reversed(attempt.step_results):
             if step.screenshot:
                 yield step.screenshot
+        # What went wrong before what went well; of both the last first.
+        for performed in (False, True):
+            for decision in reversed(attempt.decisions):
+                if decision.picture and (decision.status == "performed") == performed:
+                    yield decision.picture
 
 
 def _read(root: Path, cell: str, path: str, budget: int) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import { codeView, diffView } from "./code.js";
 import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
+import { decisionsPart } from "./decisions.js";
 import { stageTable } from "./page.js";
 
 const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped" };
@@ -128,6 +129,7 @@ export class Detail {
       a.plan_question && el("p.notice", "The plan asks: ", text(a.plan_question)),
       a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem))),
       (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(cell, a)),
+      decisionsPart(a, this.views(cell)),
       a.code_diff && part("What the repair changed", diffView(a.code_diff)),
       a.code && el("section.part", el("h3", el("span", "Code"), copyButton("Copy", () => a.code)), codeView(a),
         a.code_notes.map((note) => el("p.soft.small", text(note)))),
@@ -176,10 +178,21 @@ export class Detail {
     const source = this.pictures[`${cell.folder}/${path}`];
     if (!source) return el("p.soft.small", `${label}: screenshot in `, fileLink(`${cell.folder}/${path}`));
     const picture = () => el("img", { src: source, alt: `${label}, ${cell.case_id} on ${cell.model}`, loading: "lazy" });
-    return el("button.shot", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => {
-      this.zoom.replaceChildren(el("form", { method: "dialog" }, el("span.small.soft", label), el("button.quiet", "Close")), picture());
-      this.zoom.showModal();
-    } } }, picture());
+    return el("button.shot", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => this.enlarge(label, picture()) } }, picture());
+  }
+
+  enlarge(label, picture) {
+    this.zoom.replaceChildren(el("form", { method: "dialog" }, el("span.small.soft", label), el("button.quiet", "Close")), picture);
+    this.zoom.showModal();
+  }
+
+  /* What other parts need to show pictures of a cell. */
+  views(cell) {
+    return {
+      source: (path) => this.pictures[`${cell.folder}/${path}`],
+      fileLink: (path) => fileLink(`${cell.folder}/${path}`),
+      enlarge: (label, picture) => this.enlarge(label, picture),
+    };
   }
 
   folds(cell, a) {

@@ -3,6 +3,7 @@
 import { Comparisons } from "./comparison.js";
 import { costPanel, stagesPanel } from "./costs.js";
 import { Detail } from "./detail.js";
+import { decisionsPanel } from "./decisions.js";
 import { el } from "./dom.js";
 import { gatesPanel } from "./gates.js";
 import { Matrix } from "./matrix.js";
@@ -119,6 +120,7 @@ function draw() {
     shownEntries.length > 0 && matrix.section(),
     costPanel(models),
     stagesPanel(models),
+    decisionsPanel(report.decision_facts),
     stabilityPanel(report, links),
     trendPanel(report.history),
     judgesPanel(report.judges),

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Measure the failure classifier on messages that were really said.
+
+    python benchmarks/classify.py
+    python benchmarks/classify.py --part seen --wrong
+
+Prints accuracy with a Wilson interval and the confusion matrix as Markdown. The rules were written
+against the part `seen`; `held_out` is a third of every type, drawn before. `other_language` is what
+the rules do not claim to know. `benchmarks/provoke_messages.py` makes the corpus.
+"""
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+from pytest_autoweb.calibrate.classify import classify
+from pytest_autoweb.report.statistics import wilson
+from pytest_autoweb.results.calibration import FailureType
+
+CORPUS = Path(__file__).parent / "messages" / "corpus.jsonl"
+
+
+def rows_of(part: str) -> list[dict[str, Any]]:
+    """The corpus rows of one part."""
+    lines = CORPUS.read_text(encoding="utf-8").splitlines()
+    return [row for row in map(json.loads, lines) if row["part"] == part]
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """The type that the classifier gives a row."""
+    found = classify(row["message"], error_type=row["error_type"], status=row["status"])
+    return found.type
+
+
+def table(counts: Counter[tuple[str, str]]) -> str:
+    """The confusion matrix: a row per true type, a column per given one."""
+    types = get_args(FailureType)
+    short = [name.split("_")[0].title() for name in types]
+    lines = [f"| true \\ given | {' | '.join(short)} |", "|---" * (len(types) + 1) + "|"]
+    for name, label in zip(types, short, strict=True):
+        cells = (str(counts[name, given] or "") for given in types)
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Read the command line and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", default="held_out")
+    parser.add_argument("--wrong", action="store_true", help="list what was taken for another type")
+    args = parser.parse_args()
+    rows = rows_of(args.part)
+    counts = Counter((row["label"], verdict(row)) for row in rows)
+    right = sum(number for (true, given), number in counts.items() if true == given)
+    interval = wilson(right, len(rows))
+    assert interval is not None, f"no rows of part {args.part}"
+    print(f"{args.part}: {right} of {len(rows)} right, {right / len(rows):.1%} ", end="")
+    print(f"(95 % interval {interval.low:.1%} to {interval.high:.1%})\n")
+    print(table(counts))
+    if args.wrong:
+        for row in rows:
+            if (given := verdict(row)) != row["label"]:
+                text = row["message"][:160].replace("\n", " / ")
+                print(f"{row['label']} -> {given}: {row['error_type']} [{row['source']}] {text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Behaviour calibration: what failed and why, evidence from the page, and what to try next."""

@@ -1,0 +1,215 @@
+"""Tell the type of a failure from its class, its status, anchored patterns, and last from words.
+
+The order is the point: a seed system looked for words only, and took Playwright's "Timeout 5000ms
+exceeded" for a service that is down. `benchmarks/classify.py` measures the rules on provoked
+messages, a third of which they were not written against.
+"""
+
+import re
+from typing import Any
+
+from pytest_autoweb.calibrate import keywords
+from pytest_autoweb.results import Failure, FailureKind
+from pytest_autoweb.results.calibration import Classification, FailureType, WebKind
+
+_Rule = tuple[FailureType, WebKind]
+
+_BY_KIND: dict[FailureKind, _Rule] = {
+    "lint": ("PARAMETER_ERROR", "lint"),
+    "repair": ("PARAMETER_ERROR", "lint"),
+    "browser": ("SERVICE_UNAVAILABLE", "page_lost"),
+    "webserver": ("SERVICE_UNAVAILABLE", ""),
+}
+_SCRIPT_ERRORS = frozenset(
+    [
+        "ArithmeticError",
+        "AttributeError",
+        "ImportError",
+        "IndentationError",
+        "IndexError",
+        "JSONDecodeError",
+        "KeyError",
+        "ModuleNotFoundError",
+        "NameError",
+        "NotImplementedError",
+        "OverflowError",
+        "PatternError",
+        "RecursionError",
+        "StopIteration",
+        "SyntaxError",
+        "TabError",
+        "TypeError",
+        "UnboundLocalError",
+        "UnicodeDecodeError",
+        "UnicodeEncodeError",
+        "ValueError",
+        "ZeroDivisionError",
+        "error",
+    ]
+)
+_BY_CLASS: dict[str, _Rule] = {
+    **dict.fromkeys(_SCRIPT_ERRORS, ("PARAMETER_ERROR", "script_error")),
+    "AssertionError": ("VALIDATION_ERROR", "claim"),
+    "TargetClosedError": ("SERVICE_UNAVAILABLE", "page_lost"),
+    "PermissionError": ("PERMISSION_ERROR", ""),
+    "FileNotFoundError": ("DATA_NOT_FOUND", ""),
+    "FileExistsError": ("RESOURCE_CONFLICT", ""),
+    "IsADirectoryError": ("PARAMETER_ERROR", ""),
+    "NotADirectoryError": ("PARAMETER_ERROR", ""),
+    **dict.fromkeys(
+        ("ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError",
+         "gaierror", "RemoteDisconnected", "SSLError"),
+        ("SERVICE_UNAVAILABLE", ""),
+    ),
+}  # fmt: skip
+_BY_CAUSE: dict[str, FailureType] = {
+    "timeout": "SERVICE_UNAVAILABLE",
+    "rate_limit": "SERVICE_UNAVAILABLE",
+    "auth": "PERMISSION_ERROR",
+    "refusal": "BUSINESS_ERROR",
+    "empty": "SERVICE_UNAVAILABLE",
+    "parse": "SERVICE_UNAVAILABLE",
+    "context_window": "PARAMETER_ERROR",
+    "budget": "BUSINESS_ERROR",
+}
+_BY_STATUS: dict[int, FailureType] = {
+    **dict.fromkeys((401, 403, 407, 451, 511), "PERMISSION_ERROR"),
+    402: "BUSINESS_ERROR",
+    **dict.fromkeys((404, 410), "DATA_NOT_FOUND"),
+    **dict.fromkeys((409, 412, 423, 428), "RESOURCE_CONFLICT"),
+    422: "VALIDATION_ERROR",
+    **dict.fromkeys((408, 425, 429), "SERVICE_UNAVAILABLE"),
+    501: "PARAMETER_ERROR",
+}
+_ERR_CODES: tuple[tuple[str, FailureType], ...] = (
+    (r"FILE_NOT_FOUND|NOT_FOUND", "DATA_NOT_FOUND"),
+    (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
+    (r"BLOCKED_BY|ACCESS_DENIED|UNEXPECTED_PROXY_AUTH|INVALID_AUTH|CERT_", "PERMISSION_ERROR"),
+)
+_PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
+    (r"strict mode violation", "PARAMETER_ERROR", "strict_mode"),
+    (r"not attached to the DOM|Frame was detached|Execution context was destroyed"
+     r"|Cannot find context", "RESOURCE_CONFLICT", "detached"),
+    (r"(page|context|browser) has been closed|Target crashed|Page crashed",
+     "SERVICE_UNAVAILABLE", "page_lost"),
+    (r"(Element|Node) is not an? <?\w+|cannot be filled|Not a checkbox|Malformed value"
+     r"|is not a file input|Cannot type text into", "PARAMETER_ERROR", "element_mismatch"),
+    (r"nth\((?!-?\d)|not a valid XPath|Unknown attribute", "PARAMETER_ERROR", "script_error"),
+    (r"did not find some options", "DATA_NOT_FOUND", "not_found"),
+    (r"\bexpected to \w+.*\nActual value", "VALIDATION_ERROR", "claim"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?locator resolved to", "RESOURCE_CONFLICT",
+     "not_actionable"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?(waiting for (event|navigation|response|request)"
+     r"|wait_for_(function|load_state))|wait_for_function: Timeout", "DATA_NOT_FOUND",
+     "wait_timeout"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?navigating to|(goto|reload|go_back): Timeout",
+     "SERVICE_UNAVAILABLE", "navigation"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?waiting for (locator|get_by|frame_locator|selector)",
+     "DATA_NOT_FOUND", "not_found"),
+    (r"^(Locator|Page|Frame|ElementHandle|FrameLocator)\.\w+: Timeout", "DATA_NOT_FOUND",
+     "locator_timeout"),
+    (r"\.(evaluate|evaluate_all|wait_for_function): \w*Error\b", "PARAMETER_ERROR",
+     "script_error"),
+    (r"while parsing|not a valid selector|Unknown engine|InvalidSelector|Unknown key:"
+     r"|expected one of|expected (string|float|integer|number|boolean|object), got"
+     r"|Cannot navigate to invalid URL|unknown url type|Unsupported .*mime|missing \d+ required"
+     r"|takes \d+ positional", "PARAMETER_ERROR", "script_error"),
+    (r"^(near \"|incomplete input|no such function|Incorrect number of bindings|unrecognized token)",
+     "PARAMETER_ERROR", ""),
+    (r"^no such (table|column)", "DATA_NOT_FOUND", ""),
+    (r"^UNIQUE constraint|database (table )?is locked", "RESOURCE_CONFLICT", ""),
+    (r"^(NOT NULL|CHECK|FOREIGN KEY) constraint", "VALIDATION_ERROR", ""),
+    (r"<urlopen error|\[Errno \d+\] (Connection|Network|Name or service|No route)",
+     "SERVICE_UNAVAILABLE", ""),
+)  # fmt: skip
+
+
+def classify(
+    message: str,
+    *,
+    error_type: str = "",
+    status: int | None = None,
+    kind: FailureKind | None = None,
+) -> Classification:
+    """The type of a failure.
+
+    Args:
+        message: what was said, best with Playwright's call log.
+        error_type: the exception's class name, where there was one.
+        status: HTTP status, where one came with it.
+        kind: what the pipeline calls the failure, where it has a name for it.
+    """
+    if kind in _BY_KIND:
+        return _found(_BY_KIND[kind], "kind", kind)
+    if kind == "model" or error_type == "ModelError":
+        return _of_model(message)
+    if kind == "plan":
+        asks = "?" in message or "？" in message or "ask" in message
+        return _found(("PARAMETER_ERROR", "question" if asks else "plan_empty"), "kind", kind)
+    if status is not None and status >= 400:
+        return _found((_of_status(status), ""), "status", str(status))
+    if told := re.match(r"(?:HTTP (?:Error )?|Server Error \()?([45]\d\d)\b", message):
+        return _found((_of_status(int(told[1])), ""), "pattern", told[0])
+    if code := re.search(r"\bnet::ERR_(\w+)", message):
+        return _found((_of_network(code[1]), "navigation"), "pattern", code[0])
+    for pattern, failure_type, web_kind in _PATTERNS:
+        if hit := re.search(pattern, message):
+            return _found((failure_type, web_kind), "pattern", hit[0])
+    return _of_class(error_type, message) or _of_words(message, kind)
+
+
+def classify_failure(failure: Failure) -> Classification:
+    """The type of a failure as the pipeline records it."""
+    evidence: dict[str, Any] = failure.evidence
+    if failure.kind == "model" and failure.cause:
+        return classify(f"model: {failure.cause}: {failure.message}", kind="model")
+    return classify(
+        str(evidence.get("detail") or failure.message),
+        error_type=str(evidence.get("error_type", "")),
+        status=evidence.get("status"),
+        kind=failure.kind,
+    )
+
+
+def _of_class(error_type: str, message: str) -> Classification | None:
+    if error_type in _BY_CLASS:
+        return _found(_BY_CLASS[error_type], "class", error_type)
+    if error_type in ("TimeoutError", "URLError"):
+        return _found(("SERVICE_UNAVAILABLE", ""), "class", error_type)
+    return None
+
+
+def _of_model(message: str) -> Classification:
+    said = re.match(r"\w+: (\w+): (.*)", message, re.DOTALL)
+    cause, message = (said[1], said[2]) if said else ("", message)
+    if cause in _BY_CAUSE and not (cause == "rate_limit" and "too large" in message):
+        return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
+    words = _of_words(message, None)
+    if words.type != "UNKNOWN":
+        return words.model_copy(update={"web_kind": "llm_error"})
+    return _found(("SERVICE_UNAVAILABLE", "llm_error"), "class", cause)
+
+
+def _of_status(status: int) -> FailureType:
+    return _BY_STATUS.get(status, "SERVICE_UNAVAILABLE" if status >= 500 else "PARAMETER_ERROR")
+
+
+def _of_network(code: str) -> FailureType:
+    for pattern, failure_type in _ERR_CODES:
+        if re.match(pattern, code):
+            return failure_type
+    return "SERVICE_UNAVAILABLE"
+
+
+def _of_words(message: str, kind: FailureKind | None) -> Classification:
+    found = keywords.find(message)
+    web_kind: WebKind = "refused" if kind == "sandbox" else ""
+    if found is None:
+        if kind == "sandbox":
+            return _found(("PERMISSION_ERROR", "refused"), "kind", kind)
+        return Classification(type="UNKNOWN", by="none")
+    return _found((found[0], web_kind), "keyword", found[1])
+
+
+def _found(rule: _Rule, by: Any, matched: str | None) -> Classification:
+    return Classification(type=rule[0], web_kind=rule[1], by=by, matched=(matched or "")[:80])

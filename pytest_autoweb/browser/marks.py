@@ -61,7 +61,7 @@ class Mark:
     css: str = ""
     """For an element within a shadow root: a Playwright CSS path that leads there."""
     texts: tuple[str, ...] = ()
-    """Inner text, `aria-label`, `placeholder`, `title` and value, those there are, in this order."""
+    """Inner text, `aria-label`, `placeholder`, `title` and value, as far as it has them."""
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Of `type placeholder title aria-label alt name href`, those it has."""
     url: str = ""
@@ -241,7 +241,7 @@ def _marked(
         {**seen["marks"][index], "number": mark.number, "failed": mark.failed}
         for index, mark in zip(chosen, marks, strict=True)
     ]
-    drawing = draw(page, shot, marks=shapes, hidden=_hidden(page, hide), port=seen["port"])
+    drawing = draw(page, shot, marks=shapes, hidden=hidden_boxes(page, hide), port=seen["port"])
     return MarkedPage(
         picture=drawing.picture,
         marks=marks,
@@ -256,14 +256,24 @@ def _marked(
 
 
 def find_marks(
-    page: "Page", *, limit: int = MARK_LIMIT, hide: Callable[[str], str] | None = None
+    page: "Page",
+    *,
+    limit: int = MARK_LIMIT,
+    hide: Callable[[str], str] | None = None,
+    texts: bool = False,
 ) -> tuple["JSHandle", Mapping[str, Any], list[Mark]]:
     """The elements that get marks, without a picture.
+
+    Args:
+        page: where to look.
+        limit: most elements; the surest are kept.
+        hide: see `mark_page`.
+        texts: also elements that only show text or a picture.
 
     Returns:
         The elements in the page, what the script saw, and the marks in order.
     """
-    handle = run_script_handle(page, "marks", {"limit": limit})
+    handle = run_script_handle(page, "marks", {"limit": limit, "texts": texts})
     seen = json.loads(handle.evaluate("made => made.json"))
     paths = json.loads(handle.evaluate(element_script("marks_paths")))
     read = json.loads(handle.evaluate(element_script("marks_texts")))
@@ -310,7 +320,7 @@ def _chosen(found: Sequence[Mark], only: Sequence[Mark] | None) -> list[int]:
     return [places[identity] for identity in wanted if identity in places]
 
 
-def _hidden(page: "Page", hide: Callable[[str], str] | None) -> list[tuple[float, ...]]:
+def hidden_boxes(page: "Page", hide: Callable[[str], str] | None) -> list[tuple[float, ...]]:
     """Boxes of the fields that the picture must not show.
 
     Playwright's own masks would be put into the page.

@@ -37,7 +37,7 @@ def draw(
     Nothing is put into the marked page, so it neither moves nor notices, and no style or policy
     of its own applies.
     """
-    made = _board(page).evaluate(
+    made = board_of(page).evaluate(
         script("marks_draw"),
         {
             "picture": base64.b64encode(picture).decode(),
@@ -50,7 +50,8 @@ def draw(
     return Drawing(base64.b64decode(made["picture"]), labels, float(made["scale"]))
 
 
-def _board(page: "Page") -> "Page":
+def board_of(page: "Page") -> "Page":
+    """The empty page in which pictures of this page are drawn on."""
     browser = page.context.browser
     if browser is None:
         raise RuntimeError("a context without a browser cannot open a page beside its own")

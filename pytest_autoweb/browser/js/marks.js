@@ -1,9 +1,10 @@
 // Finds what can be acted on in the viewport: open shadow roots and same-origin frames included.
-({ dom, aria }, { limit }) => {
+({ dom, aria }, { limit, texts }) => {
   const ROLES = new Set(['button', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'tab',
     'checkbox', 'radio', 'switch', 'option', 'combobox', 'listbox', 'slider', 'spinbutton',
     'searchbox', 'textbox', 'treeitem']);
-  const SCORE = { native: 1, event: 0.95, aria: 0.9, tabindex: 0.85, delegated: 0.85, cursor: 0.7 };
+  const SCORE = { native: 1, event: 0.95, aria: 0.9, tabindex: 0.85, delegated: 0.85, cursor: 0.7,
+    text: 0.5 };
   const SURE = new Set(['native', 'event', 'aria']);
   const DATA = ['val', 'id', 'index', 'key', 'type', 'value', 'item', 'tab', 'action', 'target',
     'code', 'name'].map((name) => `data-${name}`);
@@ -72,6 +73,9 @@
     if (role !== 'checkbox' && role !== 'radio') return null;
     return !dom.visible(control) || Number(dom.style(control).opacity) < 0.1 ? control : null;
   };
+  const PICTURES = new Set(['img', 'svg', 'canvas', 'video', 'picture']);
+  const shows = (element, tag) => PICTURES.has(tag) || Array.from(dom.childNodes(element)).some(
+    (node) => dom.nodeType(node) === 3 && dom.nodeValue(node).trim());
   const kindOf = (element, tag, css, above) => {
     if (dom.matches(element, NATIVE) || editable(element)) return 'native';
     if (tag === 'label' && hiddenControl(element)) return 'native';
@@ -82,7 +86,8 @@
     const tabindex = dom.attr(element, 'tabindex');
     if (tabindex !== null && Number(tabindex) >= 0) return 'tabindex';
     if (delegated(element, tag)) return 'delegated';
-    return css.cursor === 'pointer' && above !== 'pointer' ? 'cursor' : '';
+    if (css.cursor === 'pointer' && above !== 'pointer') return 'cursor';
+    return texts && shows(element, tag) ? 'text' : '';
   };
 
   const found = [];

@@ -43,7 +43,7 @@ def fits(action: str, mark: Mark) -> bool:
     if action == "select":
         return mark.tag == "select"
     if action == "type":
-        return mark.tag in ("input", "textarea") and _takes_text(mark) or mark.role in _TYPED
+        return (mark.tag in ("input", "textarea") and _takes_text(mark)) or mark.role in _TYPED
     return action == "extract" or mark.tag != "select"
 
 

@@ -21,32 +21,12 @@ _BY_KIND: dict[FailureKind, _Rule] = {
     "webserver": ("SERVICE_UNAVAILABLE", ""),
 }
 _SCRIPT_ERRORS = frozenset(
-    [
-        "ArithmeticError",
-        "AttributeError",
-        "ImportError",
-        "IndentationError",
-        "IndexError",
-        "JSONDecodeError",
-        "KeyError",
-        "ModuleNotFoundError",
-        "NameError",
-        "NotImplementedError",
-        "OverflowError",
-        "PatternError",
-        "RecursionError",
-        "StopIteration",
-        "SyntaxError",
-        "TabError",
-        "TypeError",
-        "UnboundLocalError",
-        "UnicodeDecodeError",
-        "UnicodeEncodeError",
-        "ValueError",
-        "ZeroDivisionError",
-        "error",
-    ]
-)
+    ("ArithmeticError", "AttributeError", "ImportError", "IndentationError", "IndexError",
+     "JSONDecodeError", "KeyError", "ModuleNotFoundError", "NameError", "NotImplementedError",
+     "OverflowError", "PatternError", "RecursionError", "StopIteration", "SyntaxError", "TabError",
+     "TypeError", "UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ValueError",
+     "ZeroDivisionError", "error")
+)  # fmt: skip
 _BY_CLASS: dict[str, _Rule] = {
     **dict.fromkeys(_SCRIPT_ERRORS, ("PARAMETER_ERROR", "script_error")),
     "AssertionError": ("VALIDATION_ERROR", "claim"),
@@ -114,8 +94,8 @@ _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
      r"|expected one of|expected (string|float|integer|number|boolean|object), got"
      r"|Cannot navigate to invalid URL|unknown url type|Unsupported .*mime|missing \d+ required"
      r"|takes \d+ positional", "PARAMETER_ERROR", "script_error"),
-    (r"^(near \"|incomplete input|no such function|Incorrect number of bindings|unrecognized token)",
-     "PARAMETER_ERROR", ""),
+    (r"^(near \"|incomplete input|no such function|Incorrect number of bindings)"
+     r"|^unrecognized token", "PARAMETER_ERROR", ""),
     (r"^no such (table|column)", "DATA_NOT_FOUND", ""),
     (r"^UNIQUE constraint|database (table )?is locked", "RESOURCE_CONFLICT", ""),
     (r"^(NOT NULL|CHECK|FOREIGN KEY) constraint", "VALIDATION_ERROR", ""),

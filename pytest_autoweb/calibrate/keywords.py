@@ -59,13 +59,18 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         "PARAMETER_ERROR",
         r"parameter|argument|bad request|malformed|syntax|unsupported|not supported|not acceptable"
         r"|method not allowed|specified method|too large|too long|length required"
-        r"|invalid (request|url|selector|format|json)|missing required|context length|not implemented"
+        r"|invalid (request|url|selector|format|json)|missing required|context length"
+        r"|not implemented"
         r"|cannot (fulfill|satisfy|process)|range|media type|header|uri|entity|content-length"
         r"|expected .* got|invalid",
     ),
 )
 _CHINESE: tuple[tuple[FailureType, str], ...] = (
-    ("RESOURCE_CONFLICT", r"冲突|已存在|注册|已被(占用|锁定)|重复(提交|添加)|唯一|已经?有|已经(添加|存在)|被他人修改|锁定"),
+    (
+        "RESOURCE_CONFLICT",
+        r"冲突|已存在|注册|已被(占用|锁定)|重复(提交|添加)|唯一|已经?有|已经(添加|存在)|被他人修改"
+        r"|锁定",
+    ),
     (
         "PERMISSION_ERROR",
         r"权限|无权|禁止访问|未授权|未登录|没有登录|登录后|请(先)?登录|已登录的用户|未激活|CSRF|验证码已过期"
@@ -78,9 +83,13 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     (
         "BUSINESS_ERROR",
         r"库存|缺货|售罄|优惠券|购物车|券|不能(删除|修改|提交|取消)|无法(删除|修改|取消)|不(被)?许可|不允许|业务"
-        r"|状态不|流程|余额|最多(可以|只能|能)|不可(购买|用)|不快递|不配送|必须选中|条目必须已过期|资格|不能被",
+        r"|状态不|流程|余额|最多(可以|只能|能)|不可(购买|用)|不快递|不配送|必须选中|已过期|资格|不能被",
     ),
-    ("SERVICE_UNAVAILABLE", r"服务(不可用|器错误|繁忙)|超时|连接(失败|被拒)|稍后(再试|重试)|网络|服务器|系统繁忙|过于频繁"),
+    (
+        "SERVICE_UNAVAILABLE",
+        r"服务(不可用|器错误|繁忙)|超时|连接(失败|被拒)|稍后(再试|重试)|网络|服务器|系统繁忙"
+        r"|过于频繁",
+    ),
     (
         "VALIDATION_ERROR",
         r"验证失败|校验|必填|请(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将)|确保|输入(一个)?有效"

@@ -1,5 +1,14 @@
 """Fakes for tests of pytest-autoweb and of plugins on it. They are marked as what they are."""
 
+from pytest_autoweb.testing.faults import Faults, FaultyClient, Right, Slip
 from pytest_autoweb.testing.scripted import Answer, ScriptedClient, scripted_plan
 
-__all__ = ["Answer", "ScriptedClient", "scripted_plan"]
+__all__ = [
+    "Answer",
+    "Faults",
+    "FaultyClient",
+    "Right",
+    "ScriptedClient",
+    "Slip",
+    "scripted_plan",
+]

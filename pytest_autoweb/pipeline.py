@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.act.at_hand import MarksAtHand
 from pytest_autoweb.bench import Bench, Cell
 from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
@@ -223,6 +224,7 @@ def _tools(
                 budget=StepBudget(case.timeout, client.waited),
                 previous=failed,
                 progress=bench.progress,
+                marks=MarksAtHand(redact if case.secrets else None),
                 judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
             )
             border.finders, border.functions = finders(tools), functions(tools)

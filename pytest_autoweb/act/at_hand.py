@@ -27,6 +27,11 @@ class MarksAtHand:
         self._hide = hide
         self._held: MarkedPage | None = None
 
+    @property
+    def held(self) -> bool:
+        """Whether numbers are those of a picture that was shown to the model."""
+        return self._held is not None
+
     def hold(self, marked: MarkedPage | None) -> None:
         """From now on numbers are those of this picture; None: of a picture taken when asked."""
         self._held = marked

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_autoweb.act.at_hand import MarksAtHand
 from pytest_autoweb.cases.model import Case
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
@@ -117,6 +118,8 @@ class Tools:
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes that the step's finders and functions want to make to the attempt, once it is over;
     see `offers`."""
+    marks: MarksAtHand = field(default_factory=MarksAtHand)
+    """The marked page that numbers of marks refer to."""
     judge: ModelJudge | None = None
     """Asks a model for the case's `judge` checks."""
 
@@ -155,6 +158,7 @@ def ask(
     *,
     turn: int = 0,
     grammar: str | None = None,
+    json_schema: dict[str, Any] | None = None,
     max_tokens: int | None = None,
 ) -> tuple[Attempt, str]:
     """Ask the model; the exchange and its usage are on the attempt, failed calls included.
@@ -179,6 +183,7 @@ def ask(
         attempt=attempt.attempt_index,
         turn=turn,
         grammar=grammar,
+        json_schema=json_schema,
         max_tokens=max_tokens,
     )
     prompt = tools.redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in messages))

@@ -136,8 +136,9 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
 def _run_once(
     index: int, code: str, hint: str, tools: Tools, *, limit: float, resume: tuple[ToolCall, ...]
 ) -> tuple[ContextWrapper, StepOutcome]:
-    # Code that names frames itself, and every line of the refs dialect, starts at the page.
-    from_page = "frame" in code or tools.spec.dialect == "refs"
+    # Code that names frames itself, every line of the refs dialect and every act on a marked
+    # picture starts at the page.
+    from_page = "frame" in code or tools.spec.dialect == "refs" or tools.marks.held
     context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
     left = tools.budget.left
     if left <= 0:

@@ -13,7 +13,7 @@ from pytest_autoweb.stages.base import Tools
 
 def finders(tools: Tools) -> Mapping[str, Callable[..., Any]]:
     """Names of `sandbox.members.FINDERS`; see `Border.finders`."""
-    return {}
+    return {"get_by_mark": tools.marks.find}
 
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., Any]]:

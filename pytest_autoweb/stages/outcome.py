@@ -45,4 +45,12 @@ def repairable(attempt: Attempt) -> bool:
         return False
     if attempt.failure is None:
         return attempt.checks_passed is False
-    return attempt.failure.kind in ("plan", "lint", "step", "timeout", "sandbox", "check")
+    return attempt.failure.kind in (
+        "plan",
+        "lint",
+        "step",
+        "timeout",
+        "sandbox",
+        "limit",
+        "check",
+    )

@@ -1,0 +1,75 @@
+"""Scrolls a page on, view by view, and back."""
+
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.browser.injected import run_script
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Page
+
+_SETTLED_MS = 150.0
+_LOOK_MS = 3_000.0
+
+
+class Scroll:
+    """Goes through the views of a page: from where it stands down, then from the top on.
+
+    What is scrolled is the page, or its largest scrolling part if the page itself does not scroll;
+    after that the same in each frame.
+    """
+
+    def __init__(self, page: "Page") -> None:
+        self._page = page
+        self._parts: list[Frame] = list(page.frames)
+        self._start: float | None = None
+        self._wrapped = False
+
+    def further(self, share: float) -> bool:
+        """Show the next view; False: all were shown.
+
+        Args:
+            share: how far to go, of what is visible at once.
+        """
+        while self._parts:
+            if self._move(self._parts[0], share):
+                self._page.wait_for_timeout(_SETTLED_MS)
+                return True
+            self.back()
+            self._parts.pop(0)
+        return False
+
+    def back(self) -> None:
+        """Put the part at hand back to where it stood."""
+        if self._start is not None and self._parts:
+            _scroll(self._parts[0], to=self._start)
+        self._start, self._wrapped = None, False
+
+    def _move(self, part: "Frame", share: float) -> bool:
+        moved = _scroll(part, by=share)
+        if moved is None:
+            return False
+        before, after = moved
+        if self._start is None:
+            self._start = before
+        if self._wrapped:
+            return before < after < self._start
+        if after > before:
+            return True
+        self._wrapped = True
+        if self._start <= 1:
+            return False
+        _scroll(part, to=0.0)
+        return True
+
+
+def _scroll(
+    part: "Frame", *, by: float = 0.0, to: float | None = None
+) -> tuple[float, float] | None:
+    """Where it stood and where it stands; None: nothing to scroll, or the frame is gone."""
+    from playwright.sync_api import Error
+
+    try:
+        moved = run_script(part, "crosshair_scroll", {"by": by, "to": to}, timeout_ms=_LOOK_MS)
+    except Error:
+        return None
+    return (moved["before"], moved["after"]) if moved else None

@@ -1,0 +1,137 @@
+"""Puts the questions of one search to a vision model, on pictures of one view."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pytest_autoweb.browser.crosshair import View
+from pytest_autoweb.browser.marks import Box as PageBox
+from pytest_autoweb.llm.client import Message
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.locate.algorithm import Answer, Candidate, Outcome, Question
+from pytest_autoweb.locate.eyes import Eyes, data_uri
+from pytest_autoweb.locate.reading import form_of, read_reply
+from pytest_autoweb.results.location import Probe
+
+ASKED_AGAIN = 2
+"""So often is a question put again when its answer cannot be used."""
+UNNAMED = "clickable"
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question with everything about it that the film shows."""
+
+    question: Question
+    picture: str | None
+    answer: Answer | None
+    reply: str
+
+
+@dataclass(slots=True)
+class Questioner:
+    """Draws, asks and reads; keeps each picture. It is the `ask` of `algorithm.search`."""
+
+    view: View
+    eyes: Eyes
+    description: str
+    candidates: Sequence[Candidate]
+    save: Callable[[bytes], str | None]
+    asked: list[Asked] = field(default_factory=list)
+
+    def __call__(self, question: Question) -> Answer | None:
+        """The answer; see `algorithm.Ask`.
+
+        Raises:
+            ModelError: the model could not be asked.
+        """
+        picture = self.view.picture(
+            question.x,
+            question.y,
+            [(badge.number, PageBox(*badge.box)) for badge in question.badges],
+        )
+        asked = Asked(question, self.save(picture), None, "")
+        self.asked.append(asked)
+        messages = self._messages(question, picture)
+        for calls in range(1, 1 + min(1 + ASKED_AGAIN, max(1, question.calls_left))):
+            asked.reply = self.eyes.look(messages)
+            reading = read_reply(asked.reply, question)
+            asked.answer = _with_calls(reading.answer, calls)
+            if not reading.problem:
+                break
+            again = render("locate_again", problem=reading.problem, form=form_of(question))
+            said = Message(role="assistant", content=asked.reply)
+            messages = (*messages, said, again[1])
+        return asked.answer
+
+    def _messages(self, question: Question, picture: bytes) -> tuple[Message, ...]:
+        return render(
+            "locate",
+            images=(data_uri(picture),),
+            target=fence(self.description, "target"),
+            x=question.x is not None,
+            y=question.y is not None,
+            boxes=[(badge.number, self._role(badge.candidate)) for badge in question.badges],
+            form=form_of(question),
+        )
+
+    def _role(self, candidate: int | None) -> str:
+        """Names are left out: the text that the model reads is to be a check of its own."""
+        return UNNAMED if candidate is None else self.candidates[candidate].role or UNNAMED
+
+
+def _with_calls(answer: Answer, calls: int) -> Answer:
+    return Answer(answer.visible, answer.x, answer.y, answer.mark, answer.text, calls)
+
+
+def probes_of(
+    asked: Sequence[Asked], outcome: Outcome | None, candidates: Sequence[Candidate], first: int
+) -> tuple[Probe, ...]:
+    """The frames of the film.
+
+    Args:
+        asked: the questions, in order.
+        outcome: what was known after each; None: the search broke off.
+        candidates: of the search.
+        first: the number of the first frame.
+    """
+    turns = outcome.turns if outcome else ()
+    probes = []
+    for number, one in enumerate(asked):
+        turn = turns[number] if number < len(turns) else None
+        leader = turn.leader if turn else None
+        probes.append(
+            Probe(
+                index=first + number,
+                kind=one.question.kind,
+                picture=one.picture,
+                lines=one.question.lines,
+                answer=shown_answer(one.answer) if turn is None or turn.answer else "",
+                reply=one.reply,
+                surviving=len(turn.surviving) if turn else len(candidates),
+                leader="" if leader is None else shown(candidates[leader]),
+                leader_probability=turn.probability if turn else 0.0,
+            )
+        )
+    return tuple(probes)
+
+
+def shown(candidate: Candidate) -> str:
+    """A candidate as a person reads it."""
+    role = candidate.role or UNNAMED
+    return f"{role} “{candidate.name[:60]}”" if candidate.name else role
+
+
+def shown_answer(answer: Answer | None) -> str:
+    """What was read from a reply, as a person reads it; empty: nothing."""
+    if answer is None:
+        return ""
+    if answer.visible is False:
+        return "not found"
+    sides = {"left": "left of V", "right": "right of V", "above": "above H", "below": "below H"}
+    parts = [sides.get(answer.x, "crossed by V")] if answer.x else []
+    parts += [sides.get(answer.y, "crossed by H")] if answer.y else []
+    if answer.mark is not None:
+        parts.append(f"box {answer.mark}" if answer.mark else "in none of the boxes")
+    if answer.text:
+        parts.append(f"reads “{answer.text[:60]}”")
+    return ", ".join(parts) or ("found" if answer.visible else "")

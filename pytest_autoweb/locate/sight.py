@@ -1,0 +1,264 @@
+"""Finds an element of a page by its description, with a model that sees pictures."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.browser.crosshair import View, take_view
+from pytest_autoweb.browser.crosshair_scroll import Scroll
+from pytest_autoweb.browser.marks import Mark
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.locate.algorithm import Box, Candidate, Element, Limits, Viewport, search
+from pytest_autoweb.locate.candidates import gather, weigh
+from pytest_autoweb.locate.eyes import Eyes
+from pytest_autoweb.locate.memory import Known, Memory, key_of
+from pytest_autoweb.locate.questioning import Questioner, probes_of, shown
+from pytest_autoweb.results import Exchange
+from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+MOST_VIEWS = 6
+"""So many pictures' worth of a page are searched at most."""
+SEARCHES = 3
+"""All views together may take the calls of so many full searches."""
+STEP = 0.8
+"""Of the viewport's height: how far to scroll for the next view."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocatorResult:
+    """How a search ended.
+
+    Only `found` is a success: then, and only then, there is an element.
+    """
+
+    status: LocatorStatus
+    element: "Locator | None"
+    """Matches the element that was seen, and nothing else."""
+    confidence: float
+    """0 to 1, of what the status says."""
+    probes: tuple[Probe, ...]
+    transcript: tuple[Exchange, ...]
+    """What the model was asked and what it said."""
+    location: Location
+    """The same for reports."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """What is known while one description is looked for."""
+
+    description: str
+    expected_text: str
+    role: str
+    within: Box | None
+    calls_left: int
+    probes: tuple[Probe, ...] = ()
+    calls: int = 0
+    candidates: int = 0
+    cached: bool = True
+    """Until a model is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How the search of one view ended."""
+
+    status: LocatorStatus
+    confidence: float
+    reason: str
+    mark: Mark | None = None
+    candidate: Candidate | None = None
+
+
+class Sight:
+    """Finds elements of one page.
+
+    Args:
+        page: where to look. It is only read, and scrolled when the target is not in view.
+        eyes: the model that is shown pictures.
+        algorithm: `bayes`, or `seed` as the baseline to compare with.
+        limits: budget and thresholds of the search of one view.
+        hide: takes the case's secrets out of text and pictures.
+        save: keeps a picture and returns the name by which a report finds it.
+    """
+
+    def __init__(
+        self,
+        page: "Page",
+        eyes: Eyes,
+        *,
+        algorithm: LocatorAlgorithm = "bayes",
+        limits: Limits | None = None,
+        hide: Callable[[str], str] | None = None,
+        save: Callable[[bytes], str | None] = lambda picture: None,
+    ) -> None:
+        self._page, self._eyes, self._algorithm = page, eyes, algorithm
+        self._limits = limits or Limits()
+        self._hide, self._save = hide, save
+        self._memory = Memory()
+
+    def locate(
+        self, description: str, *, expected_text: str = "", role: str = "", within: Any = None
+    ) -> LocatorResult:
+        """Find the element that fits the description.
+
+        First what can be acted on in view is searched, then texts and pictures in view, then the
+        same after scrolling. A page that was scrolled in vain is put back.
+
+        Args:
+            description: in words that someone who sees the page understands.
+            expected_text: what the element reads, if known.
+            role: its ARIA role, if known.
+            within: a Playwright Frame or Locator: only what lies inside it counts.
+
+        Raises:
+            Error: Playwright's, when the page does not answer.
+        """
+        said = len(self._eyes.exchanges)
+        calls = self._calls_of_a_view * SEARCHES
+        wanted = _Search(description, expected_text, role, _box_of(within), calls)
+        element: Locator | None = None
+        try:
+            end, element = self._anywhere(wanted)
+        except ModelError as error:
+            end = _End("budget", 0.0, f"The model could not be asked: {error.cause}.")
+        if end.status == "found" and element is None:
+            end = _End("inconsistent", 0.0, "The element was gone by the time it was found.")
+        location = self._location(wanted, end)
+        transcript = tuple(self._eyes.exchanges[said:])
+        return LocatorResult(
+            end.status, element, end.confidence, wanted.probes, transcript, location
+        )
+
+    @property
+    def _calls_of_a_view(self) -> int:
+        return self._limits.calls if self._algorithm == "bayes" else self._limits.seed_calls
+
+    def _anywhere(self, wanted: _Search) -> "tuple[_End, Locator | None]":
+        """The end in the first view that has one other than `not_found`."""
+        scroll = Scroll(self._page)
+        views = 0
+        while True:
+            view, end = self._in_view(wanted)
+            if end.status == "found" and end.mark is not None:
+                return end, view.locator(end.mark)
+            views += 1
+            if end.status != "not_found" or wanted.calls_left < 1:
+                break
+            if wanted.within is not None or views == MOST_VIEWS or not scroll.further(STEP):
+                break
+        scroll.back()
+        return end, None
+
+    def _in_view(self, wanted: _Search) -> tuple[View, _End]:
+        """Search what can be acted on; what only shows something, if the target is not there."""
+        view = take_view(self._page, hide=self._hide)
+        end = self._search(view, wanted, "act")
+        if end.status not in ("not_found", "inconsistent") or wanted.calls_left < 1:
+            return view, end
+        shown_only = take_view(self._page, hide=self._hide, texts=True)
+        if not shown_only.marks:
+            return view, end
+        second = self._search(shown_only, wanted, "show")
+        return (shown_only, second) if second.status in ("found", "not_found") else (view, end)
+
+    def _search(self, view: View, wanted: _Search, what: str) -> _End:
+        marks = [mark for mark in view.marks if _inside(Box(*mark.box), wanted.within)]
+        candidates = weigh(
+            gather([_element(mark, what) for mark in marks]),
+            expected_text=wanted.expected_text,
+            role=wanted.role,
+        )
+        wanted.candidates = max(wanted.candidates, len(candidates))
+        key = key_of(
+            view.digest,
+            what,
+            wanted.description,
+            wanted.expected_text,
+            wanted.role,
+            wanted.within,
+            self._algorithm,
+            self._eyes.model,
+        )
+        known = self._memory.recall(key)
+        if known is None:
+            known = self._ask(view, wanted, candidates)
+            self._memory.keep(key, known)
+        if known.chosen is None or known.chosen >= len(candidates):
+            return _End(known.status, known.confidence, known.reason)
+        chosen = candidates[known.chosen]
+        mark = marks[chosen.members[0]]
+        return _End(known.status, known.confidence, known.reason, mark, chosen)
+
+    def _ask(self, view: View, wanted: _Search, candidates: tuple[Candidate, ...]) -> Known:
+        wanted.cached = False
+        questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
+        viewport = Viewport(view.width, view.height, view.scale)
+        limits = _limited(self._limits, wanted.calls_left)
+        before = len(self._eyes.exchanges)
+        outcome = None
+        try:
+            outcome = search(
+                candidates, viewport, questioner, limits=limits, algorithm=self._algorithm
+            )
+        finally:
+            calls = len(self._eyes.exchanges) - before
+            wanted.calls += calls
+            wanted.calls_left -= calls
+            first = len(wanted.probes) + 1
+            wanted.probes += probes_of(questioner.asked, outcome, candidates, first)
+        return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
+
+    def _location(self, wanted: _Search, end: _End) -> Location:
+        hide = self._hide or (lambda text: text)
+        return Location(
+            description=hide(wanted.description),
+            algorithm=self._algorithm,
+            status=end.status,
+            element=shown(end.candidate) if end.candidate else "",
+            box=tuple(end.candidate.box) if end.candidate else None,
+            confidence=end.confidence,
+            candidates=wanted.candidates,
+            probes=wanted.probes,
+            calls=wanted.calls,
+            cached=wanted.cached,
+            reason=end.reason,
+        )
+
+
+def _element(mark: Mark, what: str) -> Element:
+    """What the model may read on it is its name here, before what only programs hear."""
+    role = mark.role or ("text" if what == "show" else "")
+    return Element(Box(*mark.box), role, mark.text or mark.name)
+
+
+def _limited(limits: Limits, calls: int) -> Limits:
+    return replace(limits, calls=min(limits.calls, calls), seed_calls=min(limits.seed_calls, calls))
+
+
+def _box_of(within: Any) -> Box | None:
+    """The visible box of a frame or an element that a search is limited to."""
+    from playwright.sync_api import Frame, Page
+
+    if (
+        within is None
+        or isinstance(within, Page)
+        or (isinstance(within, Frame) and within.parent_frame is None)
+    ):
+        return None
+    element = within.frame_element() if isinstance(within, Frame) else within
+    element.scroll_into_view_if_needed()
+    box = element.bounding_box()
+    if box is None:
+        return Box(0, 0, 0, 0)
+    return Box(box["x"], box["y"], box["width"], box["height"])
+
+
+def _inside(box: Box, around: Box | None) -> bool:
+    if around is None:
+        return True
+    x, y = box.x + box.width / 2, box.y + box.height / 2
+    return around.x <= x <= around.right and around.y <= y <= around.bottom

@@ -34,6 +34,8 @@ def lint_code(
     found = {str(f): f for place in places for f in check_node(place, names)}
     if not scripts:
         found |= {str(f): f for place in places for f in check_script(place)}
+    if not found and (unfit := _uncompilable(code)):
+        return (_moved(unfit, line_offset),)
     ordered = sorted(found.values(), key=lambda f: (f.line, f.col, f.code, f.message))
     return tuple(_moved(finding, line_offset) for finding in ordered[:MAX_FINDINGS])
 
@@ -51,9 +53,7 @@ def _read(code: str) -> list[Place] | LintFinding:
             warnings.simplefilter("ignore")
             return _places(ast.parse(code))
     except SyntaxError as error:
-        message = str(error.msg or "invalid syntax").splitlines()[0]
-        line, col = max(1, error.lineno or 1), max(1, error.offset or 1)
-        return LintFinding(line=line, col=col, code="AW001", message=f"not Python: {message}")
+        return _not_python(error)
     except _TooMuchError as error:
         return _too_much(str(error))
     except (RecursionError, MemoryError):
@@ -61,6 +61,28 @@ def _read(code: str) -> list[Place] | LintFinding:
     except ValueError as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         return LintFinding(line=1, col=1, code="AW001", message=f"not readable: {reason}")
+
+
+def _uncompilable(code: str) -> LintFinding | None:
+    """What only compiling tells, such as `return` outside a function.
+
+    The worker would be ended for it: Python looks for the line of such an error in a file.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(code, "<step>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return _not_python(error)
+    except (RecursionError, MemoryError):
+        return _too_much("the code is nested too deeply to be read")
+    return None
+
+
+def _not_python(error: SyntaxError) -> LintFinding:
+    message = str(error.msg or "invalid syntax").splitlines()[0]
+    line, col = max(1, error.lineno or 1), max(1, error.offset or 1)
+    return LintFinding(line=line, col=col, code="AW001", message=f"not Python: {message}")
 
 
 def _places(tree: ast.AST) -> list[Place]:

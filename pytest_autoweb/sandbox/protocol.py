@@ -7,7 +7,7 @@ once, so that nothing behind this module meets a lone surrogate.
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_autoweb.sandbox.wire import WireError, from_line
+from pytest_autoweb.sandbox.wire import MAX_NAME_CHARS, WireError, from_line
 
 MAX_CHAIN = 64
 MAX_NAME = 60
@@ -84,7 +84,7 @@ def _check_done(frame: dict[str, Any]) -> None:
         _check_shape("error", frame["error"], _ERROR_SHAPE)
     if frame["ok"] is not (frame["error"] is None):
         raise WireError("done is neither ok nor an error")
-    if not all(isinstance(name, str) and len(name) <= 200 for name in frame["names"]):
+    if not all(isinstance(name, str) and len(name) <= MAX_NAME_CHARS for name in frame["names"]):
         raise WireError("misshapen names")
     frame["names"] = [name for name in frame["names"] if name.isidentifier()][:500]
 

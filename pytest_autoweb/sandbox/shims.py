@@ -94,7 +94,9 @@ def restricted_builtins(
 
 
 def _type_of(value: object) -> type:
-    """`type(x)`; the form that makes classes is left out."""
+    """`type(x)` of a value; what makes classes and functions is left out."""
+    if callable(value):
+        raise TypeError("type() tells the class of a value, not of a class or a function")
     return type(value)
 
 

@@ -18,6 +18,8 @@ MAX_TO_WORKER = 16_000_000
 MAX_FROM_WORKER = 4_000_000
 MAX_DEPTH = 40
 MAX_PATTERN_CHARS = 2_000
+MAX_NAME_CHARS = 200
+"""Of a variable that outlives its step."""
 _REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
 
 Special = Callable[[Any], "dict[str, Any] | None"]

@@ -169,6 +169,7 @@ class Worker:
     def _is_users(self, name: str) -> bool:
         return (
             not name.startswith("_")
+            and len(name) <= wire.MAX_NAME_CHARS
             and name not in policy.GIVEN_NAMES
             and name not in self._offered
             and not isinstance(self.names[name], types.SimpleNamespace)

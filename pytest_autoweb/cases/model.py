@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pytest_autoweb.cases.check_specs import Check
+from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.cases.fields import HttpUrl, Seconds, Spec
 from pytest_autoweb.cases.strategy import StrategyName
 
@@ -98,6 +99,8 @@ class Case(Spec):
     strategy: StrategyName | None = None
     """How the model drives the browser: `codegen` writes a plan and a script, `act` decides one
     action at a time on marked screenshots, `collect` gathers the addresses behind a list."""
+    collect: CollectSpec | None = None
+    """Strategy `collect`: what to look for, how far to go, how fast."""
     tags: tuple[Tag, ...] = ()
     """pytest marks, selected with `-m`."""
     must_pass: bool = False

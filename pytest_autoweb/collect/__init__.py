@@ -1,0 +1,1 @@
+"""Gathers the addresses behind a list: what its links have in common, page after page."""

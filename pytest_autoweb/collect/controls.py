@@ -1,0 +1,177 @@
+"""Which control leads to the next page, or brings more of it: the usual ones are known. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+_NEXT_TEXTS = frozenset(
+    text
+    for language in (
+        "next|next page|older|older posts|next results",
+        "下一页|下页|下一頁|下頁|后一页|后页|後一頁|翻页",
+        "次へ|次のページ|次",
+        "다음|다음 페이지",
+        "weiter|nächste|nächste seite",
+        "suivant|page suivante|siguiente|página siguiente|avanti|successiva|volgende",
+        "próximo|próxima|próxima página",
+        "следующая|следующая страница|вперед|далее",
+        "التالي|الصفحة التالية",
+    )
+    for text in language.split("|")
+)
+_NEXT_SIGNS = frozenset({">", "»", "›", "→", "⟩", "▶", "▸", "►", ">>", "≫", "❯", "⏵"})
+_NEXT_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:next(?:page)?|(?:arrow|chevron|angle|caret|icon)-?right)(?:$|[\s_-])", re.I
+)
+_MORE_TEXTS = re.compile(
+    "|".join(
+        (
+            r"(?:load|show|view|see)(?: \d+)? more(?: \w+)?",
+            r"more(?: results| items)?",
+            r"(?:点击|點擊)?(?:加载|載入|查看|显示|顯示)?更多\w{0,4}",
+            r"もっと(?:見る|読み込む)|さらに(?:表示|読み込む)",
+            r"더 ?보기",
+            r"mehr(?: laden| anzeigen)?",
+            r"(?:voir|charger|afficher) plus|(?:cargar|mostrar|ver) más|(?:carregar|ver) mais",
+            r"(?:показать|загрузить) (?:ещё|еще)",
+            r"(?:(?:تحميل|عرض) )?المزيد",
+        )
+    )
+)
+_ORNAMENT = re.compile(r"[\s.…↓▼⌄+>»›→]+$")
+_STOP_CLASS = re.compile(r"(?:^|[\s_-])(?:last|end|end-page|lastpage)(?:$|[\s_-])", re.IGNORECASE)
+_SIGN_SCORE = 0.5
+_MIN_SCORE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Something short on the page that can be pressed."""
+
+    text: str
+    label: str
+    """`aria-label` or `title`."""
+    rel: str
+    classes: str
+    icon: str
+    """Classes and alternative text of the picture inside."""
+    tag: str
+    href: str
+    disabled: bool
+    current: bool
+    """Marked as the page that is shown."""
+    pager: bool
+    """Inside something that looks like a pager."""
+    other: bool
+    """Inside a carousel, a calendar or something else with a "next" of its own."""
+    top: float
+    path: str
+    """XPath; empty inside a shadow root."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, for messages and comparisons."""
+        return self.text or self.label
+
+    @property
+    def leads_away(self) -> bool:
+        """Whether it has an address of its own."""
+        return bool(self.href) and not self.href.strip().startswith(("#", "javascript:"))
+
+
+class Choice(NamedTuple):
+    """The control to press, or why there is none."""
+
+    control: Control | None
+    reason: str
+    """`text`, `rel`, `label`, `class`, `number`; `disabled` or `none` without a control."""
+
+
+def read_controls(found: Sequence[dict[str, Any]]) -> tuple[Control, ...]:
+    """The controls as the page's script gives them."""
+    return tuple(Control(**entry) for entry in found)
+
+
+def choose_next(controls: Sequence[Control], page_number: int) -> Choice:
+    """The control that leads to the page after `page_number`.
+
+    A control that says so in words wins over one that shows a sign, and that over the number of
+    the page in a row of numbers. The "next" of a carousel or a calendar is none.
+    """
+    scored = [(_next_score(control), control) for control in controls if not control.other]
+    best = max(scored, key=lambda pair: (pair[0][0], pair[1].pager, pair[1].top), default=None)
+    if best and best[0][0] >= _MIN_SCORE:
+        (_, reason), control = best
+        return Choice(None, "disabled") if control.disabled else Choice(control, reason)
+    return _next_number(controls, page_number)
+
+
+def choose_more(controls: Sequence[Control]) -> Control | None:
+    """The control that brings more entries into the same page."""
+    fitting = [
+        control
+        for control in controls
+        if _MORE_TEXTS.fullmatch(_ORNAMENT.sub("", folded(control.name)))
+        and not (control.leads_away or control.disabled or control.other)
+    ]
+    return max(fitting, key=lambda control: control.top, default=None)
+
+
+def by_text(controls: Sequence[Control], text: str) -> Control | None:
+    """The control with that name; the last one, since pagers stand below their list."""
+    wanted = folded(text)
+    fitting = [c for c in controls if wanted in (folded(c.text), folded(c.label))]
+    return max(fitting, key=lambda control: (control.pager, control.top), default=None)
+
+
+def folded(text: str) -> str:
+    """A text without case, width and doubled spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _next_score(control: Control) -> tuple[float, str]:
+    """How sure it is that a control leads to the next page, and by what."""
+    text, label = folded(control.text), folded(control.label)
+    pager = 0.2 if control.pager else 0.0
+    if "next" in control.rel.lower().split():
+        return 1.0, "rel"
+    if _ORNAMENT.sub("", text) in _NEXT_TEXTS:
+        return 0.7 + pager, "text"
+    if _ORNAMENT.sub("", label) in _NEXT_TEXTS and not _is_number(text):
+        return 0.7 + pager, "label"
+    if text in _NEXT_SIGNS and not _STOP_CLASS.search(control.classes):
+        # ">>" may as well be the last page: ">" beats it.
+        return _SIGN_SCORE + pager - (0.05 if len(text) > 1 or text in "»≫" else 0.0), "text"
+    if not text and _NEXT_CLASS.search(f"{control.classes} {control.icon}"):
+        return _SIGN_SCORE + pager, "class"
+    return 0.0, ""
+
+
+def _next_number(controls: Sequence[Control], page_number: int) -> Choice:
+    """In a row of at least two numbers: the one after that of the page that is shown."""
+    rows: dict[str, list[Control]] = {}
+    for control in controls:
+        if _is_number(folded(control.text)) and not control.other:
+            rows.setdefault(_row_of(control.path), []).append(control)
+    for row in sorted(rows.values(), key=lambda row: (row[0].pager, len(row)), reverse=True):
+        numbers = {int(folded(control.text)): control for control in row}
+        if len(numbers) < 2 or not (row[0].pager or 1 in numbers or 2 in numbers):
+            continue
+        shown = next((n for n, control in numbers.items() if control.current), page_number)
+        if (following := numbers.get(shown + 1)) and not following.disabled:
+            return Choice(following, "number")
+        if following is None and max(numbers) <= shown:
+            return Choice(None, "disabled")
+    return Choice(None, "none")
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 5
+
+
+def _row_of(path: str) -> str:
+    """The path without the positions of its last two steps: the same for neighbours."""
+    steps = path.split("/")
+    return "/".join([*steps[:-2], *(step.split("[")[0] for step in steps[-2:])])

@@ -1,0 +1,86 @@
+"""What a collection has done so far, written after every page: a killed run loses nothing."""
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from pytest_autoweb.collect.collection import Collection
+from pytest_autoweb.results import Record
+from pytest_autoweb.saving import json_text, write_text_atomic
+
+PROGRESS_FILE = "progress.json"
+URLS_JSON = "urls.json"
+URLS_TEXT = "urls.txt"
+
+
+Status = Literal["running", "paused", "done"]
+"""`done`: nothing is left to fetch; `paused`: a later run may go on."""
+
+
+class Progress(Record):
+    """How far a collection is. Everything is in one file, so its parts always fit together."""
+
+    format: Literal["pytest-autoweb/progress"] = "pytest-autoweb/progress"
+    version: int = 1
+    status: Status = "running"
+    pause_reason: str = ""
+    list_url: str
+    task_description: str = ""
+    collection: Collection
+    current_page_num: int = 0
+    """Pages of the list that are done."""
+    page_url: str = ""
+    """Address of the last of them."""
+    page_items: tuple[str, ...] = ()
+    """Its first detail addresses: by them it is known again."""
+    next_url: str = ""
+    """Address of the page after it, where it has one."""
+    urls: tuple[str, ...] = ()
+    opened: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
+    """Entries without an address that were clicked: entry -> address of its page."""
+    backoff_level: int = 0
+    consecutive_success_pages: int = 0
+    last_updated: str = ""
+
+    @property
+    def collected_count(self) -> int:
+        """Addresses so far."""
+        return len(self.urls)
+
+
+def save_progress(progress: Progress, folder: Path) -> Progress:
+    """Write `progress.json`, then `urls.json` and `urls.txt` for readers.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    progress = progress.model_copy(update={"last_updated": datetime.now(UTC).isoformat()})
+    shown = {**progress.model_dump(), "collected_count": progress.collected_count}
+    write_text_atomic(folder / PROGRESS_FILE, json_text(shown))
+    save_urls(progress.urls, folder)
+    return progress
+
+
+def save_urls(urls: tuple[str, ...], folder: Path) -> None:
+    """Write the addresses as `urls.json` and, one a line, `urls.txt`.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    write_text_atomic(folder / URLS_JSON, json_text(list(urls)) + "\n")
+    write_text_atomic(folder / URLS_TEXT, "".join(f"{url}\n" for url in urls))
+
+
+def unfinished(folder: Path, list_url: str, task: str) -> Progress | None:
+    """The progress of a run that was stopped; None when there is none for this list and task."""
+    with suppress(OSError, ValueError, ValidationError):
+        data = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
+        data.pop("collected_count", None)
+        progress = Progress.model_validate(data)
+        same = (progress.list_url, progress.task_description) == (list_url, task)
+        return progress if same and progress.status != "done" else None
+    return None

@@ -1,0 +1,73 @@
+"""What a list page holds: its entries, and the controls that lead on."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_autoweb.browser.injected import run_script
+from pytest_autoweb.collect.addresses import fits, joined
+from pytest_autoweb.collect.collection import Collection
+from pytest_autoweb.collect.controls import Control, read_controls
+from pytest_autoweb.collect.paths import Place, read_place
+from pytest_autoweb.errors import CaseError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+class Entry(NamedTuple):
+    """One entry of a list."""
+
+    url: str
+    """Where it leads; empty when only a click can tell."""
+    text: str
+    place: Place = ()
+    path: str = ""
+    """XPath of this very element."""
+
+    @property
+    def key(self) -> str:
+        """By what it is known again."""
+        return self.url or self.text
+
+
+def read_entries(page: "Page", collection: Collection) -> tuple[Entry, ...]:
+    """The entries that a collection's pattern finds on the page, in the order of the page.
+
+    Entries without an address come only from an XPath.
+
+    Raises:
+        CaseError: the XPath is none.
+    """
+    return tuple(
+        entry
+        for entry in _read(page, collection.detail_xpath)
+        if (entry.url and fits(collection.detail_pattern, entry.url))
+        or (not entry.url and collection.detail_xpath and collection.detail_pattern is None)
+    )
+
+
+def read_links(page: "Page") -> tuple[Entry, ...]:
+    """All links of the page that lead to a page."""
+    return tuple(entry for entry in _read(page, "") if entry.url)
+
+
+def _read(page: "Page", xpath: str) -> Iterable[Entry]:
+    found = run_script(page, "list_links", {"xpath": xpath})
+    if found["problem"]:
+        raise CaseError(f"{xpath!r} is no XPath: {found['problem']}", field="collect.xpath")
+    return entries_of(found)
+
+
+def entries_of(found: dict[str, object]) -> Iterable[Entry]:
+    """The entries as `list_links.js` gives them."""
+    items = found["items"]
+    assert isinstance(items, list)
+    for item in items:
+        url = joined(str(found["base"]), item["href"])
+        if url or item["text"]:
+            yield Entry(url, item["text"], read_place(item["chain"]), item["path"])
+
+
+def page_controls(page: "Page") -> tuple[Control, ...]:
+    """What can be pressed on the page."""
+    return read_controls(run_script(page, "pager_controls")["controls"])

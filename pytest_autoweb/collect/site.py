@@ -1,0 +1,201 @@
+"""The list under collection: a real page that is opened, scrolled and turned.
+
+Every move is checked by what the page shows afterwards. What went wrong is a sentence, empty when
+nothing did.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pytest_autoweb.act.matching import compare
+from pytest_autoweb.collect.addresses import joined
+from pytest_autoweb.collect.collection import Collection
+from pytest_autoweb.collect.controls import Control
+from pytest_autoweb.collect.reading import Entry, page_controls, read_entries
+from pytest_autoweb.collect.traffic import REFUSALS, Traffic
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Response
+
+OPEN_MS = 30_000.0
+CLICK_MS = 5_000.0
+CHANGE_MS = 10_000.0
+"""Longest wait for what a move brings."""
+QUIET_MS = 1_000.0
+"""A page that asks for nothing this long and shows nothing new will not."""
+STILL_MS = 100.0
+POLL_MS = 50.0
+SCROLL_STEP = 500
+_MAX_STEPS = 60
+
+
+class Move(NamedTuple):
+    """What became of a move to another page."""
+
+    kind: Literal["ok", "nothing", "gone", "failed"]
+    """`nothing`: the page answered and shows no other entries; `gone`: there is no such page;
+    `failed`: it may come later."""
+    problem: str = ""
+
+
+class Way(NamedTuple):
+    """Where the next page is: its address, or a control to press."""
+
+    url: str = ""
+    xpath: str = ""
+    text: str = ""
+    """What the control says; compared before it is pressed."""
+
+
+@dataclass(slots=True)
+class Site:
+    """What the collector may do with the page."""
+
+    page: "Page"
+    allows: Callable[[str], bool]
+    """Whether an address may be opened."""
+    note: Callable[[str], None] = lambda line: None
+    _traffic: Traffic = field(default_factory=Traffic)
+
+    def watched(self) -> AbstractContextManager[None]:
+        """While it lasts, the page's requests and the server's refusals are noticed."""
+        return self._traffic.watched(self.page)
+
+    def open(self, url: str) -> Move:
+        """Open an address in the page."""
+        return self._loaded(
+            url, lambda: self.page.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
+        )
+
+    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> Move:
+        from playwright.sync_api import Error
+
+        if not self.allows(url):
+            return Move("gone", f"{url} is at no allowed origin")
+        self._traffic.start()
+        try:
+            response = load()
+        except Error as error:
+            return Move("failed", f"{url} could not be opened: {_first_line(error)}")
+        if response is None or response.status < 400:
+            return Move("ok")
+        kind: Literal["gone", "failed"] = "failed" if response.status in REFUSALS else "gone"
+        return Move(kind, f"{url} answered {response.status}")
+
+    def entries(self, collection: Collection) -> tuple[Entry, ...]:
+        """What the collection's pattern finds, once two looks agree."""
+        from playwright.sync_api import Error
+
+        ends = time.monotonic() + CHANGE_MS / 1000
+        found: tuple[Entry, ...] | None = None
+        while time.monotonic() < ends:
+            with suppress(Error):  # the page is being replaced
+                before, found = found, read_entries(self.page, collection)
+                if found == before:
+                    return found
+            self.page.wait_for_timeout(STILL_MS)
+        return found or ()
+
+    def controls(self) -> tuple[Control, ...]:
+        """What can be pressed now."""
+        return page_controls(self.page)
+
+    def way_of(self, control: Control) -> Way:
+        """The way a control leads: its own address, when it has one."""
+        url = joined(self.page.url, control.href) if control.leads_away else ""
+        return Way(url, control.path, control.name)
+
+    def take(self, way: Way, shown: tuple[Entry, ...], collection: Collection) -> Move:
+        """Go the way and wait until the page shows other entries than before."""
+        before = {entry.key for entry in shown}
+
+        def turned() -> bool:
+            now = [entry.key for entry in self._now(collection)]
+            return bool(now) and not before.issuperset(now)
+
+        move = self._go(way)
+        if move.kind != "ok":
+            return move
+        came = self._wait(turned)
+        if self._traffic.refused:
+            return Move("failed", self._traffic.refused[0])
+        return Move("ok") if came else Move("nothing", f"{way.text or way.url} led to nothing new")
+
+    def _go(self, way: Way) -> Move:
+        if way.url:
+            return self.open(way.url)
+        if self._traffic.lost:
+            # The control is gone with the page; what it asked for is asked for again.
+            self._traffic.lost = False
+            reload = self.page.reload
+            return self._loaded(self.page.url, lambda: reload(wait_until="domcontentloaded"))
+        problem = self.press(way)
+        return Move("failed", problem) if problem else Move("ok")
+
+    def press(self, way: Way) -> str:
+        """Click a control, after comparing what it says."""
+        from playwright.sync_api import Error
+
+        self._traffic.start()
+        located = self.page.locator(f"xpath={way.xpath}")
+        try:
+            if (count := located.count()) != 1:
+                return f"{way.text!r} is there {count} times"
+            says = located.inner_text(timeout=CLICK_MS).strip()
+            if says and not (found := compare(way.text, says)).allowed:
+                return found.reason
+            located.click(timeout=CLICK_MS)
+        except Error as error:
+            return f"{way.text!r} could not be clicked: {_first_line(error)}"
+        return ""
+
+    def scroll(self) -> None:
+        """Scroll to the end, step by step."""
+        self._traffic.start()
+        for _ in range(_MAX_STEPS):
+            if self.page.evaluate(_SCROLL, SCROLL_STEP):
+                return
+            self.page.wait_for_timeout(POLL_MS)
+
+    def grew(self, shown: tuple[Entry, ...], collection: Collection) -> bool:
+        """Whether entries are added to those shown, now that something was pressed or scrolled."""
+        before = {entry.key for entry in shown}
+        return self._wait(lambda: any(e.key not in before for e in self._now(collection)))
+
+    def wait_for_entries(self, collection: Collection) -> tuple[Entry, ...]:
+        """The entries, as soon as there are any."""
+        self._wait(lambda: bool(self._now(collection)))
+        return self.entries(collection)
+
+    def _now(self, collection: Collection) -> tuple[Entry, ...]:
+        """The entries; none while the page is being replaced."""
+        from playwright.sync_api import Error
+
+        with suppress(Error):
+            return read_entries(self.page, collection)
+        return ()
+
+    def _wait(self, done: Callable[[], bool]) -> bool:
+        """Wait for something, until the page has been quiet for a while or refuses."""
+        ends = time.monotonic() + CHANGE_MS / 1000
+        while not done():
+            quiet = self._traffic.quiet_for() > QUIET_MS / 1000
+            if self._traffic.refused or quiet or time.monotonic() > ends:
+                return False
+            self.page.wait_for_timeout(POLL_MS)
+        return True
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+_SCROLL = """step => {
+  const at = document.scrollingElement || document.documentElement;
+  const before = at.scrollTop;
+  at.scrollBy({top: Math.max(step, innerHeight), behavior: 'instant'});
+  return at.scrollTop + innerHeight >= at.scrollHeight - 50 || at.scrollTop === before;
+}"""

@@ -1,0 +1,65 @@
+"""What a page asks its server for, and what the server refuses."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Request, Response
+
+REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that mean "later" rather than "no"."""
+
+_LOADED_BY = ("document", "xhr", "fetch")
+
+
+class Traffic:
+    """Requests of one page since the last move.
+
+    Without slots: Playwright leaves a mark on what owns a listener.
+    """
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+        self.lost = False
+        """The page itself was refused, so that nothing of it is left to press."""
+        self._open = 0
+        self._last = 0.0
+
+    def start(self) -> None:
+        """A move begins."""
+        self.refused.clear()
+        self._open, self._last = 0, time.monotonic()
+
+    def quiet_for(self) -> float:
+        """Seconds since anything was asked for or came."""
+        return 0.0 if self._open else time.monotonic() - self._last
+
+    @contextmanager
+    def watched(self, page: "Page") -> Iterator[None]:
+        """While it lasts, the page's requests are counted."""
+        page.on("request", self._asked)
+        page.on("requestfinished", self._came)
+        page.on("requestfailed", self._came)
+        page.on("response", self._answered)
+        try:
+            yield
+        finally:
+            page.remove_listener("request", self._asked)
+            page.remove_listener("requestfinished", self._came)
+            page.remove_listener("requestfailed", self._came)
+            page.remove_listener("response", self._answered)
+
+    def _asked(self, request: "Request") -> None:
+        self._open += 1
+        self._last = time.monotonic()
+
+    def _came(self, request: "Request") -> None:
+        self._open = max(0, self._open - 1)
+        self._last = time.monotonic()
+
+    def _answered(self, response: "Response") -> None:
+        if response.status in REFUSALS and response.request.resource_type in _LOADED_BY:
+            self.refused.append(f"{response.url} answered {response.status}")
+            self.lost = self.lost or response.request.is_navigation_request()

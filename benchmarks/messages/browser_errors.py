@@ -25,7 +25,7 @@ PAGE = """<!doctype html><title>Shop</title>
 <a href="/next">Next</a><iframe srcdoc="<button>In</button>"></iframe>
 <button id=zero style="width:0;height:0;padding:0;border:0"></button>
 """
-SHORT = 250
+SHORT = 1000
 """Milliseconds that a call may wait; the messages name it and mean the same with any other."""
 
 Act = Callable[[Page], object]

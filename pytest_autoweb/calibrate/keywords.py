@@ -11,92 +11,113 @@ from pytest_autoweb.results.calibration import FailureType
 
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     (
-        "RESOURCE_CONFLICT",
-        r"already (exists?|an active|have an active|added|in use|taken|registered)"
-        r"|is already|conflict\w*|duplicate (key|entry|request|resource|name)|must be unique"
-        r"|locked|modified (by|since)|precondition|changed (by|since)|in use by|stale",
+        "PERMISSION_ERROR",
+        r"forbidden|unauthori[sz]ed|access (is )?denied|permissions?\b|not authori[sz]ed"
+        r"|(not|only .*) (logged|signed) ?in|(log|sign) ?in (first|to)\b|csrf|(?<!factor )authenticat(e|ion)\b"
+        r"|credentials|(correct|invalid|wrong|incorrect) (user ?name|login)|log in with"
+        r"|correct \w+ and password|(user ?name|login|e-?mail|phone)\W.*password.*(not|n['’]t)"
+        r"|(account|user) (is )?(inactive|disabled|locked|suspended|blocked)"
+        r"|(token|session|login) (has )?(expired|timed out)|api key|legal reasons|signed in users"
+        r"|do(es)? not have access|not have the right",
     ),
     (
-        "PERMISSION_ERROR",
-        r"forbidden|unauthori[sz]ed|access denied|permission|not allowed to"
-        r"|(not|only .*) (logged|signed) ?in|(log|sign) ?in (first|to)|csrf|credentials"
-        r"|incorrect username|correct \w+ and password|account is (inactive|disabled|locked)"
-        r"|token (has )?expired|session (has )?expired|api key|authenticat\w+|legal reasons"
-        r"|signed in users|do not have access",
+        "RESOURCE_CONFLICT",
+        r"already (exists?|an active|have an active|added|in use|taken|registered|assigned|reserved)"
+        r"|already been (taken|added|reserved|assigned|registered)|already (connected|associated)"
+        r"|(you )?are already|already on|already (have|has)\b|conflict\w*|must be unique|unique set"
+        r"|duplicate (key|entry|request|resource|name)|\block(ed|s)\b|modified (by|since)"
+        r"|precondition|changed (by|since)|in use by|\bstale|someone else|another user|requires the"
+        r" request to be conditional",
+    ),
+    ("SERVICE_UNAVAILABLE", r"service (is )?(temporarily )?unavailable|insufficient storage"),
+    ("DATA_NOT_FOUND", r"(does not exist|not found)[.!]?$|no \w+ found"),
+    ("PARAMETER_ERROR", r"ur[il] (is )?too long|request(-uri)? too (long|large)|not support"),
+    (
+        "BUSINESS_ERROR",
+        r"out of stock|no stock|in stock|stock available|sold out|voucher|coupon|basket|\bcart\b"
+        r"|(product|item|ticket|seat)s?\b.*(not|no longer) available|unavailable$"
+        r"|not (permitted|eligible|active)|maximum of \d+ can|insufficient (funds|balance|credit)"
+        r"|not enough (stock|funds|balance|credit)|already (been )?(used|paid|redeemed|cancel+ed"
+        r"|shipped|completed|closed|submitted|processed|approved|refunded)|has expired|is expired"
+        r"|payment|balance|not in a state|do not ship|must be selected in order|business (error|rule)"
+        r"|exceeds your|(can ?not|can['’]t|may not) (be )?(add|remove|delete|"
+        r"cancel|modify|change|edit|copy|move|create|generate|deactivate|disable|pay|submit|refund"
+        r"|assign|rename|archive|close|reopen|continue|use|leave|ban|invite)\w*|not possible (to|for)",
     ),
     (
         "DATA_NOT_FOUND",
-        r"not found|no data|empty result|does ?n[o’']t exist|no \w+( \w+)? (found|matching)"
-        r"|nothing matches|no results|no longer (exists|available)|could not find|no such"
-        r"|gone\b|permanently|page not found|invalid page",
-    ),
-    ("SERVICE_UNAVAILABLE", r"service (is )?(temporarily )?unavailable|insufficient storage"),
-    (
-        "BUSINESS_ERROR",
-        r"out of stock|no stock|in stock|stock available|not available|unavailable$|voucher"
-        r"|coupon|basket|cart|cannot (delete|be (submitted|modified|deleted|cancelled|changed))"
-        r"|not (permitted|eligible|active)|maximum of \d+ can|sold out|insufficient|expired"
-        r"|payment|balance|state does not|not in a state|do not ship|must be selected in order"
-        r"|business (error|rule)|exceeds your|limit reached for your",
+        r"not found|no data|empty result|do(es)? ?(n[o’']t|not) exist|could not be found"
+        r"|no \w+( \w+)? (found|matching)|nothing (matches|found)|no results|no longer (exists|"
+        r"available)|(could|can) ?not find|no such|\bgone\b|permanently|invalid page"
+        r"|not assigned to any|unknown (user|page|order|object|id)|has been (deleted|removed)",
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"unavailable|time(d)? ?out|connection (refused|reset|closed|error)"
-        r"|temporar\w+|try again later|overloaded|too many requests|rate limit|bad gateway"
-        r"|gateway|server (error|got itself|had an error)|internal error|internal server"
-        r"|insufficient storage|not enough space|upstream|network",
+        r"unavailable|tim(ed?|e-?) ?out"
+        r"|connection (refused|reset|closed|error|failed)|connecting (with|to)|temporar\w+"
+        r"|try again later|overload(ed)?|too (busy|many (requests|failed|attempts))|throttled"
+        r"|rate limit|gateway|(internal|server|unexpected) error|error occurred"
+        r"|server (got itself|had an error|is busy)|not enough space|upstream|network|maintenance",
     ),
-    ("PARAMETER_ERROR", r"ur[il] (is )?too long|request(-uri)? too (long|large)|not support"),
     (
         "VALIDATION_ERROR",
         r"validation|please (enter|fill|select|include|match|check|correct|lengthen|shorten|submit"
-        r"|choose|use)|enter (a|the) \w+|ensure (this|that|the)|is required|required field"
-        r"|field is required|field required|must be|not a valid|is not valid|not valid|valid choice"
-        r"|select a valid|incorrect(ly)?|did(n[’']t| not) match|do(n[’']t| not) match"
-        r"|unprocessable|too (short|long|small|big)|out of range|invalid (date|email|value|input)",
+        r"|choose|use|provide|specify)|enter (a|the) \w+|ensure (this|that|the)|is required"
+        r"|required field|field (is )?required|must (be|type|contain|match|have|not|include|start|end)"
+        r"|not a valid|is not valid|not valid|valid choice|select a valid|incorrect(ly)?"
+        r"|(did|do|does)(n[’']t| not) match|may not be (blank|null|empty)|can(not|['’]t| not) be"
+        r" (blank|null|empty|greater|less|before|after|in the)|cannot (end|start|begin) before"
+        r"|no file|unprocessable|too (short|long|small|big|weak|common)|out of range|(file ?)?type not"
+        r" allowed|invalid (date|e-?mail|value|input|number|password|code|ip|phone|choice|file|format"
+        r"|character|\w+ address)|was invalid|is invalid|wrong format|(must|should) consist",
     ),
     (
         "PARAMETER_ERROR",
-        r"parameter|argument|bad request|malformed|syntax|unsupported|not supported|not acceptable"
-        r"|method not allowed|specified method|too large|too long|length required"
-        r"|invalid (request|url|selector|format|json)|missing required|context length"
-        r"|not implemented"
-        r"|cannot (fulfill|satisfy|process)|range|media type|header|uri|entity|content-length"
-        r"|expected .* got|invalid",
+        r"parameter|argument|bad request|malformed|syntax|unsupported|not acceptable|not supplied"
+        r"|method not allowed|specified method|too large|length required|were supplied|invalid"
+        r"|missing required|context length|not implemented|cannot (fulfill|satisfy|process)|range"
+        r"|media type|header|\buri\b|entity|content-length|expected .* got",
     ),
 )
 _CHINESE: tuple[tuple[FailureType, str], ...] = (
     (
-        "RESOURCE_CONFLICT",
-        r"冲突|已存在|注册|已被(占用|锁定)|重复(提交|添加)|唯一|已经?有|已经(添加|存在)|被他人修改"
-        r"|锁定",
-    ),
-    (
         "PERMISSION_ERROR",
-        r"权限|无权|禁止访问|未授权|未登录|没有登录|登录后|请(先)?登录|已登录的用户|未激活|CSRF|验证码已过期"
-        r"|正确的.{0,12}密码|登录(已)?(过期|失效)|会话(已)?过期|拒绝访问",
+        r"权限|无权|禁止访问|未(被)?授权|未登录|没有登录|登录后|请(先)?登录|已登录的用户|未激活|CSRF"
+        r"|(身份)?认证(信息|失败)|无法.{0,12}登录|(用户名|邮箱|电子邮件|手机|账号).{0,8}密码.{0,3}(错误|不正确)"
+        r"|正确的.{0,12}密码|(登录|会话|令牌|验证码)(已)?(过期|失效)|拒绝访问|(账号|用户|帐户).{0,4}(禁用|停用|被锁)",
     ),
+    ("BUSINESS_ERROR", r"(券|票|卡)已(经)?被?使用|已(经)?被使用过"),
+    ("DATA_NOT_FOUND", r"没有找到|未找到|找不到"),
     (
-        "DATA_NOT_FOUND",
-        r"未找到|找不到|不存在|没有找到|查无|没有任何(商品|结果|数据|记录)|没有符合|结果为空|页面没有|非法页面|无(匹配|结果|数据)|未发现",
+        "RESOURCE_CONFLICT",
+        r"冲突|已存在|已?经?注册|已?经?(被|在)(占用|锁定|使用|选|他人)|重复(提交|添加)|唯一|已有"
+        r"|已?经(添加|存在|有|在)|被(他人|其他人)|锁定|已(关联|连接|分配)到|已在|已经在",
     ),
     (
         "BUSINESS_ERROR",
-        r"库存|缺货|售罄|优惠券|购物车|券|不能(删除|修改|提交|取消)|无法(删除|修改|取消)|不(被)?许可|不允许|业务"
-        r"|状态不|流程|余额|最多(可以|只能|能)|不可(购买|用)|不快递|不配送|必须选中|已过期|资格|不能被",
+        r"库存|缺货|售罄|优惠券|购物车|券|(不能|不可|无法|不得)(再|被|为)?.{0,10}(删除|修改|提交|取消|更改|继续|购买|添加"
+        r"|移除|创建|复制|移动|停用|付款|生成|使用|支付|退款|编辑|关闭|分配)|不(被)?许可|不允许|业务|状态不|流程|余额"
+        r"|最多(可以|只能|能)|不再可用|已不(再)?可用|(产品|商品).{0,4}不可用|不快递|不配送|必须选中|已(经)?(过期|兑换|付款|使用|被?取消|完成|关闭|发货|支付)"
+        r"|被使用过|资格",
+    ),
+    (
+        "DATA_NOT_FOUND",
+        r"不存在|查无|没有任何(商品|结果|数据|记录)|没有符合|结果为空|页面没有|(非法|无效)页"
+        r"|无(匹配|结果|数据)|未发现|未分配给|(已)?被删除",
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"服务(不可用|器错误|繁忙)|超时|连接(失败|被拒)|稍后(再试|重试)|网络|服务器|系统繁忙"
-        r"|过于频繁",
+        r"服务(不可用|器错误|繁忙)|超时|连接.{0,10}(失败|被拒|出错|错误)|稍后(再试|重试)|网络|服务器"
+        r"|系统繁忙|过于频繁|内部错误|限流|限速|维护",
     ),
     (
         "VALIDATION_ERROR",
-        r"验证失败|校验|必填|请(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将)|确保|输入(一个)?有效"
-        r"|有效的|不(正确|一致|合法|匹配)|必须(大于|小于|是|为)|格式(错误|不)|无效|选择一个|提交最多|不得|确认|值必须"
-        r"|字段是必|有效“",
+        r"验证失败|校验|必填|请(仅|只)?(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将|提供|上传)|确保"
+        r"|输入(一个)?有效|有效的|不(正确|一致|合法|匹配|相同|符合)|必须|不(能|得)(为空|为 ?null|早于|晚于|大于|小于|结束|超过)"
+        r"|格式(错误|不)|无效|选择一个|提交最多|没有提交|确认|值必须|字段是必|有效“|错误(代码|的代码)|(代码|密码|验证码)错误"
+        r"|类型不(被)?允许|不能结束",
     ),
-    ("PARAMETER_ERROR", r"参数|缺少"),
+    ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),
 )  # fmt: skip
 
 _TABLE = [(name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in _ENGLISH] + [

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.results import Attempt
+from pytest_autoweb.stages.act import act_on_page
 from pytest_autoweb.stages.base import Stage
 from pytest_autoweb.stages.capture import capture_pages
 from pytest_autoweb.stages.execute import run_steps
@@ -55,7 +56,9 @@ _BY_TURNS = (OPEN, NamedStage("plan", plan_as_task), NamedStage("turns", take_tu
 CODEGEN_BY_TURNS = Strategy(first=_BY_TURNS, repair=_BY_TURNS, prompts=("refs",))
 
 
-STRATEGIES: Mapping[str, Strategy] = {"codegen": CODEGEN}
+_BY_SIGHT = (OPEN, NamedStage("plan", plan_as_task), NamedStage("act", act_on_page), JUDGE)
+ACT = Strategy(first=_BY_SIGHT, repair=_BY_SIGHT, prompts=("act", "act_brief"))
+STRATEGIES: Mapping[str, Strategy] = {"codegen": CODEGEN, "act": ACT}
 
 
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:

@@ -23,7 +23,7 @@ class _Decided(BaseModel):
     confidence: Confidence = None
 
 
-class _OnElement(_Decided):
+class OnElement(_Decided):
     """An action on one marked element."""
 
     expected_text: str
@@ -31,27 +31,27 @@ class _OnElement(_Decided):
     mark_id: MarkNumber
 
 
-class Click(_OnElement):
+class Click(OnElement):
     """Click an element."""
 
     action: Literal["click"]
 
 
-class Type(_OnElement):
+class Type(OnElement):
     """Replace what a field holds."""
 
     action: Literal["type"]
     text: str = Field(max_length=_TEXT_CHARS)
 
 
-class Select(_OnElement):
+class Select(OnElement):
     """Choose an option of a select box."""
 
     action: Literal["select"]
     option: str
 
 
-class Extract(_OnElement):
+class Extract(OnElement):
     """Read an element's text; of a table's heading, the cell beside it."""
 
     action: Literal["extract"]
@@ -104,7 +104,6 @@ class Retry(_Decided):
     action: Literal["retry"]
 
 
-OnElement = Click | Type | Select | Extract
 Action = Annotated[
     Click | Type | Select | Extract | Press | Scroll | Navigate | Wait | GoBack | Done | Retry,
     Field(discriminator="action"),

@@ -1,0 +1,59 @@
+"""What an attempt that acts by sight remembers from one decision to the next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_autoweb.act.feedback import Feedback
+from pytest_autoweb.act.grammar import Banned
+from pytest_autoweb.act.loops import Loops
+from pytest_autoweb.browser.marks import Mark
+
+HISTORY = 15
+"""Lines of what was done that the model is shown."""
+MAX_CIRCLES = 2
+"""Circles after which an attempt ends."""
+MAX_IN_VAIN = 4
+"""Decisions in a row that nothing could be made of, after which an attempt ends."""
+
+
+@dataclass(slots=True)
+class Course:
+    """The state of one attempt's loop."""
+
+    feedback: Feedback
+    loops: Loops = field(default_factory=Loops)
+    done: list[str] = field(default_factory=list)
+    """What was done, one line each."""
+    failed: tuple[Mark, ...] = ()
+    """Marks refused in the cycle before."""
+    extracted: list[str] = field(default_factory=list)
+    """Texts that the model asked to read."""
+    tried: set[tuple[str, str, int]] = field(default_factory=set)
+    """Page digest, action and mark of what was done or refused: in vain, if the page is the same
+    still."""
+    circles: int = 0
+    in_vain: int = 0
+    asked: int = 0
+    """Model calls so far."""
+    refusals: dict[str, int] = field(default_factory=dict)
+    """Of each expected text, how often it was refused since something was done."""
+
+    def refused(self, text: str) -> int:
+        """Count a refusal of an element for this text; how many there are since a success."""
+        self.refusals[text] = self.refusals.get(text, 0) + 1
+        return self.refusals[text]
+
+    def try_once(self, digest: str, action: str, mark: int | None) -> None:
+        """Note what is about to be done on a page."""
+        if mark is not None:
+            self.tried.add((digest, action, mark))
+
+    def history(self) -> Sequence[str]:
+        """The last things done."""
+        return self.done[-HISTORY:]
+
+    def banned(self, digest: str) -> Banned:
+        """What was in vain on just this page; nothing in the control arm."""
+        if not self.feedback.enabled:
+            return frozenset()
+        return frozenset((action, mark) for page, action, mark in self.tried if page == digest)

@@ -1,0 +1,409 @@
+"""Strategy `act`: observe, decide, verify, perform, until nothing is left to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
+from pytest_autoweb.act.course import MAX_CIRCLES, MAX_IN_VAIN, Course
+from pytest_autoweb.act.feedback import Feedback, Problem
+from pytest_autoweb.act.loops import Fingerprint
+from pytest_autoweb.act.perform import by_sight, code_of, told
+from pytest_autoweb.act.verify import Choice, Resolution, resolve
+from pytest_autoweb.browser.marks import Mark
+from pytest_autoweb.browser.navigation import settle
+from pytest_autoweb.results import (
+    Attempt,
+    ChosenMark,
+    Decision,
+    DecisionStatus,
+    Failure,
+    FailureKind,
+    PlanStep,
+    StepResult,
+)
+from pytest_autoweb.stages.base import Tools, change, error_line, fail
+from pytest_autoweb.stages.execute import relative, run_block
+from pytest_autoweb.stages.sight import (
+    Situation,
+    View,
+    decide,
+    look,
+    look_again,
+    on_page,
+    past_attempt,
+    wants_data,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Dialog, Page
+
+SETTLE_MS = 300
+"""Quiet time before a new look."""
+SIGHT_AFTER = 2
+"""Refusals of one text after which the vision locator looks for it, where there is one."""
+_DIALOG_CHARS = 200
+
+
+def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
+    """Decide and act until the model says done, or a limit is reached.
+
+    On a mismatch nothing is performed. What was wrong is told in the next prompt only, unless
+    `--autoweb-feedback=false` makes this the control arm.
+    """
+    acting = _Acting(attempt, tools)
+    with _dialogs_answered(tools, acting.course):
+        for index in range(1, tools.settings.max_decisions + 1):
+            acting.turn(index)
+            if acting.over:
+                break
+        else:
+            acting.stop("limit", f"{tools.settings.max_decisions} decisions were not enough")
+    tools.marks.hold(None)
+    return acting.finished()
+
+
+class _Chosen(NamedTuple):
+    """A decision with what verification made of it."""
+
+    view: View
+    """On which its number counts; the second look's, if there was one."""
+    resolution: Resolution | None = None
+    """None: it is about no element."""
+    second_look: bool = False
+
+    @property
+    def mark(self) -> Mark | None:
+        """The element to act on."""
+        return self.resolution.mark if self.resolution else None
+
+
+class _Acting:
+    """The loop of one attempt; each `turn` is one decision and leaves one record."""
+
+    def __init__(self, attempt: Attempt, tools: Tools) -> None:
+        self.attempt, self._all_tools, self._tools = attempt, tools, tools
+        self.course = Course(Feedback(enabled=tools.settings.feedback))
+        self.over = False
+        self._done = False
+        self._page = tools.page
+
+    def turn(self, index: int) -> None:
+        """One decision, performed if it holds."""
+        self._tools.progress(f"decision {index}")
+        if self._tools.budget.left <= 0:
+            self.stop("timeout", f"the attempt's {self._tools.case.timeout:g} s are over")
+            return
+        self._observe(index)
+        situation = Situation(self.course, self._problems, hint=past_attempt(self._tools))
+        action = self._decide(self._view, situation)
+        if self.attempt.failure:
+            self.over = True
+        elif action is None:
+            self._note(None, self._problem)
+            self._record(None, "invalid", self._problem)
+            self._in_vain()
+        elif isinstance(action, Done):
+            self._end(action)
+        else:
+            self._verify_and_perform(action)
+
+    def stop(self, kind: FailureKind, message: str) -> None:
+        """End without having done the task."""
+        self.over = True
+        line = error_line("(act)", message)
+        self.attempt = fail(self.attempt, Failure(kind=kind, message=message), line)
+
+    def finished(self) -> Attempt:
+        """The attempt, its answer and whether it was carried out."""
+        answered, answer = self._tools.engine.answer
+        acted = any(decision.status == "performed" for decision in self.attempt.decisions)
+        return change(
+            self.attempt,
+            executed=self._done and (acted or answered),
+            answered=answered,
+            answer=answer,
+        )
+
+    # -- observing and deciding --------------------------------------------------------
+
+    def _observe(self, index: int) -> None:
+        self._index, self._calls, self._began = index, 0, self._all_tools.clock.now()
+        waited = self._all_tools.budget.waited()
+        self._page = _front_page(self._page, self._all_tools)
+        self._tools = on_page(self._all_tools, self._page)
+        if index > 1:
+            settle(self._page, quiet_ms=SETTLE_MS)
+        told = self.course.feedback.enabled
+        self._view = look(self._page, self._tools, failed=self.course.failed if told else ())
+        self._failed_numbers = tuple(mark.number for mark in self._view.marks if mark.failed)
+        self.course.failed = ()
+        self._problems = self.course.feedback.begin_cycle()
+        self._picture = self._tools.folder / f"decision-{index}.png"
+        self._picture.write_bytes(self._view.marked.picture)
+        # Looking is not waiting for the model: it counts.
+        spent = self._tools.clock.now() - self._began
+        self._tools.budget.left -= spent - (self._tools.budget.waited() - waited)
+
+    def _decide(self, view: View, situation: Situation) -> Action | None:
+        self.attempt, decided = decide(self.attempt, self._tools, view, situation)
+        self._calls += decided.calls
+        self._problem = decided.problem
+        return decided.action
+
+    # -- verifying ---------------------------------------------------------------------
+
+    def _verify_and_perform(self, action: Action) -> None:
+        chosen = self._verified(action)
+        if self.attempt.failure:
+            self.over = True
+        elif circle := self.course.loops.add(self._fingerprint(action, chosen)):
+            self._break_circle(action, chosen, circle)
+        elif chosen.resolution is not None and chosen.mark is None:
+            self._refuse(action, chosen, chosen.resolution)
+        else:
+            self._perform(action, chosen)
+
+    def _verified(self, action: Action) -> _Chosen:
+        """The element that is meant; an ambiguous text gets one second look."""
+        if not isinstance(action, OnElement):
+            return _Chosen(self._view)
+        first = resolve(Choice(action.mark_id, action.expected_text), self._view.marks)
+        if not first.candidates:
+            return _Chosen(self._view, first)
+        view = look_again(self._view, self._tools, first.candidates)
+        situation = Situation(self.course, self._problems, second_look=action.expected_text)
+        again = self._decide(view, situation)
+        if not isinstance(again, OnElement):
+            return _Chosen(self._view, first, second_look=True)
+        second = resolve(Choice(again.mark_id, action.expected_text), view.marks)
+        if second.mark is None and (mark := view.marked.mark(again.mark_id)):
+            # All that are marked fit the text alike: now the number decides.
+            second = second._replace(mark=mark)
+        return _Chosen(view, second, second_look=True)
+
+    def _fingerprint(self, action: Action, chosen: _Chosen) -> Fingerprint:
+        mark = chosen.mark.number if chosen.mark else getattr(action, "mark_id", None)
+        return Fingerprint.of(
+            action.action, self._view.page.url, mark, told(action), self._view.digest
+        )
+
+    def _break_circle(self, action: Action, chosen: _Chosen, circle: str) -> None:
+        """The same again is not performed, but told; the next circle ends the attempt."""
+        self.course.circles += 1
+        self._note(None, f"{told(action)}: {circle}; do something else")
+        self._record(action, "refused", circle, chosen)
+        if self.course.circles >= MAX_CIRCLES:
+            self.stop("limit", f"the model goes in circles: {circle}")
+
+    def _refuse(self, action: Action, chosen: _Chosen, resolution: Resolution) -> None:
+        """Nothing is performed; the next prompt says why."""
+        found = resolution.chosen
+        wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
+        if wrong:
+            self.course.failed = (wrong,)
+        problem = Problem(
+            "act",
+            self._index,
+            found.mark,
+            found.expected_text,
+            found.actual_text,
+            found.verdict,
+            found.reason,
+            kind=(wrong.role or wrong.tag) if wrong else "",
+            xpath=wrong.xpaths[0] if wrong and wrong.xpaths else "",
+        )
+        self.course.feedback.add(problem)
+        self._tools.log.write(f"decision {self._index}: {problem.line}")
+        times = self.course.refused(found.expected_text)
+        if times >= SIGHT_AFTER and "get_by_sight" in self._tools.offered:
+            self._look_for(action, chosen)
+            return
+        self._record(action, "refused", problem.line, chosen)
+        self._in_vain()
+
+    def _look_for(self, action: Action, chosen: _Chosen) -> None:
+        """Let the vision locator find what was refused again and again."""
+        assert isinstance(action, OnElement)
+        before = len(self.attempt.locations)
+        result = self._run(by_sight(action), chosen.view, told(action))
+        found = before if len(self.attempt.locations) > before else None
+        if result.ok:
+            self._went_well(told(action))
+            self._record(action, "performed", "", chosen, location=found)
+        else:
+            self._record(action, "refused", _why(result), chosen, location=found)
+            self._in_vain()
+
+    # -- performing --------------------------------------------------------------------
+
+    def _perform(self, action: Action, chosen: _Chosen) -> None:
+        number = chosen.mark.number if chosen.mark else None
+        self.course.try_once(self._view.digest, action.action, number)
+        line = told(action)
+        code = code_of(action, number, viewport=self._view.marked.viewport)
+        if code:
+            result = self._run(code, chosen.view, line)
+            if not result.ok:
+                self._failed(action, chosen, result)
+                return
+        if isinstance(action, Extract) and number is not None:
+            read = self._tools.redact(chosen.view.read(number))
+            self.course.extracted.append(read)
+            line = f"{line}: {read!r:.300}"
+        if isinstance(action, Retry):
+            self._in_vain()
+        else:
+            self._went_well(line)
+        self._record(action, "performed", "", chosen)
+
+    def _run(self, code: str, view: View, line: str) -> StepResult:
+        """Run the code as a step of the script; a step that fails does not fail the attempt."""
+        self._tools.marks.hold(view.marked)
+        redact = self._tools.redact
+        block = f"# Step {self._index}\n{code}\n"
+        first_line = len(self.attempt.code.splitlines()) + 1
+        step = PlanStep(
+            index=self._index,
+            description=redact(line),
+            entry_action="Direct URL",
+            status="CONFIRMED",
+        )
+        known = self.attempt.plan_steps if self.attempt.step_results else ()
+        self.attempt = change(
+            self.attempt, code=self.attempt.code + redact(block), plan_steps=(*known, step)
+        )
+        placed = "\n" * (first_line - 1) + block
+        self.attempt = run_block(self.attempt, self._tools, self._index, placed, line)
+        self.attempt = change(self.attempt, failure=None)
+        return self.attempt.step_results[-1]
+
+    def _failed(self, action: Action, chosen: _Chosen, result: StepResult) -> None:
+        """The browser could not do it, or the element reads something else by now."""
+        evidence = result.failure.evidence if result.failure else {}
+        if "chosen" in evidence and chosen.resolution:
+            late = ChosenMark.model_validate(evidence["chosen"])
+            stopped = chosen.resolution._replace(chosen=late, mark=None)
+            self._refuse(action, chosen._replace(resolution=stopped), stopped)
+            return
+        reason = _why(result)
+        self._note(chosen.mark, f"{told(action)}: {reason}")
+        self._record(action, "failed", reason, chosen)
+        self._in_vain()
+        if evidence.get("page_lost"):
+            self.over = True
+            self.attempt = change(self.attempt, failure=result.failure)
+
+    def _end(self, action: Done) -> None:
+        """The model says done; data that was only extracted is the answer."""
+        read = self.course.extracted
+        if action.answer in (None, "") and read and wants_data(self._tools):
+            action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
+        if code := code_of(action):
+            result = self._run(code, self._view, told(action))
+            if not result.ok:
+                self._failed(action, _Chosen(self._view), result)
+                return
+        self._record(action, "performed", "")
+        self.over = self._done = True
+
+    # -- keeping -----------------------------------------------------------------------
+
+    def _note(self, mark: Mark | None, reason: str) -> None:
+        number = mark.number if mark else None
+        problem = Problem("act", self._index, number, "", "", None, self._tools.redact(reason))
+        self.course.feedback.add(problem)
+
+    def _went_well(self, line: str) -> None:
+        self.course.in_vain = 0
+        self.course.refusals.clear()
+        self.course.done.append(self._tools.redact(line))
+
+    def _in_vain(self) -> None:
+        self.course.in_vain += 1
+        if self.course.in_vain >= MAX_IN_VAIN and not self.over:
+            history = self.course.feedback.history
+            last = f": {history[-1].line}" if history else ""
+            self.stop("limit", f"{MAX_IN_VAIN} decisions in a row came to nothing{last}")
+
+    def _record(
+        self,
+        action: Action | None,
+        status: DecisionStatus,
+        error: str,
+        chosen: _Chosen | None = None,
+        *,
+        location: int | None = None,
+    ) -> None:
+        redact, view = self._tools.redact, self._view
+        told_before = tuple(problem.line for problem in self._problems)
+        resolution = chosen.resolution if chosen else None
+        width, height = view.marked.viewport
+        decision = Decision(
+            index=self._index,
+            url=redact(view.page.url),
+            picture=relative(self._picture, self._tools),
+            viewport=(round(width), round(height)),
+            marks=len(view.marks),
+            failed_marks=self._failed_numbers,
+            feedback=told_before,
+            action=_redacted(action.model_dump(mode="json"), redact) if action else None,
+            thinking=redact(action.thinking) if action else "",
+            confidence=action.confidence if action else None,
+            chosen=(_clean(resolution.chosen, redact),) if resolution else (),
+            second_look=bool(chosen and chosen.second_look),
+            status=status,
+            error=redact(error),
+            location=location,
+            calls=self._calls,
+            duration_ms=(self._tools.clock.now() - self._began) * 1000,
+        )
+        self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, decision))
+
+
+def _front_page(page: "Page", tools: Tools) -> "Page":
+    """The tab in front: the one opened last, or what is left when it was closed."""
+    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
+    return tabs[-1] if tabs else page
+
+
+def _why(result: StepResult) -> str:
+    """The first line of the error, and what stood in the way of a click."""
+    detail = str(result.failure.evidence.get("detail", "")) if result.failure else ""
+    covered = next((line for line in detail.splitlines() if "intercepts pointer" in line), "")
+    first = (result.error or "it failed").splitlines()[0]
+    return " ".join(f"{first} {covered.strip(' -')}".split())[:300]
+
+
+def _redacted(value: Any, redact: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _redacted(item, redact) for key, item in value.items()}
+    return [_redacted(item, redact) for item in value] if isinstance(value, list) else value
+
+
+def _clean(chosen: ChosenMark, redact: Any) -> ChosenMark:
+    texts = ("expected_text", "actual_text", "reason")
+    return chosen.model_copy(update={name: redact(getattr(chosen, name)) for name in texts})
+
+
+@contextmanager
+def _dialogs_answered(tools: Tools, course: Course) -> Iterator[None]:
+    """Dialogs are accepted, since nobody sees them on a picture, and told as done."""
+    from playwright.sync_api import Error
+
+    def answer(dialog: "Dialog") -> None:
+        said = " ".join(tools.redact(dialog.message).split())[:_DIALOG_CHARS]
+        course.done.append(f'a dialog said "{said}" and was accepted')
+        try:
+            dialog.accept()
+        except Error as error:
+            tools.log.write(f"a dialog could not be answered: {error}")
+
+    context = tools.page.context
+    context.on("dialog", answer)
+    try:
+        yield
+    finally:
+        context.remove_listener("dialog", answer)

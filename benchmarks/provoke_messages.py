@@ -7,7 +7,8 @@ Every row was really said: by Playwright, by Chromium (in six languages), by HTT
 by a database, by Python, by model services through the gateway, and by real applications. What each
 provocation means was decided where it is written, before any rule looked at it. For all rows this
 needs Chromium with its language packs (Debian: chromium, chromium-l10n) and the packages
-django-oscar, pretix, wagtail, djangorestframework, django-allauth and wtforms (their catalogues only:
+django-oscar, pretix, wagtail, djangorestframework, django-allauth, wtforms, weblate, shuup, misago
+and django-helpdesk (their catalogues only:
 `pip install --no-deps`); without them those rows are missing. The rules were frozen before the rows
 of the part `held_out` were chosen and labelled.
 """

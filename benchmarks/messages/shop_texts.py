@@ -1,8 +1,9 @@
 """What real applications tell their users, in the words of their own message catalogues.
 
-Of django-oscar's shop and Django for the rules to be written against; of pretix, Wagtail, Django
-REST framework, django-allauth and WTForms to be held out: those were chosen and labelled after the
-rules were frozen. The values put in are ours.
+The rules were first written against django-oscar and Django. On the texts of pretix, Wagtail,
+Django REST framework, django-allauth and WTForms, which they had not seen, they were right in 68 %
+together with the calls of `held_out_calls`; they were then written more generally. Weblate, Shuup,
+Misago and django-helpdesk are held out: chosen and labelled after that. The values put in are ours.
 """
 
 import gettext
@@ -23,6 +24,11 @@ FOLDERS = {
     "wtforms": ("wtforms", "locale"),
     "pretix": ("pretix", "locale"),
     "wagtail": ("wagtail", "admin/locale"),
+    "weblate": ("weblate", "locale"),
+    "shuup core": ("shuup", "core/locale"),
+    "shuup front": ("shuup", "front/locale"),
+    "misago": ("misago", "locale"),
+    "helpdesk": ("helpdesk", "locale"),
 }
 VALUES = {
     "max": 2, "code": "SAVE10", "status": "frozen", "name": "Batch", "object_name": "batch",
@@ -86,7 +92,7 @@ TEXTS = (
     ("django auth", "The two password fields didn’t match.", "VALIDATION_ERROR"),
     ("django auth", "A user with that username already exists.", "RESOURCE_CONFLICT"),
 )  # fmt: skip
-HELD_OUT = (
+LATER = (
     ("djangorestframework", "A server error occurred.", "SERVICE_UNAVAILABLE"),
     ("djangorestframework", "Request was throttled.", "SERVICE_UNAVAILABLE"),
     ("djangorestframework", "Malformed request.", "PARAMETER_ERROR"),
@@ -194,12 +200,90 @@ HELD_OUT = (
      "BUSINESS_ERROR"),
     ("wagtail", "You cannot copy a page into itself when copying subpages", "BUSINESS_ERROR"),
 )  # fmt: skip
+HELD_OUT = (
+    ("weblate", "A user with that username already exists.", "RESOURCE_CONFLICT"),
+    ("weblate", "A user with this e-mail already exists.", "RESOURCE_CONFLICT"),
+    ("weblate", "Component or category with the same URL slug already exists at this level.",
+     "RESOURCE_CONFLICT"),
+    ("weblate", "The given language already exists.", "RESOURCE_CONFLICT"),
+    ("weblate", "The supplied user identity is already in use for another account.",
+     "RESOURCE_CONFLICT"),
+    ("weblate", "Password reset has been already completed.", "BUSINESS_ERROR"),
+    ("weblate", "Please enter the correct username and password.", "PERMISSION_ERROR"),
+    ("weblate", "You currently do not have permission to create projects.", "PERMISSION_ERROR"),
+    ("weblate", "You have been signed out, please sign in and try again later.",
+     "PERMISSION_ERROR"),
+    ("weblate", "The entered token is not valid.", "VALIDATION_ERROR"),
+    ("weblate", "You have entered an invalid password.", "VALIDATION_ERROR"),
+    ("weblate", "The weight value must be between 0 and 1: %s", "VALIDATION_ERROR"),
+    ("weblate", "The supplied configuration is incorrect. Please check the errors below.",
+     "VALIDATION_ERROR"),
+    ("weblate", "Please avoid using special characters in the full name.", "VALIDATION_ERROR"),
+    ("weblate", "Too many search queries, please try again later.", "SERVICE_UNAVAILABLE"),
+    ("weblate", "The upstream repository could not be temporarily accessed. Please try it "
+     "again later.", "SERVICE_UNAVAILABLE"),
+    ("weblate", "Your request was rejected because you have performed too many operations "
+     "recently.", "SERVICE_UNAVAILABLE"),
+    ("weblate", "Service is no longer available", "SERVICE_UNAVAILABLE"),
+    ("weblate", "The source string cannot be edited.", "BUSINESS_ERROR"),
+    ("weblate", "Your Weblate is exceeding service limits. Please upgrade the subscription.",
+     "BUSINESS_ERROR"),
+    ("weblate", "Invalid search query!", "PARAMETER_ERROR"),
+    ("weblate", "Invalid base64 encoded string", "PARAMETER_ERROR"),
+    ("shuup core", "Can't delete. This object is protected.", "BUSINESS_ERROR"),
+    ("shuup core", "Maximum weight exceeded.", "BUSINESS_ERROR"),
+    ("shuup core", "Service is not available for this country.", "BUSINESS_ERROR"),
+    ("shuup core", "The purchase quantity needs to be at least %d for this product.",
+     "BUSINESS_ERROR"),
+    ("shuup core", "This field cannot be changed since it is protected.", "BUSINESS_ERROR"),
+    ("shuup core", "You don't have the required permission to assign this customer.",
+     "PERMISSION_ERROR"),
+    ("shuup core", "Please provide either username or email.", "VALIDATION_ERROR"),
+    ("shuup core", "Please provide either username or email, not both.", "VALIDATION_ERROR"),
+    ("shuup core", "Invalid color", "VALIDATION_ERROR"),
+    ("shuup front", "Coupon is not available.", "BUSINESS_ERROR"),
+    ("shuup front", "Combination not available", "BUSINESS_ERROR"),
+    ("shuup front", "Invalid coupon code.", "BUSINESS_ERROR"),
+    ("shuup front", "Internal Server Error", "SERVICE_UNAVAILABLE"),
+    ("shuup front", "Page Not Found", "DATA_NOT_FOUND"),
+    ("shuup front", "Permission Denied", "PERMISSION_ERROR"),
+    ("shuup front", "Tax number is not valid.", "VALIDATION_ERROR"),
+    ("shuup front", "Tax number is required with the company name.", "VALIDATION_ERROR"),
+    ("shuup front", "Please fill out these fields if you are ordering for a company.",
+     "VALIDATION_ERROR"),
+    ("shuup front", "There were errors on submitted form fields. Please check them and try "
+     "again.", "VALIDATION_ERROR"),
+    ("shuup front", "Unfortunately an internal server error occurred. Try refreshing the page "
+     "or try again later.", "SERVICE_UNAVAILABLE"),
+    ("shuup front", "Unfortunately the page you were looking for does not exist.",
+     "DATA_NOT_FOUND"),
+    ("shuup front", "Unfortunately you didn't have permission to display this page.",
+     "PERMISSION_ERROR"),
+    ("misago", "Active theme can't be deleted.", "BUSINESS_ERROR"),
+    ("misago", "Content approval can't be reversed.", "BUSINESS_ERROR"),
+    ("misago", "This thread is closed. You can't edit it.", "BUSINESS_ERROR"),
+    ("misago", "%(user)s, your account is already active.", "RESOURCE_CONFLICT"),
+    ("misago", "One or more poll choices are invalid.", "VALIDATION_ERROR"),
+    ("misago", "One or more posts to split could not be found.", "DATA_NOT_FOUND"),
+    ("misago", "Requested page could not be found.", "DATA_NOT_FOUND"),
+    ("misago", "Requested social login provider does not exist.", "DATA_NOT_FOUND"),
+    ("misago", "This e-mail address is not allowed.", "VALIDATION_ERROR"),
+    ("misago", "You don't have permission to see unapproved content lists.", "PERMISSION_ERROR"),
+    ("misago", "You have to sign in to reveal events.", "PERMISSION_ERROR"),
+    ("misago", "You need to add at least two choices to a poll.", "VALIDATION_ERROR"),
+    ("helpdesk", "Invalid ticket ID or e-mail address. Please try again.", "DATA_NOT_FOUND"),
+    ("helpdesk", "This ticket cannot be resolved or closed until the tickets it depends on "
+     "are resolved.", "BUSINESS_ERROR"),
+    ("helpdesk", "You haven't created any tickets yet, so you cannot run any reports.",
+     "BUSINESS_ERROR"),
+    ("helpdesk", "Your username and password didn't match. Please try again.", "PERMISSION_ERROR"),
+)  # fmt: skip
 LANGUAGES = ("zh_Hans", "zh_CN", "zh", "de", "es", "ja")
 
 
 def shop_texts() -> Iterator[Provoked]:
     """The texts that the rules were written against."""
-    yield from _spoken(TEXTS)
+    yield from _spoken(TEXTS + LATER)
 
 
 def held_out_texts() -> Iterator[Provoked]:
@@ -215,7 +299,8 @@ def _spoken(texts: Iterable[tuple[str, str, str]]) -> Iterator[Provoked]:
         if spec is None or spec.origin is None:
             continue
         folder = Path(spec.origin).parent / below
-        release = version(package.split()[0])
+        name = package.split()[0]
+        release = version("django-helpdesk" if name == "helpdesk" else name)
         said = {"en": _filled(msgid)}
         for language in LANGUAGES:
             translated = _translated(folder, language, msgid)
@@ -236,7 +321,7 @@ def _translated(folder: Path, language: str, msgid: str) -> str | None:
 
 
 def _filled(text: str) -> str:
-    values = VALUES | {"field": "code", "min": 3, "other_name": "code"}
+    values = VALUES | {"field": "code", "min": 3, "other_name": "code", "user": "ana"}
     if "%(" in text:
         return text % values
     return text % 3 if "%d" in text else text % "code" if "%s" in text else text

@@ -28,9 +28,9 @@ Code = Literal[
     "number",  # the same number in another writing
     "date",  # the same day in another writing
     "ellipsis",  # one is cut, and says so
-    "parenthesis",  # one has an addition in parentheses
+    "addition",  # one has a number of a list before it, or something in parentheses after it
     "prefix",  # one is a long beginning of the other
-    "contained",  # one is a large part of the other, in whole words
+    "contained",  # one is a large part of the other, in whole words; before it stand no letters
     "different",
     "short",  # one or two characters, which must be equal
     "no_expected",  # nothing was expected, the element has text
@@ -48,6 +48,7 @@ PART_CHARS, PART_SHARE, PART_SHARE_OF_EXPECTED = 5, 0.5, 0.6
 SHOWN = 30
 """Characters of a text in messages (row 1.3.2 of the seed)."""
 _VALUE_CHARS = 60
+_ORDINAL = re.compile(r"^\d{1,3}[.)、:]\s*")
 
 _VERDICTS: dict[Code, Verdict] = {
     "different": "mismatch",
@@ -57,7 +58,7 @@ _VERDICTS: dict[Code, Verdict] = {
     "icon": "unverifiable",
 }
 _SURE: frozenset[Code] = frozenset({"equal", "spacing", "decoration", "number", "date"})
-_CUT: frozenset[Code] = frozenset({"ellipsis", "parenthesis", "prefix"})
+_CUT: frozenset[Code] = frozenset({"ellipsis", "addition", "prefix"})
 
 
 class Comparison(NamedTuple):
@@ -177,8 +178,8 @@ def _variant(expected: str, actual: str) -> Code | None:
     """How one text may be a cut or shortened form of the other."""
     if _cut_with_dots(expected, actual) or _cut_with_dots(actual, expected):
         return "ellipsis"
-    if _but_for_parenthesis(expected, actual) or _but_for_parenthesis(actual, expected):
-        return "parenthesis"
+    if _but_for_addition(expected, actual) or _but_for_addition(actual, expected):
+        return "addition"
     shorter, longer = sorted((undecorated(expected), undecorated(actual)), key=len)
     # What is missing from the element must not be a number: it tells rows of a list apart.
     if shorter == undecorated(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
@@ -197,7 +198,9 @@ def _cut_with_dots(cut: str, whole: str) -> bool:
     return other.startswith(head)
 
 
-def _but_for_parenthesis(longer: str, plain: str) -> bool:
+def _but_for_addition(longer: str, plain: str) -> bool:
+    if (rest := _ORDINAL.sub("", longer)) != longer and tight(rest) == tight(plain):
+        return len(tight(rest)) > SHORT
     head, sign, _ = longer.partition("(")
     head = tight(undecorated(head))
     return bool(sign) and "(" not in plain and len(head) > SHORT and head == tight(plain)
@@ -218,7 +221,9 @@ def _is_large_part(part: str, whole: str, share: float) -> bool:
         return False
     at = whole.find(part)
     while at >= 0:
-        if is_border(whole, at) and is_border(whole, at + len(part)):
+        # A word before changes the meaning: `Don't save`, `Unlock all`.
+        alone = not any(map(str.isalpha, whole[:at]))
+        if alone and is_border(whole, at) and is_border(whole, at + len(part)):
             return True
         at = whole.find(part, at + 1)
     return False
@@ -242,7 +247,7 @@ def _reason(code: Code, expected: str, actual: str) -> str:
         "number": "is the same number as",
         "date": "is the same day as",
         "ellipsis": "is, one of them cut,",
-        "parenthesis": "is, but for parentheses,",
+        "addition": "is, but for an addition,",
         "prefix": "has a long beginning in common with",
         "contained": "has whole words in common with",
     }[code]

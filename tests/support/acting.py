@@ -1,0 +1,113 @@
+"""Runs one cell of a case on a real page, with a model that follows a script."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from pytest_autoweb.bench import Bench, Cell
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.strategy import StrategyName
+from pytest_autoweb.llm.client import Request
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.options import OPTIONS, Settings, Source
+from pytest_autoweb.pipeline import run_cell
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.testing import ScriptedClient
+
+Reply = str | Callable[[Request], str]
+
+
+class NoServers:
+    """For cases whose site runs already."""
+
+    def lend(self, case: object) -> nullcontext[None]:
+        return nullcontext(None)
+
+
+def settings(folder: Path, **changed: Any) -> Settings:
+    values = {option.name: option.parse(option.default) for option in OPTIONS}
+    sources: dict[str, Source] = dict.fromkeys(values, "default")
+    return Settings(**{**values, "max_repairs": 0, **changed}, rootdir=folder, sources=sources)
+
+
+def act(
+    browser: Browser,
+    folder: Path,
+    case: dict[str, Any],
+    replies: Sequence[Reply],
+    *,
+    strategy: StrategyName = "act",
+    spec: dict[str, Any] | None = None,
+    environ: dict[str, str] | None = None,
+    **changed: Any,
+) -> tuple[CellResult, ScriptedClient]:
+    """The cell's result, and the client with all that it was asked."""
+    file = folder / "case.yaml"
+    defaults = {"id": "one", "user_task": "Do it.", "expect": [{"js": "true"}]}
+    file.write_text(json.dumps({"version": 1, "cases": [{**defaults, **case}]}))
+    client = ScriptedClient({"decide": list(replies), "plan": "", "generate": ""})
+    contexts: list[BrowserContext] = []
+
+    def open_page(args: dict[str, Any]) -> Page:
+        contexts.append(browser.new_context(**args))
+        return contexts[-1].new_page()
+
+    cell = Cell(
+        case=load_case_file(file)[0],
+        spec=ModelSpec(name="fake/model", **(spec or {})),
+        mode="ARIA_SNAPSHOT",
+        repeat=1,
+        nodeid="x",
+        case_path="case.yaml",
+        folder="cells/one",
+        strategy=strategy,
+    )
+    bench = Bench(
+        settings=settings(folder, check_timeout=0.5, **changed),
+        run_folder=folder / "run",
+        client=lambda spec, case: client,
+        servers=NoServers(),
+        open_page=open_page,
+        environ=environ or {},
+        remote=True,
+    )
+    try:
+        return run_cell(cell, bench), client
+    finally:
+        for context in contexts:
+            context.close()
+
+
+def on(action: str, reads: str, /, mark: int | None = None, **more: Any) -> Reply:
+    """A decision on the element that reads so; its number comes from the list, or is wrong."""
+
+    def reply(request: Request) -> str:
+        number = mark if mark is not None else mark_of(request, reads)
+        return json.dumps(
+            {"action": action, "mark_id": number, "expected_text": reads, "confidence": 0.9, **more}
+        )
+
+    return reply
+
+
+def mark_of(request: Request, text: str) -> int:
+    """The number that the list in the prompt gives an element."""
+    prompt = request.messages[-1].content
+    match = re.search(rf'^\[(\d+)\] \S+ "{re.escape(text)}"', prompt, re.MULTILINE)
+    assert match, f"{text!r} is not listed:\n{prompt}"
+    return int(match[1])
+
+
+def do(action: str, **more: Any) -> str:
+    """A decision about no element."""
+    return json.dumps({"action": action, **more})
+
+
+def prompt(request: Request) -> str:
+    """The user's part of what was asked."""
+    return request.messages[-1].content

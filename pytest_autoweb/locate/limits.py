@@ -11,19 +11,19 @@ class Limits:
     """Model calls of one search, invalid answers included."""
     confidence: float = 0.95
     """`found` and `not_found` need at least this probability."""
-    absent: float = 0.2
+    absent: float = 0.28
     """Probability, before any question, that the target is not in the picture."""
-    erratic: float = 0.01
+    erratic: float = 0.002
     """Probability, before any question, that the answers fit nothing."""
     combined_marks: int = 40
     """Up to so many numbered boxes are drawn together with the lines; 0: lines and boxes apart."""
-    pick_marks: int = 9
+    pick_marks: int = 20
     """Up to so many numbered boxes on a picture without lines."""
-    misread: float = 0.08
+    misread: float = 0.12
     """Probability that the answer about one line is wrong."""
-    missed: float = 0.02
+    missed: float = 0.03
     """Probability that a target in the picture is reported as not there."""
-    noticed: float = 0.8
+    noticed: float = 0.85
     """Probability that a target not in the picture is reported as not there."""
     slack: tuple[tuple[float, float], ...] = ((0, 0.15), (4, 0.20), (8, 0.45), (14, 0.20))
     """Distances in pixels within which a line counts as crossing, and how likely each is."""

@@ -9,6 +9,7 @@ from pytest_autoweb.results import Attempt
 from pytest_autoweb.stages.act import act_on_page
 from pytest_autoweb.stages.base import Stage
 from pytest_autoweb.stages.capture import capture_pages
+from pytest_autoweb.stages.collect import collect_list
 from pytest_autoweb.stages.execute import run_steps
 from pytest_autoweb.stages.generate import write_script
 from pytest_autoweb.stages.judge import judge_outcome
@@ -58,7 +59,9 @@ CODEGEN_BY_TURNS = Strategy(first=_BY_TURNS, repair=_BY_TURNS, prompts=("refs",)
 
 _BY_SIGHT = (OPEN, NamedStage("plan", plan_as_task), NamedStage("act", act_on_page), JUDGE)
 ACT = Strategy(first=_BY_SIGHT, repair=_BY_SIGHT, prompts=("act", "act_brief"))
-STRATEGIES: Mapping[str, Strategy] = {"codegen": CODEGEN, "act": ACT}
+_BY_LIST = (OPEN, NamedStage("plan", plan_as_task), NamedStage("collect", collect_list), JUDGE)
+COLLECT = Strategy(first=_BY_LIST, repair=_BY_LIST, prompts=("collect", "collect_brief"))
+STRATEGIES: Mapping[str, Strategy] = {"codegen": CODEGEN, "act": ACT, "collect": COLLECT}
 
 
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:

@@ -48,7 +48,9 @@ class CollectSpec(Spec):
     """Enough addresses."""
     pages: Positive = 10
     """Most pages of the list; what scrolling or "load more" brings counts as a page."""
-    explore: Positive = 3
+    navigate: Annotated[int, Field(ge=0, le=10)] = 10
+    """Most steps that a model may take to set filters first; 0: the entry page is the list."""
+    explore: Annotated[int, Field(ge=2)] = 3
     """Detail pages that are visited to learn what they have in common."""
     rate: Rate = Field(default_factory=Rate)
     config: str | None = None

@@ -1,10 +1,14 @@
 """The saved way of a collection (`collection.json`): a later run needs no model for it."""
 
 import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter
 from pytest_autoweb.cases.fields import Pattern
@@ -55,7 +59,7 @@ class Collection(Record):
     """None: whatever usual control the page has."""
     scroll: bool = True
     created_at: str = ""
-    updated_at: str = Field(default="")
+    updated_at: str = ""
 
     @property
     def has_pattern(self) -> bool:
@@ -84,15 +88,18 @@ def next_page_of(given: str | PageParameter | None) -> NextPage | None:
     return NextPage(xpaths=(given,)) if given.startswith(("/", "(")) else NextPage(text=given)
 
 
-def save_collection(collection: Collection, folder: Path) -> Path:
+def save_collection(
+    collection: Collection, folder: Path, clean: Callable[[str], str] = lambda text: text
+) -> None:
     """Write `collection.json`.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    path = folder / COLLECTION_FILE
-    write_text_atomic(path, json_text(collection))
-    return path
+    now = datetime.now(UTC).isoformat()
+    dates = {"created_at": collection.created_at or now, "updated_at": now}
+    text = json_text(collection.model_copy(update=dates))
+    write_text_atomic(folder / COLLECTION_FILE, clean(text))
 
 
 def load_collection(path: Path) -> Collection:
@@ -110,3 +117,20 @@ def load_collection(path: Path) -> Collection:
     except (ValueError, ValidationError) as error:
         first = str(error).splitlines()[0]
         raise CaseError(f"{path.name} is no collection: {first}", field="collect.config") from None
+
+
+def moved(collection: Collection, list_url: str) -> Collection:
+    """The collection for the list at another address, e.g. on another port.
+
+    What was learned of addresses is moved along; the places of links are the same anywhere.
+    """
+    pattern = collection.detail_pattern
+    if isinstance(pattern, Pattern):
+        old, new = re.escape(_origin(collection.list_url)), re.escape(_origin(list_url))
+        pattern = Pattern(matches=pattern.matches.replace(f"^{old}", f"^{new}", 1))
+    return collection.model_copy(update={"list_url": list_url, "detail_pattern": pattern})
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,6 +1,7 @@
 """What a collection has done so far, written after every page: a killed run loses nothing."""
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,27 +53,34 @@ class Progress(Record):
         return len(self.urls)
 
 
-def save_progress(progress: Progress, folder: Path) -> Progress:
+def save_progress(
+    progress: Progress, folder: Path, clean: Callable[[str], str] = lambda text: text
+) -> Progress:
     """Write `progress.json`, then `urls.json` and `urls.txt` for readers.
+
+    Args:
+        progress: what is done.
+        folder: where to.
+        clean: takes secrets out of text.
 
     Raises:
         OSError: the folder cannot be written.
     """
     progress = progress.model_copy(update={"last_updated": datetime.now(UTC).isoformat()})
     shown = {**progress.model_dump(), "collected_count": progress.collected_count}
-    write_text_atomic(folder / PROGRESS_FILE, json_text(shown))
-    save_urls(progress.urls, folder)
+    write_text_atomic(folder / PROGRESS_FILE, clean(json_text(shown)))
+    save_urls(progress.urls, folder, clean)
     return progress
 
 
-def save_urls(urls: tuple[str, ...], folder: Path) -> None:
+def save_urls(urls: tuple[str, ...], folder: Path, clean: Callable[[str], str]) -> None:
     """Write the addresses as `urls.json` and, one a line, `urls.txt`.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    write_text_atomic(folder / URLS_JSON, json_text(list(urls)) + "\n")
-    write_text_atomic(folder / URLS_TEXT, "".join(f"{url}\n" for url in urls))
+    write_text_atomic(folder / URLS_JSON, clean(json_text(list(urls))) + "\n")
+    write_text_atomic(folder / URLS_TEXT, clean("".join(f"{url}\n" for url in urls)))
 
 
 def unfinished(folder: Path, list_url: str, task: str) -> Progress | None:

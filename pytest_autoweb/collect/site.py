@@ -160,6 +160,22 @@ class Site:
                 return
             self.page.wait_for_timeout(POLL_MS)
 
+    def step_down(self) -> bool:
+        """Scroll down a little; whether the end is reached."""
+        at_end = bool(self.page.evaluate(_SCROLL, SCROLL_STEP))
+        self.page.wait_for_timeout(STILL_MS)
+        return at_end
+
+    def peek(self, url: str) -> str:
+        """Open an address in a tab of its own and close it; why it shows no page."""
+        if not self.allows(url):
+            return ""  # it may well be a detail page, only not one to be visited
+        tab = self.page.context.new_page()
+        try:
+            return Site(tab, self.allows).open(url).problem
+        finally:
+            tab.close()
+
     def grew(self, shown: tuple[Entry, ...], collection: Collection) -> bool:
         """Whether entries are added to those shown, now that something was pressed or scrolled."""
         before = {entry.key for entry in shown}

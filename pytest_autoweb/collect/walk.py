@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_autoweb.collect.addresses import new_ones
+from pytest_autoweb.collect.collection import NextPage
 from pytest_autoweb.collect.controls import by_text, choose_more, choose_next
 from pytest_autoweb.collect.opening import follow
 from pytest_autoweb.collect.paging import next_by_parameter, predicted
@@ -43,7 +44,7 @@ class Ports:
 
     pacer: Pacer
     save: Callable[[Progress], Progress] = lambda progress: progress
-    find_next: Callable[[Progress], Way | None] = lambda progress: None
+    find_next: Callable[[], NextPage | None] = lambda: None
     """Asked where no usual control leads on: a model, or nobody."""
     pick: Callable[[Progress], tuple[Entry, ...]] | None = None
     """Chooses the entries of a page where no pattern is known."""
@@ -84,7 +85,7 @@ class Walk:
         with self._site.watched():
             if page_is_done:
                 shown = _Shown(self._site.wait_for_entries(progress.collection), None, "")
-                shown = self._way_on(progress, shown)
+                progress, shown = self._way_on(progress, shown)
             else:
                 progress, shown = self._read(progress)
             while not (reason := self._enough(progress) or shown.ended):
@@ -119,7 +120,7 @@ class Walk:
         self._empty_pages = self._empty_pages + 1 if len(progress.urls) == known else 0
         if self._empty_pages >= EMPTY_PAGES:
             return progress, shown._replace(ended="nothing new on the last pages")
-        return progress, shown if self._enough(progress) else self._way_on(progress, shown)
+        return (progress, shown) if self._enough(progress) else self._way_on(progress, shown)
 
     def _entries(self, progress: Progress) -> tuple[Entry, ...]:
         if self._ports.pick is not None:
@@ -191,11 +192,12 @@ class Walk:
         if shown.way is None:
             return "done", "no way to a next page"
         pacer, in_vain, move = self._ports.pacer, 0, Move("failed")
+        before = self._site.entries(progress.collection)
         for _ in range(MAX_FAILURES):
             if self._limits.over():
                 return "paused", "the time is over"
             pacer.pause()
-            move = self._site.take(shown.way, shown.entries, progress.collection)
+            move = self._site.take(shown.way, before, progress.collection)
             if move.kind == "ok":
                 self._shown_page += 1
                 pacer.succeeded()
@@ -208,13 +210,15 @@ class Walk:
             pacer.refused()
         return "paused", move.problem
 
-    def _way_on(self, progress: Progress, shown: _Shown) -> _Shown:
-        """The way to the next page; where no usual one is, somebody is asked."""
+    def _way_on(self, progress: Progress, shown: _Shown) -> tuple[Progress, _Shown]:
+        """The way to the next page; where no usual one is, somebody is asked and it is kept."""
         if shown.way is None and not shown.ended:
             shown = self._usual_way(progress, shown.entries)
-        if shown.way is None and not shown.ended:
-            return shown._replace(way=self._ports.find_next(progress))
-        return shown
+        if shown.way is None and not shown.ended and (found := self._ports.find_next()):
+            collection = progress.collection.model_copy(update={"next": found})
+            progress = progress.model_copy(update={"collection": collection})
+            shown = self._usual_way(progress, shown.entries)
+        return progress, shown
 
     def _usual_way(self, progress: Progress, entries: tuple[Entry, ...]) -> _Shown:
         """The way that is given, or that of a usual control."""

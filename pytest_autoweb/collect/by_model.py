@@ -1,0 +1,93 @@
+"""What a model does where no rule helps: it sets the list, chooses entries, finds the next page."""
+
+from collections.abc import Callable
+
+from pytest_autoweb.browser.navigation import settle
+from pytest_autoweb.collect.collection import NavStep, NextPage
+from pytest_autoweb.collect.guide import Decided, Guide
+from pytest_autoweb.collect.navigation import SETTLE_MS, do_step
+from pytest_autoweb.collect.progress import Progress
+from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.site import Site
+
+RETRIES = 2
+"""Decisions that may come to nothing on one page."""
+MAX_SCROLLS = 5
+VAIN_ROUNDS = 2
+"""Rounds without a new entry."""
+
+
+def set_list(
+    guide: Guide, site: Site, *, limit: int, reveal: Callable[[str], str]
+) -> tuple[NavStep, ...]:
+    """Let the model set filters until the list shows what is wanted; the steps that were done."""
+    steps: list[NavStep] = []
+    for _ in range(limit + RETRIES):
+        if len(steps) >= limit or guide.lost:
+            break
+        decided = guide.decide("navigate", site.page, known=[_told(step) for step in steps])
+        if decided.action == "done":
+            break
+        if (step := _step_of(decided)) is None:
+            continue
+        if problem := do_step(site, step, reveal):
+            guide.wrong("navigate", problem)
+            continue
+        settle(site.page, quiet_ms=SETTLE_MS)
+        steps.append(step)
+    return tuple(steps)
+
+
+def _step_of(decided: Decided) -> NavStep | None:
+    fields = decided.fields
+    if decided.action == "press":
+        return NavStep(action="press", key=str(fields.get("key") or "Enter"))
+    if not decided.picked or decided.action not in ("click", "type", "select"):
+        return None
+    mark = decided.picked[0].mark
+    return NavStep(
+        action=decided.action,
+        xpaths=mark.xpaths,
+        expected_text=mark.text,
+        text=str(fields.get("option" if decided.action == "select" else "text") or ""),
+    )
+
+
+def _told(step: NavStep) -> str:
+    return " ".join(filter(None, (step.action, step.text, step.key, step.expected_text[:30])))
+
+
+def find_next(guide: Guide, site: Site) -> NextPage | None:
+    """The control that leads to the next page, as the model sees it; asked again when it errs."""
+    site.scroll()
+    for _ in range(1 + RETRIES):
+        decided = guide.decide("paginate", site.page)
+        if decided.action == "none" or guide.lost:
+            return None
+        if decided.picked:
+            mark = decided.picked[0].mark
+            return NextPage(text=mark.text, xpaths=mark.xpaths)
+    return None
+
+
+def pick_entries(guide: Guide, site: Site, progress: Progress, target: int) -> tuple[Entry, ...]:
+    """The entries of the page that is shown, as the model chooses them, part by part."""
+    chosen: dict[str, Entry] = {}
+    scrolls = vain = 0
+    while scrolls <= MAX_SCROLLS and vain < VAIN_ROUNDS and not guide.lost:
+        known = (*progress.urls, *chosen)
+        if len(known) >= target:
+            break
+        decided = guide.decide(
+            "collect", site.page, known=known, over=lambda mark: mark.url in chosen
+        )
+        if decided.action == "done":
+            break
+        found = [picked.entry for picked in decided.picked if picked.entry.key not in chosen]
+        chosen.update((entry.key, entry) for entry in found)
+        vain = 0 if found else vain + 1
+        if decided.action == "scroll_down" or vain:
+            scrolls += 1
+            if site.step_down():
+                break
+    return tuple(chosen.values())

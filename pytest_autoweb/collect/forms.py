@@ -1,0 +1,127 @@
+"""How a model answers in each phase of collecting: examples, JSON schema, grammar. Pure."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pytest_autoweb.act.grammar import MAX_TEXT
+
+Phase = Literal["navigate", "explore", "paginate", "collect"]
+
+PICKS = 3
+"""Most entries that a small model names at once."""
+
+_ON_ONE = ("expected_text", "mark_id")
+_FORMS: dict[Phase, dict[str, tuple[str, ...]]] = {
+    "navigate": {
+        "click": _ON_ONE,
+        "type": (*_ON_ONE, "text"),
+        "select": (*_ON_ONE, "option"),
+        "press": ("key",),
+        "done": (),
+    },
+    "explore": {
+        "select_detail_links": ("mark_id_text_map",),
+        "click_to_enter": _ON_ONE,
+        "current_is_detail": (),
+        "scroll_down": (),
+    },
+    "paginate": {"next_page": _ON_ONE, "none": ()},
+    "collect": {"select_detail_links": ("mark_id_text_map",), "scroll_down": (), "done": ()},
+}
+_EXAMPLES: dict[str, Any] = {
+    "expected_text": "…",
+    "mark_id": 5,
+    "text": "…",
+    "option": "…",
+    "key": "Enter",
+    "mark_id_text_map": {"5": "…", "8": "…"},
+}
+_TEXT = {"type": "string"}
+
+
+def actions_of(phase: Phase) -> tuple[str, ...]:
+    """The actions of a phase."""
+    return tuple(_FORMS[phase])
+
+
+def forms_text(phase: Phase, *, brief: bool = False) -> str:
+    """The forms as examples, one a line, for the prompt."""
+    lines = []
+    for action, fields in _FORMS[phase].items():
+        form = {"action": action, **{name: _EXAMPLES[name] for name in fields}}
+        if not brief:
+            form = {"thinking": "…", **form, "confidence": 0.9}
+        lines.append(json.dumps(form, ensure_ascii=False))
+    return "\n".join(lines)
+
+
+def schema(phase: Phase, numbers: Sequence[int]) -> dict[str, Any]:
+    """The JSON schema of a reply on a picture with these marks."""
+    forms = [
+        _form_schema(action, fields, numbers)
+        for action, fields in _FORMS[phase].items()
+        if numbers or not {"mark_id", "mark_id_text_map"} & set(fields)
+    ]
+    return {
+        "type": "object",
+        "properties": {"decision": {"anyOf": forms}},
+        "required": ["decision"],
+        "additionalProperties": False,
+    }
+
+
+def _form_schema(action: str, fields: tuple[str, ...], numbers: Sequence[int]) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "mark_id": {"enum": list(numbers)},
+        "mark_id_text_map": {
+            "type": "object",
+            "properties": {str(number): _TEXT for number in numbers},
+            "additionalProperties": False,
+        },
+    }
+    properties = {
+        "thinking": _TEXT,
+        "action": {"const": action},
+        **{name: known.get(name, _TEXT) for name in fields},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def grammar(phase: Phase, numbers: Sequence[int]) -> str:
+    """GBNF for one line of JSON: an action of the phase on marks that exist."""
+    rules = [
+        _rule(action, fields)
+        for action, fields in _FORMS[phase].items()
+        if action != "current_is_detail"
+        and (numbers or not {"mark_id", "mark_id_text_map"} & set(fields))
+    ]
+    lines = [f"root ::= {' | '.join(rules)}"]
+    if numbers:
+        picks = f'pick (", " pick){{0,{PICKS - 1}}}'
+        lines += [
+            f"num ::= {' | '.join(_literal(str(number)) for number in numbers)}",
+            f'picks ::= "{{" {picks} "}}"',
+            'pick ::= "\\"" num "\\": " str',
+        ]
+    lines.append('str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""')
+    return "\n".join(lines) + "\n"
+
+
+def _rule(action: str, fields: tuple[str, ...]) -> str:
+    parts = [_literal(f'{{"action": "{action}"')]
+    kinds = {"mark_id": "num", "mark_id_text_map": "picks"}
+    for name in fields:
+        parts += [_literal(f', "{name}": '), kinds.get(name, "str")]
+    return " ".join([*parts, _literal("}")])
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,201 @@
+"""Asks a model about the page that is shown, and lets through only what the page bears out.
+
+Every phase goes this way: mark the page, ask, compare each chosen element with the text that came
+with it, keep a record. What was wrong is told in the next question of the phase.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_autoweb.act.feedback import Feedback, Problem
+from pytest_autoweb.act.reading import ReplyProblem, confidence_of, read_choices, read_object
+from pytest_autoweb.act.verify import Resolution, resolve_all
+from pytest_autoweb.browser.injected import run_on_elements
+from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
+from pytest_autoweb.collect.addresses import joined
+from pytest_autoweb.collect.forms import Phase, actions_of
+from pytest_autoweb.collect.reading import Entry, entries_of
+from pytest_autoweb.results import Decision, DecisionStatus
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+KNOWN_SHOWN = 5
+"""Addresses that a question names, so that they are not chosen again."""
+
+
+class Question(NamedTuple):
+    """What a model is asked."""
+
+    phase: Phase
+    number: int
+    """From 1, over all phases."""
+    page: "Page"
+    marked: MarkedPage
+    problems: tuple[Problem, ...]
+    """Of the cycle before."""
+    known: tuple[str, ...]
+    """Addresses that are found already."""
+    banned: frozenset[int]
+    """Marks that need not be chosen again."""
+
+
+class Picked(NamedTuple):
+    """An element that was verified."""
+
+    entry: Entry
+    mark: Mark
+
+
+class Decided(NamedTuple):
+    """A reply, read and verified."""
+
+    action: str
+    """Empty: it could not be read."""
+    picked: tuple[Picked, ...] = ()
+    fields: Mapping[str, Any] = {}
+
+
+@dataclass(slots=True)
+class Guide:
+    """One model, asked in the course of one collection."""
+
+    ask: Callable[[Question], str | None]
+    """The reply; None: the model cannot be reached, and nothing more is asked."""
+    keep: Callable[[Question, Decision], None]
+    """Told each decision, without its picture."""
+    hide: Callable[[str], str] | None = None
+    """Takes the case's secrets out of texts, when it has any."""
+    feedback: Feedback = field(default_factory=Feedback)
+    asked: int = 0
+    lost: bool = False
+    """The model did not answer."""
+    _failed: tuple[Mark, ...] = ()
+
+    def decide(
+        self,
+        phase: Phase,
+        page: "Page",
+        *,
+        known: Sequence[str] = (),
+        over: Callable[[Mark], bool] = lambda mark: False,
+    ) -> Decided:
+        """One question about the page as it is now.
+
+        Args:
+            phase: what it is about.
+            page: shows the list.
+            known: addresses that are found already.
+            over: whether a mark is done with.
+        """
+        self.asked += 1
+        marked = mark_page(page, failed=self._failed, hide=self.hide)
+        self._failed = ()
+        banned = frozenset(mark.number for mark in marked.marks if over(mark))
+        problems = self.feedback.begin_cycle()
+        question = Question(
+            phase, self.asked, page, marked, problems, tuple(known[-KNOWN_SHOWN:]), banned
+        )
+        reply = self.ask(question)
+        if reply is None:
+            self.lost = True
+            return Decided("")
+        try:
+            fields = read_object(reply)
+            action = _action_of(phase, fields)
+            resolved = resolve_all(read_choices(fields), marked.marks)
+        except ReplyProblem as wrong:
+            self.wrong(phase, str(wrong))
+            self._record(question, None, (), "invalid", str(wrong))
+            return Decided("")
+        picked = tuple(self._picked(page, marked, found.mark) for found in resolved if found.mark)
+        for found in resolved:
+            if found.mark is None:
+                self._refuse(question, found)
+        refused = bool(resolved) and not picked
+        error = resolved[0].chosen.reason if refused else ""
+        status: DecisionStatus = "refused" if refused else "performed"
+        self._record(question, {**fields, "action": action}, resolved, status, error)
+        return Decided("" if refused else action, picked, fields)
+
+    def wrong(self, phase: Phase, reason: str, mark: Mark | None = None) -> None:
+        """Note what came of a decision, for the next question."""
+        number = mark.number if mark else None
+        self.feedback.add(Problem(phase, self.asked, number, "", "", None, reason))
+
+    def _refuse(self, question: Question, found: Resolution) -> None:
+        chosen = found.chosen
+        wrong = question.marked.mark(chosen.mark) if chosen.mark is not None else None
+        if wrong:
+            self._failed = (*self._failed, wrong)
+        self.feedback.add(
+            Problem(
+                question.phase,
+                question.number,
+                chosen.mark,
+                chosen.expected_text,
+                chosen.actual_text,
+                chosen.verdict,
+                chosen.reason,
+                kind=(wrong.role or wrong.tag) if wrong else "",
+                xpath=next(iter(wrong.xpaths), "") if wrong else "",
+            )
+        )
+
+    def _picked(self, page: "Page", marked: MarkedPage, mark: Mark) -> Picked:
+        """The mark with its place, which tells what it has in common with others."""
+        located = marked.locator(mark.number)
+        found = list(entries_of(run_on_elements(located, "list_links", {}))) if located else []
+        url = joined(page.url, mark.url)
+        bare = Entry(url, mark.text, (), next(iter(mark.xpaths), ""))
+        return Picked(found[0]._replace(text=mark.text) if found else bare, mark)
+
+    def _record(
+        self,
+        question: Question,
+        action: dict[str, Any] | None,
+        resolved: Sequence[Resolution],
+        status: DecisionStatus,
+        error: str,
+    ) -> None:
+        given = action or {}
+        width, height = question.marked.viewport
+        self.keep(
+            question,
+            Decision(
+                index=question.number,
+                phase=question.phase,
+                url=question.page.url,
+                viewport=(round(width), round(height)),
+                marks=len(question.marked.marks),
+                failed_marks=tuple(m.number for m in question.marked.marks if m.failed),
+                feedback=tuple(problem.line for problem in question.problems),
+                action=action,
+                thinking=str(given.get("thinking") or ""),
+                confidence=confidence_of(given.get("confidence")),
+                chosen=tuple(found.chosen for found in resolved),
+                status=status,
+                error=error,
+            ),
+        )
+
+
+def _action_of(phase: Phase, fields: Mapping[str, Any]) -> str:
+    """The action that a reply names, or the one that its fields mean.
+
+    Raises:
+        ReplyProblem: it is none of the phase.
+    """
+    named = str(fields.get("action") or "").strip().lower()
+    named = {"scroll": "scroll_down", "next": "next_page"}.get(named, named)
+    known = actions_of(phase)
+    if named in known:
+        return named
+    if named in ("", "click", "select") and phase != "navigate":
+        has_mark = fields.keys() & {"mark_id", "mark_ids", "mark_id_text_map"}
+        if has_mark:
+            return known[0]
+        if phase == "paginate" and not named:
+            return "none"
+    raise ReplyProblem(f"{named or 'nothing'!r:.40} is no action here; allowed: {', '.join(known)}")

@@ -1,0 +1,123 @@
+"""One collection from its beginning, or from where it was stopped, to its end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pytest_autoweb.cases.collect_spec import CollectSpec
+from pytest_autoweb.collect.by_model import find_next, pick_entries, set_list
+from pytest_autoweb.collect.collection import Collection, save_collection
+from pytest_autoweb.collect.explore import explore
+from pytest_autoweb.collect.guide import Guide
+from pytest_autoweb.collect.navigation import replay_steps
+from pytest_autoweb.collect.progress import Progress, save_progress, unfinished
+from pytest_autoweb.collect.rate import Pacer
+from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.resume import go_back_to
+from pytest_autoweb.collect.site import Site
+from pytest_autoweb.collect.walk import Limits, Ports, Walk
+
+
+@dataclass(slots=True)
+class Job:
+    """Everything that a collection needs."""
+
+    site: Site
+    """Its page shows the list."""
+    collection: Collection
+    """What is known of it."""
+    spec: CollectSpec
+    pacer: Pacer
+    guide: Guide | None = None
+    """Asked for what is not known; None: nobody is."""
+    folders: tuple[Path, ...] = ()
+    """Where the results are written after every page."""
+    kept: Path | None = None
+    """Where progress of an earlier run may lie; written to as well."""
+    reveal: Callable[[str], str] = lambda text: text
+    """Puts secrets into recorded steps."""
+    clean: Callable[[str], str] = lambda text: text
+    """Takes secrets out of what is written."""
+    over: Callable[[], bool] = lambda: False
+    """Whether the time is over."""
+    resumed: bool = field(default=False, init=False)
+
+
+def collect(job: Job) -> Progress:
+    """Set the list, learn what its entries are, collect page after page.
+
+    What the collection says already is not asked for; with a pattern (from the case, from an
+    earlier run's `collection.json`) no model is asked at all.
+
+    Returns:
+        The progress at its end; `pause_reason` says why it ended there.
+    """
+    known = job.collection
+    progress = job.kept and unfinished(job.kept, known.list_url, known.task_description)
+    if progress:
+        return _go_on(job, progress)
+    progress = Progress(
+        list_url=known.list_url, task_description=known.task_description, collection=known
+    )
+    if problem := replay_steps(job.site, known.nav_steps, job.reveal):
+        return _stopped(job, progress, problem)
+    if not known.has_pattern:
+        if job.guide is None:
+            return _stopped(job, progress, "there is no pattern, and no model to find one")
+        known = _learn(job, job.guide, known)
+        progress = progress.model_copy(update={"collection": known})
+        if job.guide.lost:
+            return _stopped(job, progress, "the model does not answer")
+    return _walk(job, progress)
+
+
+def _learn(job: Job, guide: Guide, known: Collection) -> Collection:
+    if job.spec.navigate and not known.nav_steps:
+        steps = set_list(guide, job.site, limit=job.spec.navigate, reveal=job.reveal)
+        known = known.model_copy(update={"nav_steps": steps})
+    found = explore(guide, job.site, job.pacer, known, visits=job.spec.explore, over=job.over)
+    said = found.reason or f"pattern {found.collection.detail_xpath or 'of addresses'} learned"
+    job.site.note(f"collect: {said}")
+    return found.collection
+
+
+def _go_on(job: Job, progress: Progress) -> Progress:
+    """Continue an earlier run after the last page it has done."""
+    job.resumed = True
+    with job.site.watched():
+        reached = go_back_to(job.site, progress, job.reveal)
+    job.site.note(
+        f"collect: resumed after page {progress.current_page_num} with {len(progress.urls)} "
+        f"addresses ({reached.how})"
+    )
+    if reached.at == "start":
+        progress = progress.model_copy(update={"current_page_num": 0, "page_url": ""})
+    progress = progress.model_copy(update={"status": "running", "pause_reason": ""})
+    return _walk(job, progress, page_is_done=reached.at == "done")
+
+
+def _walk(job: Job, progress: Progress, *, page_is_done: bool = False) -> Progress:
+    guide, spec = job.guide, job.spec
+    ports = Ports(pacer=job.pacer, save=partial(_save, job))
+    if guide is not None and not job.collection.has_pattern:
+        by_model = None if progress.collection.has_pattern else partial(_pick, job, guide)
+        ports = Ports(job.pacer, partial(_save, job), partial(find_next, guide, job.site), by_model)
+    limits = Limits(spec.target, spec.pages, job.over)
+    return Walk(job.site, ports, limits).run(progress, page_is_done=page_is_done)
+
+
+def _pick(job: Job, guide: Guide, progress: Progress) -> tuple[Entry, ...]:
+    return pick_entries(guide, job.site, progress, job.spec.target)
+
+
+def _save(job: Job, progress: Progress) -> Progress:
+    for folder in (*job.folders, *([job.kept] if job.kept else [])):
+        progress = save_progress(progress, folder, job.clean)
+        save_collection(progress.collection, folder, job.clean)
+    return progress
+
+
+def _stopped(job: Job, progress: Progress, reason: str) -> Progress:
+    job.site.note(f"collect: {reason}")
+    return _save(job, progress.model_copy(update={"status": "paused", "pause_reason": reason}))

@@ -1,0 +1,201 @@
+"""Strategy `collect`: the addresses behind a list are the answer."""
+
+from pathlib import Path
+from typing import Any
+
+from pytest_autoweb.act.feedback import Feedback, section
+from pytest_autoweb.act.listing import listing
+from pytest_autoweb.browser.injected import run_script
+from pytest_autoweb.cases.collect_spec import CollectSpec
+from pytest_autoweb.collect.collection import Collection, collection_of, load_collection, moved
+from pytest_autoweb.collect.forms import forms_text, grammar, schema
+from pytest_autoweb.collect.guide import Guide, Question
+from pytest_autoweb.collect.progress import Progress
+from pytest_autoweb.collect.rate import Pacer
+from pytest_autoweb.collect.run import Job, collect
+from pytest_autoweb.collect.site import Site
+from pytest_autoweb.llm.client import Message
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
+from pytest_autoweb.saving import cell_folder
+from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.execute import LOG_TAIL_LINES, relative
+from pytest_autoweb.stages.sight import (
+    BRIEF_TOKENS,
+    CHARS_PER_TOKEN,
+    TEXT_SHARE,
+    is_brief,
+    picture_uri,
+)
+
+_TEXT_MS = 3_000.0
+_LINE_CHARS = 200
+
+
+def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
+    """Collect from the entry page on; the addresses become the attempt's answer."""
+    spec = tools.case.collect or CollectSpec()
+    asking = Asking(tools, attempt)
+    began = tools.clock.now()
+    job = job_of(tools, spec, given_collection(tools, spec), asking, folder=tools.folder)
+    if spec.folder:
+        place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
+        job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
+    tools.wire.counting = True
+    progress = collect(job)
+    return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
+
+
+def _ended(attempt: Attempt, tools: Tools, progress: Progress, took_ms: float) -> Attempt:
+    """The attempt with its answer; one that found nothing, or was stopped, has failed."""
+    urls = [tools.redact(url) for url in progress.urls]
+    ok = progress.status == "done" and bool(urls)
+    reason = tools.redact(progress.pause_reason)
+    message = f"{len(urls)} addresses on {progress.current_page_num} pages: {reason}"
+    failure = attempt.failure or Failure(kind="step", message=message, step_index=1)
+    result = StepResult(
+        step_index=1,
+        ok=ok,
+        status="ok" if ok else "failed",
+        duration_ms=took_ms,
+        error=None if ok else message,
+        log_tail="\n".join(tools.log.lines[-LOG_TAIL_LINES:]),
+        failure=None if ok else failure,
+    )
+    attempt = change(
+        attempt, answer=urls, answered=True, step_results=(result,), executed=ok, failure=None
+    )
+    return attempt if ok else fail(attempt, failure, error_line("1", "收集未完成", message))
+
+
+def job_of(
+    tools: Tools, spec: CollectSpec, collection: Collection, asking: "Asking", *, folder: Path
+) -> Job:
+    """The job of collecting on the attempt's page, within the attempt's time."""
+    began, waited = tools.clock.now(), tools.budget.waited()
+
+    def over() -> bool:
+        spent = tools.clock.now() - began - (tools.budget.waited() - waited)
+        return spent > tools.budget.left
+
+    guide = None
+    if not collection.has_pattern:
+        guide = Guide(
+            asking.ask,
+            asking.keep,
+            tools.hidden,
+            Feedback(enabled=tools.settings.feedback),
+        )
+    return Job(
+        site=Site(tools.page, tools.policy.allows, tools.log.write),
+        collection=collection,
+        spec=spec,
+        pacer=Pacer(spec.rate, tools.clock.sleep),
+        guide=guide,
+        folders=(folder,),
+        reveal=tools.reveal,
+        clean=tools.redact,
+        over=over,
+    )
+
+
+def given_collection(tools: Tools, spec: CollectSpec) -> Collection:
+    """What the case says of the list, or an earlier run's `collection.json` that it names.
+
+    Raises:
+        CaseError: there is no such file, or it is no collection.
+    """
+    if spec.config is None:
+        return collection_of(spec, tools.case.entry_url, tools.case.user_task)
+    saved = moved(load_collection(_beside_case(tools, spec.config)), tools.case.entry_url)
+    return saved.model_copy(update={"task_description": tools.case.user_task})
+
+
+def _beside_case(tools: Tools, name: str) -> Path:
+    folder = tools.case_path.parent if tools.case_path else tools.settings.rootdir
+    return folder / name
+
+
+class Asking:
+    """Puts the collector's questions to the model; the attempt holds calls and decisions.
+
+    Args:
+        tools: of the attempt.
+        attempt: what is known so far; `attempt` is what is known after.
+        task: what is collected; the case's task if empty.
+    """
+
+    def __init__(self, tools: Tools, attempt: Attempt, task: str = "") -> None:
+        self._tools, self.attempt, self._task = tools, attempt, task or tools.case.user_task
+        self._pictures = len(list(tools.folder.glob("decision-*.png")))
+
+    def ask(self, question: Question) -> str | None:
+        """The reply; None when the call failed, which is then the attempt's failure."""
+        tools, phase = self._tools, question.phase
+        tools.progress(f"{phase} {question.number}")
+        numbers = [m.number for m in question.marked.marks if m.number not in question.banned]
+        constrained, brief = tools.spec.constrained, is_brief(tools)
+        self.attempt, reply = ask(
+            self.attempt,
+            tools,
+            phase,
+            self._messages(question),
+            turn=question.number,
+            grammar=grammar(phase, numbers) if constrained == "gbnf" and brief else None,
+            json_schema=schema(phase, numbers) if constrained != "none" and not brief else None,
+            max_tokens=BRIEF_TOKENS if brief else None,
+        )
+        return None if self.attempt.failure else reply
+
+    def _messages(self, question: Question) -> tuple[Message, ...]:
+        tools, marked = self._tools, question.marked
+        brief, vision = is_brief(tools), tools.spec.vision
+        variables: dict[str, Any] = {
+            "phase": question.phase,
+            "forms": forms_text(question.phase, brief=brief),
+            "task": self._task,
+            "secrets": sorted(tools.case.secrets),
+            "known": [" ".join(line.split())[:_LINE_CHARS] for line in question.known],
+            "listing": "" if vision else fence(self._listing(question), "page"),
+            "feedback": section(question.problems),
+        }
+        if brief:
+            return render("collect_brief", **variables)
+        images = (picture_uri(marked.picture),) if vision else ()
+        url = tools.redact(question.page.url)
+        return render("collect", images=images, url=url, vision=vision, **variables)
+
+    def _listing(self, question: Question) -> str:
+        from playwright.sync_api import Error
+
+        tools = self._tools
+        try:
+            text = str(run_script(question.page, "visible_text", timeout_ms=_TEXT_MS))
+        except Error:
+            text = ""
+        # A small model picks from the marks alone; more text only confuses it.
+        room = 0 if is_brief(tools) else tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+        shown = [mark for mark in question.marked.marks if mark.number not in question.banned]
+        return tools.redact(listing(shown, tools.redact(text) if room else "", max_chars=room))
+
+    def keep(self, question: Question, decision: Decision) -> None:
+        """Add a decision to the attempt, with its picture, without secrets."""
+        tools = self._tools
+        number = len(self.attempt.decisions) + 1
+        picture = tools.folder / f"decision-{self._pictures + number}.png"
+        picture.write_bytes(question.marked.picture)
+        clean = _redacted(decision.model_dump(), tools.redact)
+        kept = Decision.model_validate(
+            {**clean, "index": number, "picture": relative(picture, tools)}
+        )
+        self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, kept))
+
+
+def _redacted(value: Any, redact: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(str(key)): _redacted(item, redact) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_redacted(item, redact) for item in value]
+    return value

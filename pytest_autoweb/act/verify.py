@@ -172,6 +172,7 @@ def _chosen(choice: Choice, own: Comparison | None, by_number: dict[int, Mark]) 
             actual_text=_text_of(mark) if mark else "",
             verdict="mismatch",
             reason=missing,
+            kind=_kind_of(mark) if mark else "",
             box=tuple(mark.box) if mark else None,
         )
     return ChosenMark(
@@ -180,9 +181,14 @@ def _chosen(choice: Choice, own: Comparison | None, by_number: dict[int, Mark]) 
         actual_text=_text_of(mark),
         verdict=own.verdict,
         reason=own.reason,
+        kind=_kind_of(mark),
         box=tuple(mark.box),
     )
 
 
 def _text_of(mark: Mark) -> str:
     return mark.text
+
+
+def _kind_of(mark: Mark) -> str:
+    return mark.role or mark.tag

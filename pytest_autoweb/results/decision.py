@@ -27,7 +27,8 @@ class ChosenMark(Record):
     kind: str = ""
     """The role of the element, or its tag: what sort of element is mistaken most?"""
     box: tuple[float, float, float, float] | None = None
-    """x, y, width, height of the marked element in the picture, in viewport CSS pixels."""
+    """x, y, width, height in the picture, in viewport CSS pixels, of the element that was taken,
+    or else of the one that the number names."""
 
 
 class Decision(Record):

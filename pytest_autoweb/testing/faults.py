@@ -13,8 +13,8 @@ from pytest_autoweb.results import Usage
 
 _LISTED = re.compile(r"^\[(\d+)\] .*$", re.MULTILINE)
 """A mark in the list that models without vision are given."""
-_TOLD = re.compile(r"^\s+- \[(?:\d+|-)\] .*$", re.MULTILINE)
-"""A line about a choice that was stopped."""
+_TOLD = re.compile(r"^\s+- \[(?:\d+|-)\] .*$|^Your last reply could not be used", re.MULTILINE)
+"""What the prompts say of the last decision, when it was stopped."""
 
 SlipKind = Literal["none", "swapped", "dropped", "malformed"]
 

@@ -135,10 +135,11 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
 
 
 def _checksums(cell: Cell) -> dict[str, str]:
+    by_sight = ("sight", "locate", "locate_again") if cell.spec.vision else ()
     return {
         "case": cell.case.checksum,
         "checks": graded(cell.case.checks_checksum),
-        "prompts": prompt_checksum(*strategy_of(cell.strategy, cell.spec).prompts),
+        "prompts": prompt_checksum(*strategy_of(cell.strategy, cell.spec).prompts, *by_sight),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
     }
 

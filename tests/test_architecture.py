@@ -63,8 +63,9 @@ MAY_IMPORT_LATE = {
     "plugin.py",
 }
 
-# Packages that come with another one as a part of its public face.
+# Packages that come with another one as a part of its public face, or under another name.
 COMES_WITH = {
+    "PIL": "pillow",
     "greenlet": "playwright",
     "markupsafe": "jinja2",
     "pydantic_core": "pydantic",
@@ -171,7 +172,8 @@ def test_the_plugin_module_imports_nothing_heavy() -> None:
 
 def test_every_imported_package_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    requirements = project["dependencies"] + project["optional-dependencies"]["local"]
+    extras = project["optional-dependencies"]
+    requirements = project["dependencies"] + extras["local"] + extras["testing"]
     declared = {re.split(r"[^A-Za-z0-9-]", line)[0].lower() for line in requirements}
     imported = {found.module.split(".")[0] for path in MODULES for found in imports_of(path)}
     foreign = imported - sys.stdlib_module_names - {PACKAGE.name}

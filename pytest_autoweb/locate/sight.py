@@ -83,6 +83,7 @@ class Sight:
         limits: budget and thresholds of the search of one view.
         hide: takes the case's secrets out of text and pictures.
         save: keeps a picture and returns the name by which a report finds it.
+        memory: of earlier searches; left out: of this object's own.
     """
 
     def __init__(
@@ -94,11 +95,12 @@ class Sight:
         limits: Limits | None = None,
         hide: Callable[[str], str] | None = None,
         save: Callable[[bytes], str | None] = lambda picture: None,
+        memory: Memory | None = None,
     ) -> None:
         self._page, self._eyes, self._algorithm = page, eyes, algorithm
         self._limits = limits or Limits()
         self._hide, self._save = hide, save
-        self._memory = Memory()
+        self._memory = memory or Memory()
 
     def locate(
         self, description: str, *, expected_text: str = "", role: str = "", within: Any = None

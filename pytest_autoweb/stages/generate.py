@@ -6,6 +6,7 @@ from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.capture import snapshots_as_text
+from pytest_autoweb.stages.finding import with_sight
 from pytest_autoweb.stages.script import normal_form, split_blocks
 
 
@@ -21,7 +22,7 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
     )
-    attempt, reply = ask(attempt, tools, "generate", messages)
+    attempt, reply = ask(attempt, tools, "generate", with_sight(messages, tools))
     return attempt if attempt.failure else take_code(attempt, tools, reply)
 
 

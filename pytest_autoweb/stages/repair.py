@@ -6,6 +6,7 @@ from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, StepResult
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.capture import page_budget
+from pytest_autoweb.stages.finding import with_sight
 from pytest_autoweb.stages.generate import take_code
 from pytest_autoweb.stages.script import unified_diff
 
@@ -45,7 +46,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
     )
-    attempt, reply = ask(attempt, tools, "repair", messages)
+    attempt, reply = ask(attempt, tools, "repair", with_sight(messages, tools))
     if attempt.failure:
         return attempt
     attempt = take_code(attempt, tools, reply)

@@ -66,7 +66,8 @@ class MarksAtHand:
             )
             raise _refusal(gone)
         if not live.startswith(mark.text):
-            now = replace(mark, text=live, texts=(live, *mark.texts[1:]))
+            name = live if mark.name == mark.text else mark.name
+            now = replace(mark, text=live, texts=(live, *mark.texts[1:]), name=name)
             comparison = compare_mark(expected, now)
             if not comparison.allowed:
                 chosen = _chosen(now, expected)

@@ -43,19 +43,24 @@ def act(
     *,
     strategy: StrategyName = "act",
     spec: dict[str, Any] | None = None,
-    environ: dict[str, str] | None = None,
+    pages: list[Page] | None = None,
+    plan: str = "",
+    generate: str = "",
     **changed: Any,
 ) -> tuple[CellResult, ScriptedClient]:
-    """The cell's result, and the client with all that it was asked."""
+    """The cell's result, and the client with all that it was asked; its page goes to `pages`."""
     file = folder / "case.yaml"
     defaults = {"id": "one", "user_task": "Do it.", "expect": [{"js": "true"}]}
     file.write_text(json.dumps({"version": 1, "cases": [{**defaults, **case}]}))
-    client = ScriptedClient({"decide": list(replies), "plan": "", "generate": ""})
+    client = ScriptedClient({"decide": list(replies), "plan": plan, "generate": generate})
     contexts: list[BrowserContext] = []
 
     def open_page(args: dict[str, Any]) -> Page:
         contexts.append(browser.new_context(**args))
-        return contexts[-1].new_page()
+        page = contexts[-1].new_page()
+        if pages is not None:
+            pages.append(page)
+        return page
 
     cell = Cell(
         case=load_case_file(file)[0],
@@ -73,7 +78,7 @@ def act(
         client=lambda spec, case: client,
         servers=NoServers(),
         open_page=open_page,
-        environ=environ or {},
+        environ={},
         remote=True,
     )
     try:
@@ -99,7 +104,7 @@ def mark_of(request: Request, text: str) -> int:
     """The number that the list in the prompt gives an element."""
     prompt = request.messages[-1].content
     match = re.search(rf'^\[(\d+)\] \S+ "{re.escape(text)}"', prompt, re.MULTILINE)
-    assert match, f"{text!r} is not listed:\n{prompt}"
+    assert match, f"{text!r} is not listed: {prompt!r}"
     return int(match[1])
 
 

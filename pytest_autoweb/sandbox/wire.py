@@ -11,13 +11,16 @@ import decimal
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
 MAX_TO_WORKER = 16_000_000
 MAX_FROM_WORKER = 4_000_000
 MAX_DEPTH = 40
 MAX_PATTERN_CHARS = 2_000
+MAX_KEYS = 1_000
+"""Of a set, and of a dict whose keys are not all text: numbers can be chosen so that all have the
+same hash, and then some ten thousand of them keep the host busy for a minute."""
 MAX_NAME_CHARS = 200
 """Of a variable that outlives its step."""
 _REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
@@ -88,6 +91,7 @@ def _encode_dict(value: dict[Any, Any], special: Special, depth: int) -> Any:
         len(pairs) == 1 and str(pairs[0][0]).startswith("$")
     ):
         return dict(pairs)
+    _check_keys(value)
     return {"$dict": [list(pair) for pair in pairs]}
 
 
@@ -98,6 +102,7 @@ def _encode_tagged(value: Any, special: Special, depth: int) -> dict[str, Any]:
         case tuple():
             return {"$tuple": [encode(item, special, depth + 1) for item in value]}
         case set() | frozenset():
+            _check_keys(value)
             return {"$set": [encode(item, special, depth + 1) for item in value]}
         case re.Pattern() if isinstance(value.pattern, str):
             if len(value.pattern) > MAX_PATTERN_CHARS:
@@ -116,6 +121,11 @@ def _encode_tagged(value: Any, special: Special, depth: int) -> dict[str, Any]:
     raise WireError(f"a {type(value).__name__} cannot cross the sandbox's border")
 
 
+def _check_keys(keys: Sized) -> None:
+    if len(keys) > MAX_KEYS:
+        raise WireError(f"a set or dict of more than {MAX_KEYS} values cannot cross the border")
+
+
 def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
     """The value that JSON data stands for."""
     if depth > MAX_DEPTH * 2:
@@ -132,32 +142,18 @@ def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
 
 
 def _decode_tagged(tag: str, data: Any, special: Unspecial, depth: int) -> Any:
-    try:
-        match tag:
-            case "$dict":
-                pairs = [decode(pair, special, depth + 1) for pair in data]
-                return dict(pairs)
-            case "$tuple":
-                return tuple(decode(item, special, depth + 1) for item in data)
-            case "$set":
-                return {decode(item, special, depth + 1) for item in data}
-            case "$float":
-                return float(data)
-            case "$bytes":
-                return base64.b64decode(data, validate=True)
-            case "$re":
-                return _decode_pattern(data)
-            case "$datetime":
-                return datetime.datetime.fromisoformat(data)
-            case "$date":
-                return datetime.date.fromisoformat(data)
-            case "$time":
-                return datetime.time.fromisoformat(data)
-            case "$timedelta":
-                return datetime.timedelta(seconds=data)
-            case "$decimal":
-                return decimal.Decimal(data)
+    if tag in _OF_VALUES:
+        if not isinstance(data, list):
+            raise WireError(f"bad {tag}")
+        if tag != "$tuple":
+            _check_keys(data)
+        data = [decode(item, special, depth + 1) for item in data]
+    elif tag not in _OF_TEXT:
+        # What goes wrong in there may be an ordinary mistake of the code: it is not for us to say.
         return special(tag, data)
+    make: Callable[[Any], Any] = _OF_VALUES.get(tag) or _OF_TEXT[tag]
+    try:
+        return make(data)
     except WireError:
         raise
     except (TypeError, ValueError, ArithmeticError, RecursionError, re.error) as error:
@@ -171,6 +167,19 @@ def _decode_pattern(data: Any) -> re.Pattern[str]:
     if len(pattern) > MAX_PATTERN_CHARS:
         raise WireError("a regular expression is too long")
     return re.compile(pattern, flags)
+
+
+_OF_VALUES: dict[str, Callable[[Any], Any]] = {"$dict": dict, "$tuple": tuple, "$set": set}
+_OF_TEXT: dict[str, Callable[[Any], Any]] = {
+    "$float": float,
+    "$bytes": lambda data: base64.b64decode(data, validate=True),
+    "$re": _decode_pattern,
+    "$datetime": datetime.datetime.fromisoformat,
+    "$date": datetime.date.fromisoformat,
+    "$time": datetime.time.fromisoformat,
+    "$timedelta": lambda data: datetime.timedelta(seconds=data),
+    "$decimal": decimal.Decimal,
+}
 
 
 def nothing_special(_value: Any) -> None:

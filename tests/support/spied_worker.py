@@ -18,7 +18,6 @@ from pytest_autoweb.sandbox.members import CLASSES
 from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
 from pytest_autoweb.sandbox.wire import WireError
 
-_NAME = "pytest_autoweb.sandbox.worker_spy"
 _LIMIT_RULES = {"AW506"}
 """What ends a worker that used too much; anything else that ends it is a finding."""
 
@@ -31,16 +30,23 @@ class SpiedProcess(WorkerProcess):
     def _write(self, data: bytes) -> None:
         if not self._booted:
             self._booted = True
-            data = _with_spy(data)
+            data = with_module(data, Path(worker_spy.__file__))
         super()._write(data)
 
 
-def _with_spy(boot: bytes) -> bytes:
+def with_module(boot: bytes, path: Path, *, alone: bool = False) -> bytes:
+    """What boots a worker, with one more module at its end, whose `main` is the one that runs.
+
+    Args:
+        boot: what `WorkerProcess` would send.
+        path: the module.
+        alone: leave the worker's own modules out.
+    """
     head, _, packed = boot.partition(b"\n")
-    source = Path(worker_spy.__file__).read_text(encoding="utf-8")
-    code = compile(source, _NAME, "exec", dont_inherit=True)
-    modules = [*marshal.loads(zlib.decompress(packed)), (_NAME, code)]
-    packed = zlib.compress(marshal.dumps(modules))
+    name = f"pytest_autoweb.sandbox.{path.stem}"
+    code = compile(path.read_text(encoding="utf-8"), name, "exec", dont_inherit=True)
+    modules = [] if alone else marshal.loads(zlib.decompress(packed))
+    packed = zlib.compress(marshal.dumps([*modules, (name, code)]))
     return json.dumps({**json.loads(head), "bytes": len(packed)}).encode() + b"\n" + packed
 
 

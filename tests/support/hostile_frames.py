@@ -99,7 +99,11 @@ class Fake:
             for value in [*args, *kwargs.values()]:
                 if callable(value) and not name.startswith(("on", "once", "remove")):
                     value(self._new("Request"))
-            return Manager(self._new("EventInfo")) if name.startswith("expect_") else self._given()
+            if name.startswith("expect_"):
+                return Manager(self._new("EventInfo"))
+            member = CLASSES[kind].get(name)
+            found = member.returns if member and member.kind == "chain" else ""
+            return self._new(found) if found else self._given()
 
         return method
 

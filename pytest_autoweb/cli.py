@@ -11,6 +11,7 @@ from pytest_autoweb.commands import (
     compare,
     gate,
     judge_labels,
+    locate,
     merge_reports,
     models,
     schema,
@@ -29,6 +30,7 @@ COMMANDS = (
     gate,
     comment,
     judge_labels,
+    locate,
 )
 
 EPILOG = """\

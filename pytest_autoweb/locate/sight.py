@@ -58,6 +58,7 @@ class _Search:
     probes: tuple[Probe, ...] = ()
     calls: int = 0
     candidates: int = 0
+    viewport: tuple[float, float] | None = None
     cached: bool = True
     """Until a model is asked."""
 
@@ -175,6 +176,7 @@ class Sight:
             role=wanted.role,
         )
         wanted.candidates = max(wanted.candidates, len(candidates))
+        wanted.viewport = (view.width, view.height)
         key = key_of(
             view.digest,
             what,
@@ -222,6 +224,7 @@ class Sight:
             status=end.status,
             element=shown(end.candidate) if end.candidate else "",
             box=tuple(end.candidate.box) if end.candidate else None,
+            viewport=wanted.viewport,
             confidence=end.confidence,
             candidates=wanted.candidates,
             probes=wanted.probes,

@@ -19,11 +19,12 @@ from pytest_autoweb.assets import asset_dir
 
 _STYLES = (
     *("base.css", "page.css", "matrix.css", "charts.css", "panels.css", "detail.css"),
-    "decisions.css",
+    *("decisions.css", "locations.css"),
 )
 _SCRIPTS = (
     *("dom.js", "charts.js", "code.js", "page.js", "gates.js", "comparison.js", "costs.js"),
-    *("stability.js", "matrix.js", "decisions.js", "detail.js", "main.js"),
+    *("stability.js", "matrix.js", "decisions.js", "locations.js", "detail.js"),
+    "main.js",
 )
 """In the order of their imports; they become one module."""
 
@@ -39,7 +40,24 @@ def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
         report: the report, already shortened to its size limit.
         pictures: `data:` URIs by path below the run folder.
     """
-    style, script = _style(), _script()
+    title = f"autoweb report {report['ts']}"
+    data = {"report": report, "pictures": pictures}
+    return self_contained("index.html.j2", title, _STYLES, _SCRIPTS, data)
+
+
+def self_contained(
+    template: str, title: str, styles: tuple[str, ...], scripts: tuple[str, ...], data: Any
+) -> str:
+    """A page that needs no other file and lets nothing else in.
+
+    Args:
+        template: a file of `templates/report`, like the following.
+        title: of the page.
+        styles: files that become its style.
+        scripts: modules in the order of their imports; they become one.
+        data: what the script draws, a JSON value.
+    """
+    style, script = _style(styles), _script(scripts)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -52,12 +70,8 @@ def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
     )
     # The template marks style, script and data as safe: they are this package's own files, and
     # JSON without any `<`, `>` or `&`.
-    return environment.get_template("index.html.j2").render(
-        title=f"autoweb report {report['ts']}",
-        policy=policy,
-        style=style,
-        script=script,
-        data=_inert({"report": report, "pictures": pictures}),
+    return environment.get_template(template).render(
+        title=title, policy=policy, style=style, script=script, data=_inert(data)
     )
 
 
@@ -77,13 +91,13 @@ def _folder() -> Path:
 
 
 @cache
-def _style() -> str:
-    return "".join((_folder() / name).read_text(encoding="utf-8") for name in _STYLES)
+def _style(names: tuple[str, ...]) -> str:
+    return "".join((_folder() / name).read_text(encoding="utf-8") for name in names)
 
 
 @cache
-def _script() -> str:
+def _script(names: tuple[str, ...]) -> str:
     """The script files as one module: imports between them fall away."""
-    source = "\n".join((_folder() / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    source = "\n".join((_folder() / name).read_text(encoding="utf-8") for name in names)
     source = re.sub(r"^import .*;\n", "", source, flags=re.MULTILINE)
     return re.sub(r"^export ", "", source, flags=re.MULTILINE)

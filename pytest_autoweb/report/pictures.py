@@ -48,6 +48,10 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
             for decision in reversed(attempt.decisions):
                 if decision.picture and (decision.status == "performed") == performed:
                     yield decision.picture
+        for location in reversed(attempt.locations):
+            for probe in location.probes:
+                if probe.picture:
+                    yield probe.picture
 
 
 def _read(root: Path, cell: str, path: str, budget: int) -> bytes | None:

@@ -40,6 +40,8 @@ class Location(Record):
     """The element found, as a person reads it."""
     box: tuple[float, float, float, float] | None = None
     """x, y, width, height in viewport CSS pixels."""
+    viewport: tuple[float, float] | None = None
+    """Width and height of the last picture in CSS pixels."""
     confidence: float = 0.0
     candidates: int = 0
     probes: tuple[Probe, ...] = ()

@@ -3,6 +3,7 @@
 import { codeView, diffView } from "./code.js";
 import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
 import { decisionsPart } from "./decisions.js";
+import { locationsPart } from "./locations.js";
 import { stageTable } from "./page.js";
 
 const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped" };
@@ -130,6 +131,7 @@ export class Detail {
       a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem))),
       (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(cell, a)),
       decisionsPart(a, this.views(cell)),
+      locationsPart(a, this.views(cell)),
       a.code_diff && part("What the repair changed", diffView(a.code_diff)),
       a.code && el("section.part", el("h3", el("span", "Code"), copyButton("Copy", () => a.code)), codeView(a),
         a.code_notes.map((note) => el("p.soft.small", text(note)))),

@@ -1,0 +1,200 @@
+"""`autoweb locate`: find one element of a page by its description, and show how."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, ViewportSize
+
+    from pytest_autoweb.llm.client import Client
+    from pytest_autoweb.llm.spec import ModelSpec
+    from pytest_autoweb.locate.sight import LocatorResult
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ABOUT = """\
+Finds an element of a page by its description: a model with vision is shown the page with two
+lines and numbered boxes and says where the element lies, until one element is surely meant.
+
+The folder then holds each picture that the model was shown, film.html, which plays them with the
+answers and who was left after each, and location.json with the same as data.
+
+  autoweb locate http://127.0.0.1:8000/ "the bin icon in Ana's row" --model openai/gpt-5-mini
+
+The model needs `vision = true` in [tool.autoweb.models."NAME"] of pyproject.toml or in a models
+file. Each call costs what the model costs; a search takes at most 24 calls (48 with
+--algorithm seed), mostly one to three.
+
+Exit status: 0 found; 1 not found for certain (not_found, ambiguous, inconsistent, budget);
+4 bad input, a page that cannot be opened, or a model that cannot be asked.
+"""
+_OPEN_MS = 30_000
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb locate`."""
+    parser = subparsers.add_parser(
+        "locate",
+        help="find an element of a page by its description, with a model that sees",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("url", metavar="URL", help="the page")
+    parser.add_argument("description", metavar="DESCRIPTION", help="what to find, in words")
+    parser.add_argument("--model", required=True, metavar="NAME", help="a model with vision")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("autoweb-locate"),
+        metavar="DIR",
+        help="folder of the pictures; default: autoweb-locate",
+    )
+    parser.add_argument(
+        "--algorithm",
+        choices=("bayes", "seed"),
+        default="bayes",
+        help="bayes weighs the answers, seed eliminates by them; default: bayes",
+    )
+    parser.add_argument(
+        "--expected-text", default="", metavar="TEXT", help="what the element reads, if known"
+    )
+    parser.add_argument("--role", default="", metavar="ROLE", help="its ARIA role, if known")
+    parser.add_argument(
+        "--viewport", default="1280x720", metavar="WxH", help="size of the page; default: 1280x720"
+    )
+    parser.add_argument(
+        "--models-file", type=Path, metavar="FILE", help="settings of models, as for pytest"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search and leave the film.
+
+    Raises:
+        AutowebError: the model, the page or an argument is not what it should be.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.llm.registry import load_project_specs
+
+    size = _viewport(args.viewport)
+    if not args.url.startswith(("http://", "https://", "file://")):
+        raise SettingsError(f"{args.url!r} is no http, https or file address")
+    if not args.description.strip():
+        raise SettingsError("the description is empty")
+    spec = load_project_specs((args.model,), Path(), args.models_file)[args.model]
+    if not spec.vision:
+        raise SettingsError(
+            f"{args.model} is not known to see pictures: set `vision = true` in "
+            f'[tool.autoweb.models."{args.model}"]'
+        )
+    args.out.mkdir(parents=True, exist_ok=True)
+    with _client(spec) as client, _page(args.url, size) as page:
+        result = search(page, client, args)
+    print(_said(result))
+    print(args.out / "film.html")
+    if result.transcript and result.transcript[-1].error:
+        print(f"autoweb: {result.transcript[-1].error}", file=sys.stderr)
+        return 4
+    return 0 if result.status == "found" else 1
+
+
+def search(page: "Page", client: "Client", args: argparse.Namespace) -> "LocatorResult":
+    """Search an open page and write the folder.
+
+    Args:
+        page: where to look.
+        client: answers for the model.
+        args: the command's arguments.
+    """
+    from pytest_autoweb.llm.client import Request
+    from pytest_autoweb.locate.eyes import Eyes
+    from pytest_autoweb.locate.sight import Sight
+    from pytest_autoweb.report.locations import render_film
+    from pytest_autoweb.saving import json_text, write_text_atomic
+
+    pictures: dict[str, bytes] = {}
+
+    def save(picture: bytes) -> str:
+        name = f"picture-{len(pictures) + 1}.png"
+        pictures[name] = picture
+        (args.out / name).write_bytes(picture)
+        return name
+
+    request = Request(model=args.model, messages=(), stage="locate", case_id="autoweb-locate")
+    sight = Sight(page, Eyes(client, request), algorithm=args.algorithm, save=save)
+    result = sight.locate(args.description, expected_text=args.expected_text, role=args.role)
+    write_text_atomic(args.out / "location.json", json_text(result.location))
+    write_text_atomic(args.out / "exchanges.json", json_text(list(result.transcript)))
+    write_text_atomic(args.out / "film.html", render_film(result.location, pictures))
+    return result
+
+
+def _said(result: "LocatorResult") -> str:
+    location = result.location
+    calls = f"{location.calls} calls, {location.candidates} candidates"
+    if result.status != "found":
+        return f"{result.status}: {location.reason} ({calls})"
+    x, y, width, height = location.box or (0, 0, 0, 0)
+    place = f"at {x:.0f},{y:.0f}, {width:.0f} x {height:.0f}"
+    return f"found: {location.element} {place}, {100 * result.confidence:.1f} % sure ({calls})"
+
+
+def _viewport(text: str) -> "ViewportSize":
+    from pytest_autoweb.errors import SettingsError
+
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) >= 100):
+        raise SettingsError(f"--viewport: {text!r} is no size such as 1280x720")
+    return {"width": int(width), "height": int(height)}
+
+
+@contextmanager
+def _client(spec: "ModelSpec") -> "Iterator[Client]":
+    """The gateway, started for this one model."""
+    from pytest_autoweb.llm.gateway import start_gateway
+    from pytest_autoweb.llm.shared_gateway import SharedGateway, stop_shared_gateway
+
+    with tempfile.TemporaryDirectory(prefix="autoweb-locate-") as name:
+        folder = Path(name)
+        gateway = SharedGateway(
+            folder,
+            lambda: start_gateway(
+                {}, record_mode="off", cassettes=folder, run_dir=folder, lasting=True
+            ),
+        )
+        gateway.add(spec)
+        try:
+            yield gateway
+        finally:
+            stop_shared_gateway(folder)
+
+
+@contextmanager
+def _page(url: str, size: "ViewportSize") -> "Iterator[Page]":
+    from playwright.sync_api import Error, sync_playwright
+
+    from pytest_autoweb.browser.chromium import browser_environ, launch_args
+    from pytest_autoweb.errors import BrowserError
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium
+        base = {"env": browser_environ(os.environ)}
+        args = launch_args(base, playwright_executable=chromium.executable_path)
+        browser = chromium.launch(**args)
+        try:
+            page = browser.new_page(viewport=size)
+            try:
+                page.goto(url, timeout=_OPEN_MS)
+            except Error as error:
+                first = str(error).splitlines()[0]
+                raise BrowserError(f"{url} cannot be opened: {first}") from None
+            yield page
+        finally:
+            browser.close()

@@ -1,0 +1,28 @@
+"""The film of one search of the vision locator, as a page of its own."""
+
+import base64
+from collections.abc import Mapping
+
+from pytest_autoweb.report.html_report import self_contained
+from pytest_autoweb.results import Location
+from pytest_autoweb.saving import plain
+
+_STYLES = ("base.css", "page.css", "panels.css", "detail.css", "decisions.css", "locations.css")
+_SCRIPTS = ("dom.js", "locations.js", "film.js")
+
+
+def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
+    """A self-contained page with the search's pictures, answers and end.
+
+    Args:
+        location: the search.
+        pictures: PNG by the names that its probes have.
+    """
+    data = {
+        "location": plain(location),
+        "pictures": {
+            name: "data:image/png;base64," + base64.b64encode(picture).decode()
+            for name, picture in pictures.items()
+        },
+    }
+    return self_contained("film.html.j2", "autoweb locate", _STYLES, _SCRIPTS, data)

@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 from pytest_autoweb.report.statistics import Interval, difference_interval, mcnemar, wilson
 from pytest_autoweb.results import Record
 
-Performed = Literal["right", "wrong", "nothing"]
-"""Which element an action was performed on: the one meant, another, or none."""
+Performed = Literal["right", "wrong", "asked", "nothing"]
+"""Which element an action was performed on: the one meant, another, none yet because several have
+the text and the model is `asked` again, or none."""
 
 
 class Trial(NamedTuple):

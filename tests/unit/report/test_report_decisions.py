@@ -105,6 +105,7 @@ def test_a_verifier_is_rated_on_what_text_can_tell_apart() -> None:
         [
             trial("right"),
             trial("nothing"),
+            trial("asked", differs=False),
             trial("nothing", text=False),
             trial("nothing", wrong=True),
             trial("right", wrong=True),
@@ -113,10 +114,10 @@ def test_a_verifier_is_rated_on_what_text_can_tell_apart() -> None:
         ]
     )
 
-    assert facts.trials == 7
+    assert facts.trials == 8
     assert (facts.caught.count, facts.caught.n) == (2, 3)
     assert (facts.set_right.count, facts.set_right.n) == (1, 3)
-    assert (facts.false_alarms.count, facts.false_alarms.n) == (1, 2)
+    assert (facts.false_alarms.count, facts.false_alarms.n) == (1, 3)
     assert (facts.missed_alike.count, facts.missed_alike.n) == (1, 1)
     assert facts.caught.interval is not None
     assert facts.caught.interval.low < 2 / 3 < facts.caught.interval.high

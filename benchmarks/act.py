@@ -1,0 +1,383 @@
+"""How well verification tells wrong choices from right ones, measured with known truth.
+
+    python benchmarks/act.py
+    python benchmarks/act.py --groups town miniwob --seeds 2 --json act.json --list
+
+Real pages, real marks, the real reader of replies and the real verifier; the model is the fake
+that errs on purpose (`pytest_autoweb.testing.FaultyClient`). Every marked element of every page is
+once the element that is meant. What the fake "reads" of an element is not taken from the marks: it
+is the text that the browser renders there, or a field's label, or "icon" where there is no text.
+
+The fake also drops texts, answers in the wrong form and writes texts as a hasty reader would. After
+a stopped choice it is asked again, up to twice: once with the lines that say what was wrong and
+once, as the control arm, without them. How far it heeds them is an assumption, and printed.
+"""
+
+import argparse
+import json
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+from pytest_autoweb.act.actions import validate_action
+from pytest_autoweb.act.feedback import Problem, section
+from pytest_autoweb.act.listing import LISTED, line_of
+from pytest_autoweb.act.reading import ReplyProblem, read_choices, read_object
+from pytest_autoweb.act.verify import Choice, Resolution, resolve
+from pytest_autoweb.browser.chromium import launch_args
+from pytest_autoweb.browser.marks import Box, Mark, MarkedPage, mark_page
+from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.report.verifier_facts import (
+    Gain,
+    Performed,
+    Share,
+    Trial,
+    VerifierFacts,
+    gain,
+    share,
+    verifier_facts,
+)
+from pytest_autoweb.testing import Faults, FaultyClient, Right
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.marks import DOCS, all_pages
+
+GROUPS = ("miniwob", "town", "admin", *(f"docs-{name}" for name in DOCS))
+RATES = (0.1, 0.2, 0.3)
+TRIES = 3
+FAULTS = Faults(drop=0.05, malformed=0.05, loose=0.2, heeds=0.8, rethinks=0.3)
+READ = r"""element => {
+  const said = (text) => (text || '').replace(/[\uE000-\uF8FF]/g, '').trim();
+  const label = () => {
+    const copy = element.labels?.[0]?.cloneNode(true);
+    copy?.querySelectorAll('select, textarea, input, button').forEach((part) => part.remove());
+    return said(copy?.textContent.replace(/\s+/g, ' '));
+  };
+  if (element.localName === 'input' && ['submit', 'button', 'reset'].includes(element.type)) {
+    return said(element.value);
+  }
+  if (['checkbox', 'radio'].includes(element.type)) return label() || element.type;
+  if (['input', 'textarea', 'select'].includes(element.localName)) {
+    return label() || said(element.placeholder) || said(element.value) || 'field';
+  }
+  return said(element.innerText);
+}"""
+"""What a person reads on an element."""
+
+
+class Target(NamedTuple):
+    """One element to choose, among all of its page."""
+
+    page: str
+    mark: Mark
+    text: str
+    """As a person reads it; empty: an icon."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page as far as a choice needs it."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    texts: tuple[str, ...]
+    """As read from the browser, in the order of the marks."""
+
+    def targets(self) -> Iterator[Target]:
+        """Every element, for once."""
+        for mark, text in zip(self.marks, self.texts, strict=True):
+            yield Target(self.name, mark, text)
+
+    def kind_of(self, target: Target) -> str:
+        """A key of `NAMES`."""
+        if not target.text:
+            return "bare"
+        same = [text for text in self.texts if alike(text, target.text)]
+        return "shared" if len(same) > 1 else "unique"
+
+    def text_at(self, box: Box) -> str:
+        """What the element with this box reads."""
+        return next(
+            text for mark, text in zip(self.marks, self.texts, strict=True) if mark.box == box
+        )
+
+
+def alike(first: str, second: str) -> bool:
+    """Whether people could not tell the texts apart by what they say."""
+    plain = (" ".join(unicodedata.normalize("NFKC", t).split()).casefold() for t in (first, second))
+    return len(set(plain)) == 1
+
+
+class Course(NamedTuple):
+    """What became of one choice and of those after it."""
+
+    trials: tuple[Trial, ...]
+    """Of the first decision: its choice, and that of a second look."""
+    first: Performed
+    end: Performed
+    calls: int
+    told: str
+    """How the first choice ended, for people."""
+
+
+def shown_pages(page: Page, groups: Sequence[str]) -> Iterator[Shown]:
+    """Every page, marked, with its elements read by other means than the marks are."""
+    for group, name in all_pages(page, groups):
+        marked = mark_page(page, limit=LISTED)
+        texts = tuple(_read(marked, mark.number) for mark in marked.marks)
+        if len(marked.marks) > 1:
+            yield Shown(f"{group}/{name}", marked.marks, texts)
+
+
+def _read(marked: MarkedPage, number: int) -> str:
+    found = marked.locator(number)
+    return str(found.evaluate(READ)) if found else ""
+
+
+class Chooser:
+    """Asks the fake for one target until something was performed, or the tries are used up."""
+
+    def __init__(self, shown: Shown, target: Target, faults: Faults, seed: object) -> None:
+        self._shown, self._target = shown, target
+        self._meant = target.mark.number
+        self._text = target.text or "icon"
+        self._client = FaultyClient(self._right, faults, seed)
+        self.calls = 0
+        self._ended = ""
+        self._trials: list[Trial] = []
+
+    def _right(self, prompt: str) -> Right:
+        return Right({"action": "click"}, rf"^\[{self._meant}\] ", self._text)
+
+    def course(self, *, told: bool) -> Course:
+        """Up to `TRIES` decisions.
+
+        Args:
+            told: whether the next prompt says what was wrong.
+        """
+        performed, said = self._decide(self._shown.marks, "")
+        first, trials, ended = performed, tuple(self._trials), self._ended
+        for _ in range(TRIES - 1):
+            if performed != "nothing":
+                break
+            performed, said = self._decide(self._shown.marks, said if told else "")
+        return Course(trials, first, performed, self.calls, ended)
+
+    def _decide(self, marks: tuple[Mark, ...], problems: str) -> tuple[Performed, str]:
+        """One decision, with its second look where the text fits several elements."""
+        self._meant = self._target.mark.number
+        answer = self._ask(marks, problems)
+        if isinstance(answer, str):
+            self._ended = answer
+            self._note("nothing", marks)
+            return "nothing", f"Your last reply could not be used: {answer}"
+        found = resolve(answer, marks)
+        self._ended = f"{found.status}: {found.chosen.reason}"
+        self._note("asked" if found.candidates else self._performed(found), marks)
+        if found.candidates:
+            found = self._second_look(found)
+        if found.mark is not None:
+            return self._performed(found), ""
+        chosen = found.chosen
+        problem = Problem(
+            phase="act",
+            step=1,
+            mark=chosen.mark,
+            expected=chosen.expected_text,
+            actual=chosen.actual_text,
+            verdict=chosen.verdict,
+            reason=chosen.reason,
+        )
+        return "nothing", section([problem], same_picture=True)
+
+    def _second_look(self, found: Resolution) -> Resolution:
+        by_number = {mark.number: mark for mark in self._shown.marks}
+        only = tuple(
+            replace(by_number[number], number=place)
+            for place, number in enumerate(found.candidates, 1)
+        )
+        self._meant = next((m.number for m in only if m.box == self._target.mark.box), 0)
+        if not self._meant:
+            return found._replace(candidates=())
+        answer = self._ask(only, "")
+        if isinstance(answer, str):
+            return found._replace(candidates=())
+        again = resolve(answer._replace(expected_text=found.chosen.expected_text), only)
+        self._note(self._performed(again), only)
+        return again
+
+    def _performed(self, found: Resolution) -> Performed:
+        if found.mark is None:
+            return "nothing"
+        return "right" if found.mark.box == self._target.mark.box else "wrong"
+
+    def _ask(self, marks: Sequence[Mark], problems: str) -> Choice | str:
+        self.calls += 1
+        listed = "\n".join(map(line_of, marks))
+        message = Message(role="user", content=f"{listed}\n{problems}")
+        request = Request(model="fake/faulty", messages=(message,), stage="decide")
+        try:
+            fields = read_object(self._client.complete(request).text)
+            validate_action(fields)
+            return read_choices(fields)[0]
+        except ReplyProblem as problem:
+            return str(problem)
+
+    def _note(self, performed: Performed, marks: Sequence[Mark]) -> None:
+        """The answer just given, held against the truth."""
+        slip = self._client.slips[-1]
+        texts = [self._shown.text_at(mark.box) for mark in marks]
+        if slip.kind == "swapped":
+            given = slip.given or 0
+            other = texts[given - 1] if given <= len(texts) else ""
+            differs = not alike(other, self._target.text)
+        else:
+            differs = sum(alike(text, self._target.text) for text in texts) < 2
+        wrong, has_text = slip.kind == "swapped", bool(slip.text)
+        self._trials.append(Trial(wrong, differs, has_text, performed))
+
+
+class Row(NamedTuple):
+    """The measurements at one rate of wrong numbers."""
+
+    rate: float
+    unique: VerifierFacts
+    """Choices of elements whose text no other element of the page has."""
+    shared: VerifierFacts
+    bare: VerifierFacts
+    """Of elements without a text."""
+    end: dict[str, Share]
+    """By the same groups: an action on another element than was meant, at any of the tries."""
+    feedback: Gain
+    """Of the choices that were stopped at first: performed on the right element in the end."""
+    calls: float
+    """Model calls a choice, with the message."""
+
+
+def measure(pages: Sequence[Shown], rate: float, seeds: int, *, listed: bool) -> Row:
+    """Both arms on every element of every page."""
+    faults = replace(FAULTS, swap=rate)
+    courses: dict[str, list[Course]] = {name: [] for name in NAMES}
+    pairs = []
+    for shown, target, seed in product_of(pages, seeds):
+        kind = shown.kind_of(target)
+        key = f"{target.page}/{target.mark.number}/{seed}"
+        told, untold = (
+            Chooser(shown, target, faults, key).course(told=flag) for flag in (True, False)
+        )
+        courses[kind].append(told)
+        if told.first == "nothing":
+            pairs.append((told.end == "right", untold.end == "right"))
+        if listed and (line := remarkable(told)):
+            print(f"{target.page} [{target.mark.number}] {target.text!r}: {line}")
+    facts = {
+        name: verifier_facts([trial for c in own for trial in c.trials])
+        for name, own in courses.items()
+    }
+    end = {
+        name: share(sum(c.end == "wrong" for c in own), len(own)) for name, own in courses.items()
+    }
+    everything = [course for own in courses.values() for course in own]
+    calls = sum(course.calls for course in everything) / max(1, len(everything))
+    return Row(rate, **facts, end=end, feedback=gain(pairs), calls=calls)
+
+
+def product_of(pages: Sequence[Shown], seeds: int) -> Iterator[tuple[Shown, Target, int]]:
+    """Every element of every page, so many times."""
+    for shown in pages:
+        for target in shown.targets():
+            for seed in range(seeds):
+                yield shown, target, seed
+
+
+def remarkable(course: Course) -> str:
+    """A false alarm, or a wrong choice that was not caught, in words."""
+    first = course.trials[0]
+    if first.performed == "nothing" and not first.wrong and first.has_text:
+        return f"false alarm: {course.told}"
+    if first.performed == "wrong" and first.wrong and first.distinguishable:
+        return f"missed: {course.told}"
+    return ""
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """Markdown."""
+    yield "| q | elements | choices | caught | set right | false alarms | wrong actions |"
+    yield "|--:|---|--:|---|---|---|---|"
+    for row in rows:
+        for name in ("unique", "shared", "bare"):
+            facts: VerifierFacts = getattr(row, name)
+            yield (
+                f"| {row.rate} | {NAMES[name]} | {facts.trials:,} | {said(facts.caught)} "
+                f"| {said(facts.set_right)} | {said(facts.false_alarms)} "
+                f"| {said(row.end[name])} |"
+            )
+    yield ""
+    yield "| q | stopped at first | solved with the message | without it | difference | p | calls |"
+    yield "|--:|--:|--:|--:|---|--:|--:|"
+    for row in rows:
+        g = row.feedback
+        low, high = (g.interval.low, g.interval.high) if g.interval else (0.0, 0.0)
+        p = "< 0.0001" if g.p < 1e-4 else f"{g.p:.4f}"
+        yield (
+            f"| {row.rate} | {g.n:,} | {g.solved_with / g.n:.1%} | {g.solved_without / g.n:.1%} "
+            f"| {100 * (g.difference or 0):+.1f} points ({100 * low:.1f} to {100 * high:.1f}) "
+            f"| {p} | {row.calls:.2f} |"
+        )
+
+
+NAMES = {
+    "unique": "with a text of their own",
+    "shared": "that share their text",
+    "bare": "without a text",
+}
+
+
+def said(part: Share) -> str:
+    """A share with its interval."""
+    if part.value is None or part.interval is None:
+        return "–"
+    low, high = part.interval.low, part.interval.high
+    return f"{part.count:,}/{part.n:,} = {part.value:.2%} ({low:.2%} to {high:.2%})"
+
+
+def main() -> None:
+    """Mark the pages once, then let the fake choose."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS))
+    parser.add_argument("--seeds", type=int, default=2, help="choices of each element")
+    parser.add_argument("--list", action="store_true", help="print false alarms and misses")
+    parser.add_argument("--json", type=Path, metavar="OUT")
+    options = parser.parse_args()
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        browser = playwright.chromium.launch(**launch_args({}, playwright_executable=own))
+        pages = list(shown_pages(browser.new_page(), options.groups))
+    elements = sum(len(shown.marks) for shown in pages)
+    print(f"{len(pages)} pages, {elements} elements, {options.seeds} choices of each; {FAULTS}\n")
+    rows = [measure(pages, rate, options.seeds, listed=options.list) for rate in RATES]
+    print("\n".join(table(rows)))
+    if options.json:
+        facts = [
+            {
+                "rate": row.rate,
+                "calls": row.calls,
+                "wrong_actions": {n: own.model_dump(mode="json") for n, own in row.end.items()},
+                **{
+                    name: getattr(row, name).model_dump(mode="json")
+                    for name in ("unique", "shared", "bare", "feedback")
+                },
+            }
+            for row in rows
+        ]
+        options.json.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

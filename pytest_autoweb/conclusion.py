@@ -7,6 +7,7 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.report.github import neutral
+from pytest_autoweb.report.wording import clean_lines
 from pytest_autoweb.results import CellResult
 
 POLICY: pytest.StashKey[GatePolicy] = pytest.StashKey()
@@ -44,11 +45,11 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
             result.model_copy(update={"reason": "the checks pass although nothing was done"})
         )
     if result.outcome in ("ungraded", "skipped"):
-        pytest.skip(neutral(f"{result.outcome}: {result.reason}"))
+        pytest.skip(_shown(f"{result.outcome}: {result.reason}"))
     if result.outcome in ("passed", "healed"):
         return
     if policy.decides_on(result) and not is_control(result.model):
-        pytest.xfail(neutral(f"the gates decide ({result.outcome}: {result.reason})"))
+        pytest.xfail(_shown(f"the gates decide ({result.outcome}: {result.reason})"))
     raise CellFailed(result)
 
 
@@ -64,4 +65,9 @@ def describe(result: CellResult) -> list[str]:
             for c in attempt.checks
             if not c.passed
         ]
-    return [*map(neutral, lines), f"  details: {result.folder}"]
+    return [*map(_shown, lines), f"  details: {result.folder}"]
+
+
+def _shown(text: str) -> str:
+    """Text of pages and models, fit for a terminal and for a CI runner's log."""
+    return neutral(clean_lines(text))

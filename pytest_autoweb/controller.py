@@ -17,6 +17,8 @@ from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, Settin
 from pytest_autoweb.items import BAD_CASES, SESSION, WHOLE, planned
 from pytest_autoweb.options import SandboxLevel, Settings
 from pytest_autoweb.progress import Display
+from pytest_autoweb.report.github import neutral
+from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
 from pytest_autoweb.sandbox.engines import worker_engine
 from pytest_autoweb.sandbox.workers import workers_of
@@ -48,6 +50,7 @@ class RunController:
             shared.progress_file,
             verbose=config.getoption("verbose") > 0,
             stream_log=settings.stdout,
+            neutral=neutral,
         )
 
     @pytest.hookimpl(tryfirst=True)
@@ -211,10 +214,8 @@ class RunController:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The comparison in pytest's style, the gates, and where the report is."""
-        from pytest_autoweb.report.github import neutral
-
         for notice in self._notices:
-            terminalreporter.write_line(neutral(f"autoweb: {notice}"), yellow=True)
+            terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
         if self._report is None or self._report.summary is None:
             return
         from pytest_autoweb.report.decision import gate_lines

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,9 +39,18 @@ class Progress:
 
 
 class Display(threading.Thread):
-    """Follows the progress file and shows it on the controller's terminal."""
+    """Follows the progress file and shows it on the controller's terminal.
 
-    def __init__(self, path: Path, *, verbose: bool, stream_log: bool) -> None:
+    Args:
+        path: the progress file.
+        verbose: show each stage.
+        stream_log: show what the code of a cell logs.
+        neutral: takes out of a line what whoever reads the terminal would obey.
+    """
+
+    def __init__(
+        self, path: Path, *, verbose: bool, stream_log: bool, neutral: Callable[[str], str]
+    ) -> None:
         super().__init__(name="autoweb-progress", daemon=True)
         self._path = path
         # While a test runs, pytest's capture owns descriptor 1; made in pytest_configure, this
@@ -48,6 +58,7 @@ class Display(threading.Thread):
         self._terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
         self._verbose = verbose
         self._stream_log = stream_log
+        self._neutral = neutral
         self._halt = threading.Event()
         self._offset = 0
         self._running: dict[str, str] = {}
@@ -82,7 +93,8 @@ class Display(threading.Thread):
                 self._ended += 1
             if self._is_line(event):
                 mark = "│" if event.kind == "log" else "·"
-                self._write(f"\n  {event.cell} {mark} {plain(event.text)}")
+                line = f"{event.cell} {mark} {self._neutral(event.text)}"
+                self._write(f"\n  {self._neutral(plain(line))}")
         if not self._verbose and not self._stream_log:
             self._write_status()
 

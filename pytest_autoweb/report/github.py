@@ -18,6 +18,7 @@ SHOWN = 10
 
 _CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
 _COMMAND = re.compile(r"((?:^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*)::")
+_MARKED = re.compile(r"##(?=(?:vso|teamcity)?\[)")
 
 
 def on_github(environ: Mapping[str, str]) -> bool:
@@ -28,9 +29,10 @@ def on_github(environ: Mapping[str, str]) -> bool:
 def neutral(text: str) -> str:
     """Text that the runner cannot take for one of its commands, however a model wrote it.
 
-    The runner obeys lines that begin with `::`, and `##[` anywhere.
+    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure's and TeamCity's have
+    `##vso[` and `##teamcity[`; GitLab's needs control characters, which are gone by then.
     """
-    return _COMMAND.sub(r"\1: :", text).replace("##[", "## [")
+    return _MARKED.sub("## ", _COMMAND.sub(r"\1: :", text))
 
 
 def annotations(

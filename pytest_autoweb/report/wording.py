@@ -8,7 +8,8 @@ from pytest_autoweb.report.numbers import Cost, Rate
 from pytest_autoweb.results import Attempt, CellResult
 
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
+    "\ufeff\ufffe\uffff]"
 )
 
 
@@ -16,6 +17,11 @@ def one_line(text: str, limit: int = 200) -> str:
     """Foreign text on one line, without control and bidi characters, cut to `limit`."""
     flat = " ".join(_UNSEEN.sub("", re.sub(r"[\t\n\r\x0b\x0c\x85]+", " ", text)).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def clean_lines(text: str) -> str:
+    """Foreign text on as many lines as it has, without control and bidi characters."""
+    return "\n".join(_UNSEEN.sub("", line) for line in text.splitlines())
 
 
 def count_of(n: int, one: str, many: str = "") -> str:

@@ -18,6 +18,7 @@ from pytest_autoweb.sandbox.workers import Workers
 
 SECRET = "hunter2-hunter2"
 ALLOWED = "http://shop.test"
+PAGE_URL = f"{ALLOWED}/a?token={SECRET}"
 _BY_THE_HOST = {
     *("url", "frames", "is_closed", "title", "locator", "context", "remove_listener", "mask"),
     *("element_handle", "owner_frame", "first", "page", "name", "dismiss"),
@@ -60,7 +61,8 @@ class Call:
         values = [*self.args, *self.kwargs.values()]
         if self.name not in CLASSES[self.kind] and self.name not in _BY_THE_HOST:
             return f"{self.kind}.{self.name} is not on the list"
-        if SECRET in repr(values) and self.name not in SECRET_METHODS:
+        # The page's own address may be opened again.
+        if SECRET in repr(values).replace(PAGE_URL, "") and self.name not in SECRET_METHODS:
             return f"{self.name} was given a secret"
         path = self._given("path")
         if path is not None and Path(path).parent != artifacts:
@@ -110,7 +112,7 @@ class Fake:
     def _setting(self, name: str) -> Any:
         match name:
             case "url":
-                return f"{ALLOWED}/a?token={SECRET}"
+                return PAGE_URL
             case "headers":
                 return {"cookie": SECRET, "accept": "*/*"}
             case "name":

@@ -71,7 +71,7 @@ def _outcome(status: LocatorStatus, belief: Belief, turns: list[Turn], calls: in
     confidence = {"not_found": belief.absent, "inconsistent": belief.erratic}
     reasons: dict[LocatorStatus, str] = {
         "found": f"{calls} calls leave a probability of {probability:.3f}.",
-        "not_found": f"The target is not in the picture, with a probability of {belief.absent:.3f}.",
+        "not_found": f"The target is missing, with a probability of {belief.absent:.3f}.",
         "inconsistent": "The answers contradict each other and fit no candidate.",
         "ambiguous": "The answers fit a few candidates and could not tell them apart.",
         "budget": f"{calls} calls left the best candidate at a probability of {probability:.3f}.",

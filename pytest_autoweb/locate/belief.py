@@ -32,8 +32,11 @@ class Belief:
         self._model = model
         self._limits = limits
         self._echoed: set[str] = set()
-        total = sum(candidate.weight for candidate in candidates)
-        self.weights = [candidate.weight / total for candidate in candidates]
+        weights = [max(0.0, candidate.weight) for candidate in candidates]
+        if not any(weights):
+            weights = [1.0] * len(weights)
+        total = sum(weights)
+        self.weights = [weight / total for weight in weights]
         self.absent = limits.absent
         self.erratic = limits.erratic
         self.present = 1 - self.absent - self.erratic

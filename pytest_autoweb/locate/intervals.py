@@ -13,6 +13,10 @@ ROUNDING = 1
 """Pixels by which a candidate's edge may lie outside, for the page's fractions of pixels."""
 FRACTIONS = (0.5, 0.375, 0.625, 0.25, 0.75)
 """Where in an interval a line may stand; the middle first, the others when it was used."""
+CONTRADICTIONS = 2
+"""So many answers that nothing fits are undone and asked about again, beside the old line."""
+UNSEEN = 2
+"""So many answers of *not there* end a search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ crossing within some pixels of slack, some answers are plainly wrong, some targe
 
 import difflib
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,14 +44,17 @@ class LineModel(NamedTuple):
     outcomes: tuple[Shares, ...]
     entropies: tuple[float, ...]
     """In bits."""
+    pairs: tuple[tuple[float, ...], ...]
+    """For every class of a vertical line with every class of a horizontal one, the probabilities of
+    the nine answers about both."""
 
     def place(self, line: float, span: Span) -> int:
         """The class of a line for a candidate."""
         low, high = span
         if line >= high:
-            return sum(line - high >= step for step in self.steps)
+            return bisect_right(self.steps, line - high)
         if line <= low:
-            return len(self.steps) + sum(low - line >= step for step in self.steps)
+            return len(self.steps) + bisect_right(self.steps, low - line)
         return 0
 
     def likelihoods(self, line: float, spans: Sequence[Span], outcome: int) -> list[float]:
@@ -67,7 +71,8 @@ def line_model(limits: Limits, scale: float) -> LineModel:
     sound += [(1 - share, share, 0.0) for share in crossing]
     sound += [(0.0, share, 1 - share) for share in crossing]
     outcomes = tuple(_blur(shares, limits.misread) for shares in sound)
-    return LineModel(steps, outcomes, tuple(map(entropy, outcomes)))
+    pairs = tuple(tuple(left * top for left in x for top in y) for x in outcomes for y in outcomes)
+    return LineModel(steps, outcomes, tuple(map(entropy, outcomes)), pairs)
 
 
 def _blur(shares: Shares, misread: float) -> Shares:

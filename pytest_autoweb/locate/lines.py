@@ -8,7 +8,8 @@ Sznitman, 2011); lines are a restriction of that, so this comes near.
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from pytest_autoweb.locate.likelihood import LineModel, Span, entropy
@@ -40,15 +41,16 @@ class Lines(NamedTuple):
     """In bits."""
 
 
+@lru_cache(maxsize=16)
 def best_lines(
-    columns: Sequence[Span],
-    rows: Sequence[Span],
-    weights: Sequence[float],
+    columns: tuple[Span, ...],
+    rows: tuple[Span, ...],
+    weights: tuple[float, ...],
     room: tuple[float, float],
-    used: tuple[Sequence[float], Sequence[float]],
+    used: tuple[tuple[float, ...], tuple[float, ...]],
     model: LineModel,
 ) -> Lines:
-    """Choose both lines together.
+    """Choose both lines together. The first choice on a page is the same for every target.
 
     Args:
         columns: Where each candidate begins and ends from left to right.
@@ -78,16 +80,18 @@ def _best_pair(
 ) -> Lines:
     """The pair with the greatest joint gain, which is at most the sum of both gains."""
     size = len(model.outcomes)
-    x_classes = [[size * model.place(place.line, span) for span in columns] for place in across]
-    y_classes = [[model.place(place.line, span) for span in rows] for place in down]
+    y_classes: dict[float, list[int]] = {}
     best = Lines(None, None, -1.0)
-    for x, x_class in zip(across, x_classes, strict=True):
+    for x in across:
         if x.gain + down[0].gain <= best.gain:
             break
-        for y, y_class in zip(down, y_classes, strict=True):
+        x_class = [size * model.place(x.line, span) for span in columns]
+        for y in down:
             if x.gain + y.gain <= best.gain:
                 break
-            joint = _joint_entropy(x_class, y_class, weights, model)
+            if y.line not in y_classes:
+                y_classes[y.line] = [model.place(y.line, span) for span in rows]
+            joint = _joint_entropy(x_class, y_classes[y.line], weights, model)
             if joint - x.noise - y.noise > best.gain:
                 best = Lines(x.line, y.line, joint - x.noise - y.noise)
     return best
@@ -96,21 +100,12 @@ def _best_pair(
 def _joint_entropy(
     x_class: Sequence[int], y_class: Sequence[int], weights: Sequence[float], model: LineModel
 ) -> float:
-    """Bits of the answer about both lines. The x classes are multiplied by the number of classes."""
-    size = len(model.outcomes)
-    masses = [0.0] * (size * size)
+    """Bits of the answer about both lines; x classes come multiplied by the number of classes."""
+    masses = [0.0] * len(model.pairs)
     for column, row, weight in zip(x_class, y_class, weights, strict=True):
         masses[column + row] += weight
-    shares = [0.0] * 9
-    for column, x_shares in enumerate(model.outcomes):
-        for row, y_shares in enumerate(model.outcomes):
-            mass = masses[column * size + row]
-            if mass:
-                for left in range(3):
-                    part = mass * x_shares[left]
-                    for top in range(3):
-                        shares[3 * left + top] += part * y_shares[top]
-    return entropy(shares)
+    cells = [(mass, pair) for mass, pair in zip(masses, model.pairs, strict=True) if mass]
+    return entropy([sum(mass * pair[answer] for mass, pair in cells) for answer in range(9)])
 
 
 def _places(
@@ -122,7 +117,7 @@ def _places(
 ) -> list[Place]:
     """The best places of one axis, best first: the middles between neighbouring edges."""
     edges = sorted({edge for span in spans for edge in span})
-    middles = {round((near + far) / 2) for near, far in zip(edges, edges[1:], strict=False)}
+    middles = {round((near + far) / 2) for near, far in pairwise(edges)}
     free = [
         line
         for line in middles

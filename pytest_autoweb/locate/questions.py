@@ -73,11 +73,11 @@ class Planner:
         kept = [index for index, weight in enumerate(belief.weights) if weight > THINKABLE]
         total = sum(belief.weights[index] for index in kept)
         return best_lines(
-            [self._columns[index] for index in kept],
-            [self._rows[index] for index in kept],
-            [belief.weights[index] / total for index in kept],
+            tuple(self._columns[index] for index in kept),
+            tuple(self._rows[index] for index in kept),
+            tuple(belief.weights[index] / total for index in kept),
             self._room,
-            self._used,
+            (tuple(self._used[0]), tuple(self._used[1])),
             self._model,
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pytest_autoweb.locate.badges import numbered
 from pytest_autoweb.locate.endings import Outcome, Turn, nothing_to_ask
-from pytest_autoweb.locate.intervals import Extents
+from pytest_autoweb.locate.intervals import CONTRADICTIONS, UNSEEN, Extents
 from pytest_autoweb.locate.limits import Limits
 from pytest_autoweb.locate.question import (
     Answer,
@@ -23,10 +23,6 @@ from pytest_autoweb.locate.question import (
 )
 from pytest_autoweb.results.location import LocatorStatus
 
-CONTRADICTIONS = 2
-"""So many answers that fit no candidate are undone and asked about again, beside the old line."""
-UNSEEN = 2
-"""So many answers of *not there* end the search."""
 REASONS: dict[LocatorStatus, str] = {
     "found": "The model chose it among the boxes that fit all answers.",
     "not_found": "The model says that the target is not in the picture.",
@@ -75,8 +71,9 @@ class _Elimination:
             # One call is kept for the choice.
             question = self._question(x, y, spare=1)
             answer = self._put(question)
-            failed = self._not_there(answer) or self._narrow(question, answer)
+            failed = self._narrow(question, answer)
             self._note(question, answer)
+            failed = failed or self._not_there(answer)
             if failed:
                 return failed
         return None
@@ -96,9 +93,11 @@ class _Elimination:
             self._note(question, answer)
             if chosen is not None:
                 return "found"
-            if mark == 0:
-                break
-        return "inconsistent" if single and mark == 0 else "ambiguous"
+            if self._not_there(answer):
+                return "not_found"
+            if answer and answer.visible is not False and mark == 0:
+                return "inconsistent" if single else "ambiguous"
+        return "ambiguous"
 
     def outcome(self, status: LocatorStatus) -> Outcome:
         """The end. Elimination knows no probabilities: survivors share all of it alike."""

@@ -1,0 +1,112 @@
+"""How an algorithm does on pages: many searches, answered by a simulated model."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_autoweb.locate.algorithm import (
+    Box,
+    Candidate,
+    Element,
+    Limits,
+    Outcome,
+    Viewport,
+    search,
+)
+from pytest_autoweb.locate.candidates import gather
+from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.results.location import LocatorAlgorithm
+
+
+@dataclass(frozen=True, slots=True)
+class PageGeometry:
+    """One page's clickable elements, in one viewport."""
+
+    name: str
+    group: str
+    viewport: Viewport
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An algorithm with its settings."""
+
+    name: str
+    algorithm: LocatorAlgorithm
+    limits: Limits
+    echo: bool = False
+    """The simulated model also says what text it reads on the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One search, and the truth."""
+
+    outcome: Outcome
+    target: int | None
+    """None: it was not in the picture."""
+    page: PageGeometry
+
+    @property
+    def solved(self) -> bool:
+        """Found, and the right one."""
+        return self.outcome.status == "found" and self.outcome.chosen == self.target
+
+    @property
+    def wrong(self) -> bool:
+        """Another element was returned as a success."""
+        return self.outcome.status == "found" and self.outcome.chosen != self.target
+
+
+def geometry_of(page: Mapping[str, Any]) -> PageGeometry:
+    """A page of the captured format (docs/locator.md)."""
+    elements = [
+        Element(
+            Box(one["x"], one["y"], one["w"], one["h"]),
+            one.get("role") or "",
+            one.get("name") or "",
+            one.get("own", 1),
+            one.get("parent", -1),
+        )
+        for one in page["elements"]
+    ]
+    width, height = page["viewport"]
+    return PageGeometry(
+        page.get("name") or "",
+        page.get("group") or "",
+        Viewport(width, height),
+        gather(elements),
+    )
+
+
+def trials(
+    pages: Sequence[PageGeometry],
+    contender: Contender,
+    noise: Noise,
+    *,
+    targets: int,
+    absent: bool = False,
+    seed: int = 0,
+) -> Iterator[Trial]:
+    """Search up to `targets` targets of each page, drawn at random; the seed decides all luck.
+
+    Every contender gets the same targets, and the same answers to the same pictures.
+    """
+    noise = replace(noise, echo=contender.echo)
+    for page in pages:
+        everything = range(len(page.candidates))
+        dice = random.Random(f"{seed} {page.name}")
+        for target in dice.sample(everything, min(targets, len(everything))):
+            luck = dice.randrange(2**32)
+            wanted = None if absent else target
+            oracle = Oracle(page.candidates, wanted, noise, luck)
+            outcome = search(
+                page.candidates,
+                page.viewport,
+                oracle,
+                limits=contender.limits,
+                algorithm=contender.algorithm,
+            )
+            yield Trial(outcome, wanted, page)

@@ -93,11 +93,11 @@ def _varying(column: Sequence[str]) -> str:
 
 
 def _edge(words: Sequence[str]) -> str:
-    """The beginning that all words share, up to a border between word and number or sign."""
+    """The beginning that all words share, up to its last sign; without numbers, e.g. years."""
     shared = ""
     for letters in zip(*words, strict=False):
         if len(set(letters)) > 1:
             break
         shared += letters[0]
-    border = re.match(r"(?:.*[\W_])?", shared)
+    border = re.match(r"(?:\D*[\W_])?", shared)
     return border[0] if border else ""

@@ -28,7 +28,11 @@ def follow(site: Site, entry: Entry) -> Opened:
     """
     page, before = site.page, site.page.url
     popups: list[Page] = []
-    page.on("popup", popups.append)
+
+    def opened(popup: "Page") -> None:
+        popups.append(popup)
+
+    page.on("popup", opened)
     try:
         if problem := site.press(Way(xpath=entry.path, text=entry.text)):
             return Opened("", problem)
@@ -36,7 +40,7 @@ def follow(site: Site, entry: Entry) -> Opened:
             if popups or page.url != before:
                 break
     finally:
-        page.remove_listener("popup", popups.append)
+        page.remove_listener("popup", opened)
     if popups:
         url = _address_of(popups[0])
         for popup in popups:

@@ -1,8 +1,6 @@
 """What a collection has done so far, written after every page: a killed run loses nothing."""
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -40,17 +38,14 @@ class Progress(Record):
     """Its first detail addresses: by them it is known again."""
     next_url: str = ""
     """Address of the page after it, where it has one."""
+    collected_count: int = 0
+    """Addresses so far, for readers of the file."""
     urls: tuple[str, ...] = ()
     opened: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     """Entries without an address that were clicked: entry -> address of its page."""
     backoff_level: int = 0
     consecutive_success_pages: int = 0
     last_updated: str = ""
-
-    @property
-    def collected_count(self) -> int:
-        """Addresses so far."""
-        return len(self.urls)
 
 
 def save_progress(
@@ -66,9 +61,10 @@ def save_progress(
     Raises:
         OSError: the folder cannot be written.
     """
-    progress = progress.model_copy(update={"last_updated": datetime.now(UTC).isoformat()})
-    shown = {**progress.model_dump(), "collected_count": progress.collected_count}
-    write_text_atomic(folder / PROGRESS_FILE, clean(json_text(shown)))
+    now = datetime.now(UTC).isoformat()
+    update = {"last_updated": now, "collected_count": len(progress.urls)}
+    progress = progress.model_copy(update=update)
+    write_text_atomic(folder / PROGRESS_FILE, clean(json_text(progress)))
     save_urls(progress.urls, folder, clean)
     return progress
 
@@ -85,10 +81,9 @@ def save_urls(urls: tuple[str, ...], folder: Path, clean: Callable[[str], str]) 
 
 def unfinished(folder: Path, list_url: str, task: str) -> Progress | None:
     """The progress of a run that was stopped; None when there is none for this list and task."""
-    with suppress(OSError, ValueError, ValidationError):
-        data = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
-        data.pop("collected_count", None)
-        progress = Progress.model_validate(data)
-        same = (progress.list_url, progress.task_description) == (list_url, task)
-        return progress if same and progress.status != "done" else None
-    return None
+    try:
+        progress = Progress.model_validate_json((folder / PROGRESS_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    same = (progress.list_url, progress.task_description) == (list_url, task)
+    return progress if same and progress.status != "done" else None

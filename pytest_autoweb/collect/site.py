@@ -24,7 +24,7 @@ OPEN_MS = 30_000.0
 CLICK_MS = 5_000.0
 CHANGE_MS = 10_000.0
 """Longest wait for what a move brings."""
-QUIET_MS = 1_000.0
+QUIET_MS = 700.0
 """A page that asks for nothing this long and shows nothing new will not."""
 STILL_MS = 100.0
 POLL_MS = 50.0

@@ -22,7 +22,7 @@ MAX_FAILURES = 3
 """Turns in a row that may fail, and entries of one page that may lead nowhere."""
 EMPTY_PAGES = 2
 """Pages in a row without a new address after which there is nothing more."""
-LAZY_TRIES = 2
+LAZY_TRIES = 1
 """Pages that are scrolled in vain before scrolling is given up."""
 ITEMS_KEPT = 20
 """Entries by which a page is known again."""
@@ -68,6 +68,8 @@ class Walk:
         self._empty_pages = 0
         self._shown_page = 1
         """Of pages that are turned; what is scrolled into a page does not count."""
+        self._knows_the_way = False
+        """Something led on before: when it is gone, this is the end, and nobody is asked."""
 
     def run(self, progress: Progress, *, page_is_done: bool = False) -> Progress:
         """Collect from the page that is shown on.
@@ -84,6 +86,7 @@ class Walk:
         self._ports.pacer.good = progress.consecutive_success_pages
         with self._site.watched():
             if page_is_done:
+                self._knows_the_way = progress.current_page_num > 1
                 shown = _Shown(self._site.wait_for_entries(progress.collection), None, "")
                 progress, shown = self._way_on(progress, shown)
             else:
@@ -116,6 +119,7 @@ class Walk:
         known = len(progress.urls)
         progress, shown = self._taken(progress, self._entries(progress))
         while not self._enough(progress) and (grown := self._grown(progress, shown)):
+            self._knows_the_way = True
             progress, shown = self._taken(progress, grown)
         self._empty_pages = self._empty_pages + 1 if len(progress.urls) == known else 0
         if self._empty_pages >= EMPTY_PAGES:
@@ -200,6 +204,7 @@ class Walk:
             move = self._site.take(shown.way, before, progress.collection)
             if move.kind == "ok":
                 self._shown_page += 1
+                self._knows_the_way = True
                 pacer.succeeded()
                 return None
             self._site.note(f"collect: page {progress.current_page_num + 1}: {move.problem}")
@@ -214,7 +219,9 @@ class Walk:
         """The way to the next page; where no usual one is, somebody is asked and it is kept."""
         if shown.way is None and not shown.ended:
             shown = self._usual_way(progress, shown.entries)
-        if shown.way is None and not shown.ended and (found := self._ports.find_next()):
+        if shown.way is not None or shown.ended or self._knows_the_way:
+            return progress, shown
+        if found := self._ports.find_next():
             collection = progress.collection.model_copy(update={"next": found})
             progress = progress.model_copy(update={"collection": collection})
             shown = self._usual_way(progress, shown.entries)

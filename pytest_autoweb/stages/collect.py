@@ -30,10 +30,13 @@ from pytest_autoweb.stages.sight import (
 
 _TEXT_MS = 3_000.0
 _LINE_CHARS = 200
+_OPTIONS = 30
 
 
 def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     """Collect from the entry page on; the addresses become the attempt's answer."""
+    from playwright.sync_api import Error
+
     spec = tools.case.collect or CollectSpec()
     asking = Asking(tools, attempt)
     began = tools.clock.now()
@@ -42,7 +45,12 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
     tools.wire.counting = True
-    progress = collect(job)
+    try:
+        progress = collect(job)
+    except Error as error:
+        message = tools.redact(str(error).strip().splitlines()[0])
+        line = error_line("1", "浏览器出错", message)
+        return fail(asking.attempt, Failure(kind="browser", message=f"collect: {message}"), line)
     return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
 
 
@@ -156,7 +164,7 @@ class Asking:
             "task": self._task,
             "secrets": sorted(tools.case.secrets),
             "known": [" ".join(line.split())[:_LINE_CHARS] for line in question.known],
-            "listing": "" if vision else fence(self._listing(question), "page"),
+            "listing": fence(shown, "page") if (shown := self._listing(question)) else "",
             "feedback": section(question.problems),
         }
         if brief:
@@ -166,9 +174,12 @@ class Asking:
         return render("collect", images=images, url=url, vision=vision, **variables)
 
     def _listing(self, question: Question) -> str:
+        """The marks and the page's text; for models that see, only what no picture shows."""
         from playwright.sync_api import Error
 
         tools = self._tools
+        if tools.spec.vision:
+            return tools.redact("\n".join(_options(question)))
         try:
             text = str(run_script(question.page, "visible_text", timeout_ms=_TEXT_MS))
         except Error:
@@ -176,7 +187,8 @@ class Asking:
         # A small model picks from the marks alone; more text only confuses it.
         room = 0 if is_brief(tools) else tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
         shown = [mark for mark in question.marked.marks if mark.number not in question.banned]
-        return tools.redact(listing(shown, tools.redact(text) if room else "", max_chars=room))
+        marks = listing(shown, tools.redact(text) if room else "", max_chars=room)
+        return tools.redact("\n".join([marks, *_options(question)]))
 
     def keep(self, question: Question, decision: Decision) -> None:
         """Add a decision to the attempt, with its picture, without secrets."""
@@ -189,6 +201,19 @@ class Asking:
             {**clean, "index": number, "picture": relative(picture, tools)}
         )
         self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, kept))
+
+
+def _options(question: Question) -> list[str]:
+    """What the closed select boxes offer, where filters may have to be set."""
+    if question.phase != "navigate":
+        return []
+    lines = []
+    for mark in question.marked.marks:
+        located = question.marked.locator(mark.number) if mark.tag == "select" else None
+        if located is not None:
+            offered = located.locator("option").all_inner_texts()[:_OPTIONS]
+            lines.append(f"[{mark.number}] options: {', '.join(map(str.strip, offered))}")
+    return lines
 
 
 def _redacted(value: Any, redact: Any) -> Any:

@@ -21,6 +21,7 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
         visual=fence(attempt.visual_description, "picture") if attempt.visual_description else "",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
+        collect=tools.case.collect is not None,
     )
     attempt, reply = ask(attempt, tools, "generate", with_sight(messages, tools))
     return attempt if attempt.failure else take_code(attempt, tools, reply)

@@ -1,0 +1,86 @@
+"""Strategy `collect` in whole sessions: learned with a model, done again without one."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+PAGE = """<!doctype html><meta charset="utf-8"><title>公告</title>
+<nav><a href="index.html">首页</a></nav><ul>{rows}</ul><p class="pages">{following}</p>"""
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: notices
+    entry_url: "{{ webserver.url }}list1.html"
+    user_task: "收集全部公告的网址。"
+    strategy: collect
+    collect: {rate: {delay: 0}, CONFIG}
+    expect:
+      - answer: {urls: [/n1.html, /n2.html, /n3.html, /n4.html, /n5.html, /n6.html]}
+"""
+# The second word is on no element: the choice is refused and told back.
+REPLIES = """{"fake/m": {
+    "navigate": '{"action": "done"}',
+    "explore": [
+        '{"action": "select_detail_links", "mark_id_text_map": {"2": "公告第9号"}}',
+        '{"mark_id_text_map": {"2": "公告第1号", "3": "公告第2号"}}',
+        '{"action": "select_detail_links", "mark_ids": [4], "expected_texts": ["公告第3号"]}',
+    ],
+}, "fake/silent": {}}"""
+
+
+def write_site(project: pytest.Pytester) -> None:
+    site = project.path / "site"
+    for number in (1, 2):
+        entries = range(3 * number - 2, 3 * number + 1)
+        rows = "".join(f'<li><a href="n{n}.html">公告第{n}号</a></li>' for n in entries)
+        following = '<a href="list2.html">下一页</a>' if number == 1 else ""
+        text = PAGE.format(rows=rows, following=following)
+        (site / f"list{number}.html").write_text(text, encoding="utf-8")
+    for number in range(1, 7):
+        (site / f"n{number}.html").write_text(f"<h1>{number}</h1>", encoding="utf-8")
+
+
+def write_cases(project: pytest.Pytester, config: str) -> None:
+    text = CASES.replace("CONFIG", config)
+    (project.path / "cases" / "shop.yaml").write_text(text, encoding="utf-8")
+
+
+def read_attempt(project: pytest.Pytester) -> dict[str, Any]:
+    (path,) = (project.path / "autoweb-report").rglob("cell.json")
+    attempts: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["attempts"]
+    return attempts[0]
+
+
+def test_a_collection_learned_with_a_model_is_done_again_without_one(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    write_site(project)
+    write_cases(project, "scroll: false")
+    scripted(REPLIES)
+
+    learned = project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "-n", "1")
+    first = read_attempt(project)
+    (saved,) = (project.path / "autoweb-report").rglob("collection.json")
+    (project.path / "cases" / "collection.json").write_bytes(saved.read_bytes())
+    write_cases(project, "config: collection.json")
+    again = project.runpytest_subprocess("cases", "--autoweb-models=fake/silent")
+    second = read_attempt(project)
+
+    learned.assert_outcomes(passed=1)
+    again.assert_outcomes(passed=1)
+    decisions = [(d["phase"], d["status"]) for d in first["decisions"]]
+    assert decisions == [
+        ("navigate", "performed"),
+        ("explore", "refused"),
+        ("explore", "performed"),
+        ("explore", "performed"),
+    ]
+    told = "[2] 验证失败: 期望'公告第9号' 实际'公告第1号'"
+    assert first["decisions"][2]["feedback"] == [told]
+    assert told in first["exchanges"][2]["prompt"]
+    assert second["exchanges"] == second["decisions"] == []
+    assert first["answer"][0].endswith("/n1.html")
+    assert len(second["answer"]) == 6

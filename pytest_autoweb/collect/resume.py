@@ -86,7 +86,7 @@ def _jump(site: Site, progress: Progress) -> bool:
     field: Locator = site.page.locator(_JUMP_FIELDS)
     before = site.entries(progress.collection)
     try:
-        if field.count() != 1:
+        if field.count() != 1 or not field.is_visible():
             return False
         field.fill(str(progress.current_page_num), timeout=_FIELD_MS)
         field.press("Enter", timeout=_FIELD_MS)

@@ -10,8 +10,13 @@ from urllib.parse import urljoin, urlsplit
 
 from pytest_autoweb.sandbox.base import Border
 from pytest_autoweb.sandbox.handles import Refusal
+from pytest_autoweb.sandbox.values import redacted
 
 MAX_UPLOAD_BYTES = 2_000_000
+MAX_SAVED_BYTES = 20_000_000
+"""Of one file that a page hands out and the code saves."""
+MAX_FILES = 100
+"""That an attempt may write."""
 MAX_URL_CHARS = 4_000
 MAX_WILDCARDS = 6
 MAX_VIEWPORT = 8_192
@@ -65,7 +70,19 @@ def artifact(name: object, border: Border) -> Path:
     path = folder / bare_name(name)
     if path.is_symlink() or path.is_dir():
         raise Refusal("AW502", f"{path.name!r} cannot be written")
+    if not path.exists() and sum(1 for _ in folder.iterdir()) >= MAX_FILES:
+        raise Refusal("AW505", f"the attempt wrote more than {MAX_FILES} files")
     return path
+
+
+def keep_saved(_saved: None, path: Path, border: Border) -> None:
+    """Take the secrets out of a file that was just saved, or the file away if it is too large."""
+    if path.stat().st_size > MAX_SAVED_BYTES:
+        path.unlink()
+        raise Refusal("AW505", f"the file is larger than {MAX_SAVED_BYTES // 1_000_000} MB")
+    data = path.read_bytes()
+    if (clean := redacted(data, border.redact)) != data:
+        path.write_bytes(clean)
 
 
 def uploads(files: object, border: Border) -> list[Any]:

@@ -4,10 +4,13 @@ Runs in the worker, last thing before it says `ready`. Three walls, each behind 
 limits that the operating system keeps (memory, processor time, no further file descriptor, no file
 growth), the kernel's own walls where it has them (Landlock, seccomp), and an audit hook that ends
 the process at the first thing only the operating system can grant (opening a file, a socket, a
-process). The hook names what was tried; the kernel holds even if Python itself is broken.
+process). The hook names what was tried and in which line; the kernel holds even if Python itself is
+broken.
 """
 
+import faulthandler
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +42,7 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
     """
     for name in set(os.environ) - {"TZ"}:
         del os.environ[name]
+    _tell_where(out_fd)
     resource = _resource()  # nothing can be imported once a wall stands
     call = kernel.system_call() if limits["kernel"] else None
     landlock, seccomp = 0, False
@@ -53,6 +57,16 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
     if limits["audit"]:
         sys.addaudithook(_denying_hook(out_fd))
     return {"landlock": landlock, "seccomp": seccomp, "audit": limits["audit"]}
+
+
+def _tell_where(out_fd: int) -> None:
+    """Write the running lines to the pipe when the host asks, and when processor time is over.
+
+    A handler in C: it answers in the middle of a loop that never comes back to Python.
+    """
+    for name in ("SIGUSR1", "SIGXCPU"):
+        if hasattr(faulthandler, "register") and hasattr(signal, name):
+            faulthandler.register(getattr(signal, name), file=out_fd, all_threads=False)
 
 
 def _resource() -> Any:
@@ -78,7 +92,7 @@ def _limit(resource: Any, memory_mb: int, cpu_s: float, out_fd: int) -> None:
             continue
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # The signal that names the reason comes at the soft limit of processor time only.
+        # The signal that names the line comes at the soft limit of processor time only.
         spare = 1 if name == "RLIMIT_CPU" and value != hard else 0
         try:
             resource.setrlimit(kind, (value, value + spare))
@@ -96,6 +110,7 @@ def _denying_hook(out_fd: int) -> Callable[[str, tuple[Any, ...]], None]:
         refuse: type[Exception] = ImportError,
         write: Callable[[int, bytes], int] = os.write,
         leave: Callable[[int], Any] = os._exit,
+        frame_of: Callable[[int], Any] = sys._getframe,
         out: int = out_fd,
     ) -> None:
         if event in harmless:
@@ -104,7 +119,12 @@ def _denying_hook(out_fd: int) -> Callable[[str, tuple[Any, ...]], None]:
             # Codecs and locale data are looked up by importing them; not finding one is fine.
             raise refuse("no module can be imported here")
         try:
-            write(out, b'{"op":"denied","event":"' + event.encode("ascii") + b'"}\n')
+            frame, line = frame_of(1), 0
+            while frame is not None and not line:
+                line = frame.f_lineno if frame.f_code.co_filename[:6] == "<step " else 0
+                frame = frame.f_back
+            name = event.encode("ascii")
+            write(out, b'{"op":"denied","event":"%b","line":%d}\n' % (name, line))
         finally:
             leave(78)
 

@@ -20,6 +20,7 @@ _AFTER_STOP_S = 0.6
 _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
 _ATTACH_S = 5.0
+_DETACH_S = 1.0
 
 
 class StuckError(Exception):
@@ -105,8 +106,12 @@ class BrowserDeadline:
         """Give the debugging sessions back."""
         for page, session in self._sessions.values():
             if session is not None and not page.is_closed():
-                _quietly(session.detach)
+                self._detach(page, session)
         self._sessions.clear()
+
+    def _detach(self, page: Any, session: Any) -> None:
+        # A page that is lost never answers this either.
+        _quietly(lambda: self._bounded(page, None, _DETACH_S, session.detach))
 
     def _session(self, page: Any) -> Any:
         """A debugging session of the page, opened before it can hang; None outside Chromium."""

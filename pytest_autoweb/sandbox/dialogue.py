@@ -20,7 +20,7 @@ from pytest_autoweb.sandbox.wire import WireError, to_line
 
 CALLBACK_S = 2.0
 _SPIN_S = 0.005
-_OVER = "TimeoutError: the time of the step is over"
+_OVER = "the time of the step is over"
 
 
 class Dialogue:
@@ -28,6 +28,7 @@ class Dialogue:
 
     Attributes:
         refusal: the first refused call; it fails the step even if the code swallowed it.
+        line: of the block, where the refused call was made, or else the last call.
         diverged: why a retried step could not be continued.
         answered: whether `answer(...)` was called, and with what.
         call_error: the last error of a finder or function that the cell offers.
@@ -49,6 +50,7 @@ class Dialogue:
         self.record, self._limits = record, limits
         self.budget = Budget(limits.step_s, border.waited)
         self.refusal: Refusal | None = None
+        self.line: int | None = None
         self.diverged: DivergedError | None = None
         self.gone: WorkerGoneError | DeadlineError | None = None
         self.answered: tuple[bool, Any] = (False, None)
@@ -101,8 +103,11 @@ class Dialogue:
                 case "call":
                     serve(said)
                 case other:
-                    self._worker.kill()
-                    raise WorkerGoneError("AW507", f"the worker said {other!r} out of turn")
+                    raise self._ended("AW507", f"the worker said {other!r} out of turn")
+
+    def _ended(self, rule: str, reason: str) -> WorkerGoneError:
+        """Ends the worker; the error to raise."""
+        return WorkerGoneError(rule, reason, self._worker.stop())
 
     # -- calls -------------------------------------------------------------------------
 
@@ -127,6 +132,7 @@ class Dialogue:
         nested = bool(self._open)
         if self.refusal is not None or self.diverged is not None:
             return None, ("Refused", "the step is over")
+        self.line = frame["line"]
         key = key_of(frame, self._page)
         listening = frame["method"] in {"on", "once", "remove_listener"}
         if self.record.catching_up and not nested and not listening:
@@ -172,8 +178,8 @@ class Dialogue:
         try:
             return self._facade.bind(frame)
         except WireError as error:
-            self._worker.kill()
-            raise WorkerGoneError("AW507", f"the worker broke the protocol: {error}") from None
+            reason = f"the worker broke the protocol: {error}"
+            raise self._ended("AW507", reason) from None
 
     def _as_error(self, error: Exception) -> tuple[str, str]:
         message = self._border.redact(str(error))[:20_000]
@@ -199,8 +205,7 @@ class Dialogue:
         number = self._number
         self._number += 1
         if self._number > self._limits.calls:
-            self._worker.kill()
-            raise WorkerGoneError("AW505", f"the step made more than {self._limits.calls} calls")
+            raise self._ended("AW505", f"the step made more than {self._limits.calls} calls")
         return number
 
     # -- output ------------------------------------------------------------------------
@@ -209,9 +214,8 @@ class Dialogue:
         clean = self._border.redact(text)
         self._log_chars += len(clean) + 1
         if self._log_chars > self._limits.output_chars:
-            self._worker.kill()
             limit = self._limits.output_chars
-            raise WorkerGoneError("AW505", f"the step wrote more than {limit} characters")
+            raise self._ended("AW505", f"the step wrote more than {limit} characters")
         self.log.append(clean)
         for line in clean.splitlines():
             self._border.on_log(line)
@@ -219,7 +223,7 @@ class Dialogue:
     def _take_answer(self, said: dict[str, Any]) -> None:
         timed = Timed(self.record, self._count_call(), live=True)
         value = redacted(said["value"], self._border.redact)
-        self.answered = (True, value)
+        self.answered, self.line = (True, value), said["line"]
         timed.file(
             "answer",
             (None, None),
@@ -281,8 +285,10 @@ class Dialogue:
         try:
             value = self._facade.peek(self._bind(frame))
             reply = outgoing(value, self._handles, self._border.redact), None
-        except (Refusal, Error, WireError) as error:
-            reply = None, ("Error", self._border.redact(str(error)))
+        except WorkerGoneError:
+            raise
+        except Exception as error:  # the browser is in the middle of a call, and waits for us
+            reply = None, ("Error", self._border.redact(str(error))[:20_000])
         self._reply(frame["id"], *reply)
 
     def _tell_waiting(self) -> None:

@@ -115,6 +115,8 @@ class Facade:
             return lambda: self._enter(function(*args, **kwargs))
         if receiver.kind == "Dialog":
             self.handled_dialogs.add(id(item))
+        if method == "save_as":
+            return lambda: arguments.keep_saved(function(**kwargs), kwargs["path"], self._border)
         return lambda: function(*args, **kwargs)
 
     def _check(self, bound: Bound) -> None:

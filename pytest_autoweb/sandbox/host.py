@@ -189,8 +189,9 @@ class WorkerEngine:
             self._replace_worker()
             return True, self._failed_early(talk, index, gone)
         except DeadlineError:
+            line = self._worker.stop()
             self._replace_worker()
-            return True, self._out_of_time(talk, index)
+            return True, self._out_of_time(talk, index, line)
         finally:
             last_resort.cancel()
         self._names = tuple(done["names"])
@@ -206,7 +207,7 @@ class WorkerEngine:
     def _failed(self, talk: Dialogue, index: int, error: dict[str, Any] | None) -> Failure:
         line = error["line"] if error else None
         if talk.refusal is not None:
-            return self._refused(talk.refusal, index, line)
+            return self._refused(talk.refusal, index, talk.line)
         if talk.diverged is not None:
             return _failure(index, "step", str(talk.diverged), line=line)
         assert error is not None
@@ -233,17 +234,19 @@ class WorkerEngine:
 
     def _failed_early(self, talk: Dialogue, index: int, gone: WorkerGoneError) -> Failure:
         if talk.refusal is not None:
-            return self._refused(talk.refusal, index, None)
+            return self._refused(talk.refusal, index, talk.line)
+        line = gone.line or talk.line
         if talk.budget.remaining_s == 0 and gone.rule in {"AW505", "AW506"}:
-            return self._out_of_time(talk, index)
-        return _failure(index, "sandbox", self._border.redact(gone.reason), rule=gone.rule)
+            return self._out_of_time(talk, index, line)
+        reason = self._border.redact(gone.reason)
+        return _failure(index, "sandbox", reason, rule=gone.rule, line=line)
 
-    def _out_of_time(self, talk: Dialogue, index: int) -> Failure:
+    def _out_of_time(self, talk: Dialogue, index: int, line: int | None) -> Failure:
         seconds = f"{self._limits.step_s:g}"
         if talk.refusal is not None:
-            return self._refused(talk.refusal, index, None)
+            return self._refused(talk.refusal, index, talk.line)
         reason = f"TimeoutError: the step computed on after its {seconds} s were over"
-        return _failure(index, "timeout", reason, rule="AW509")
+        return _failure(index, "timeout", reason, rule="AW509", line=line or talk.line)
 
     def _refused(self, refusal: Refusal, index: int, line: int | None) -> Failure:
         reason = self._border.redact(refusal.reason)

@@ -4,6 +4,8 @@ import functools
 import json
 import marshal
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -34,6 +36,10 @@ _MODULES = (
     "worker",
 )
 _SIGXCPU, _SIGSYS = -24, -31
+_RUNNING_LINES = b"Stack (most recent call first):"
+_RUNNING_LINE = re.compile(rb'  File "<step \d+>", line (\d{1,7}) in ')
+_TELLS_S = 0.25
+"""How long a worker gets to tell where it is."""
 _PACKAGES = ("pytest_autoweb", "pytest_autoweb.sandbox")
 
 _BOOT = """
@@ -59,10 +65,11 @@ class WorkerGoneError(Exception):
     Attributes:
         rule: the border rule that names the reason.
         reason: a plain sentence.
+        line: of the block, where it is known.
     """
 
-    def __init__(self, rule: str, reason: str) -> None:
-        self.rule, self.reason = rule, reason
+    def __init__(self, rule: str, reason: str, line: int | None = None) -> None:
+        self.rule, self.reason, self.line = rule, reason, line
         super().__init__(reason)
 
 
@@ -163,19 +170,38 @@ class WorkerProcess:
             raise DeadlineError from None
         if line is None:
             raise self._end(self._reason_of_death())
+        if line == _RUNNING_LINES:
+            # Nobody asked: the signal was that of the processor time.
+            raise self._end(self._too_long(self._told_line()))
         try:
             frame = read_frame(line)
         except WireError as error:
-            raise self._end(
-                WorkerGoneError("AW507", f"the worker broke the protocol: {error}")
-            ) from None
+            reason = f"the worker broke the protocol: {error}"
+            raise self._end(WorkerGoneError("AW507", reason, self.stop())) from None
         if frame["op"] == "denied":
-            raise self._end(
-                WorkerGoneError(
-                    "AW508", f"the code tried {frame['event'][:80]!r}, which is refused"
-                )
-            )
+            tried = f"the code tried {frame['event'][:80]!r}, which is refused"
+            raise self._end(WorkerGoneError("AW508", tried, frame["line"] or None))
         return frame
+
+    def stop(self) -> int | None:
+        """End the process; the line of the block that it was at, if it can be told."""
+        line = None
+        if self.alive and hasattr(signal, "SIGUSR1"):
+            self._process.send_signal(signal.SIGUSR1)
+            line = self._told_line()
+        self.kill()
+        return line
+
+    def _told_line(self) -> int | None:
+        """The first line of a block among the lines that the worker says it is running."""
+        until = time.monotonic() + _TELLS_S
+        try:
+            while (said := self._lines.next(until)) is not None and time.monotonic() < until:
+                if found := _RUNNING_LINE.match(said):
+                    return int(found[1])
+        except TimeoutError:
+            pass
+        return None
 
     def kill(self) -> None:
         """End the process; safe to call twice and from another thread."""
@@ -215,10 +241,12 @@ class WorkerProcess:
         if code == _SIGSYS:
             return WorkerGoneError("AW508", "the code made a system call that is refused")
         if code == _SIGXCPU:
-            return WorkerGoneError(
-                "AW506", f"the code used more than {self.cpu_s:.0f} s of processor time"
-            )
+            return self._too_long(None)
         return WorkerGoneError("AW506", f"the worker died (exit status {code})")
+
+    def _too_long(self, line: int | None) -> WorkerGoneError:
+        used = f"the code used more than {self.cpu_s:.0f} s of processor time"
+        return WorkerGoneError("AW506", used, line)
 
 
 def _environment() -> dict[str, str]:

@@ -18,7 +18,7 @@ _OPT_STR = (str, type(None))
 
 _SHAPES: dict[str, dict[str, Any]] = {
     "ready": {"landlock": int, "seccomp": bool, "audit": bool},
-    "denied": {"event": str},
+    "denied": {"event": str, "line": int},
     "log": {"text": str},
     "answer": {"value": _ANY, "line": _OPT_INT},
     "call": {

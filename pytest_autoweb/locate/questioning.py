@@ -115,6 +115,18 @@ def probes_of(
     return tuple(probes)
 
 
+def denied(asked: Sequence[Asked], chosen: int) -> bool:
+    """Whether the model said of the chosen one's numbered box that it is not it, and never yes."""
+    said = [
+        badge.number == one.answer.mark
+        for one in asked
+        if one.answer and one.answer.mark is not None
+        for badge in one.question.badges
+        if badge.candidate == chosen and one.answer.mark in (0, badge.number)
+    ]
+    return bool(said) and not any(said)
+
+
 def shown(candidate: Candidate) -> str:
     """A candidate as a person reads it."""
     role = candidate.role or UNNAMED

@@ -38,7 +38,7 @@ _YES = {"true", "yes", "y", "是", "有", "发现", "已发现", "可见"}
 _NO = {"false", "no", "n", "否", "无", "没有"}
 _NONE = {"none", "none of these", "无", "没有", "都不是"}
 _SECTION = re.compile(r"^\s*[\[【](?P<name>[^\]】]{1,30})[\]】]\s*(?P<rest>.*)$")
-_FIELD = re.compile(r"^[\s*\-]*\"?(?P<name>[^\W\d][\w ]{0,30}?)\"?\s*[:：=]\s*(?P<rest>.*)$")
+_FIELD = re.compile(r"^[\s*\-\"]*(?P<name>[^\W\d][\w ]{0,30}?)[\s*\"]*[:：=]\s*(?P<rest>.*)$")
 
 
 class Reading(NamedTuple):

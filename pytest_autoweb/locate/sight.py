@@ -12,7 +12,7 @@ from pytest_autoweb.locate.algorithm import Box, Candidate, Element, Limits, Vie
 from pytest_autoweb.locate.candidates import gather, weigh
 from pytest_autoweb.locate.eyes import Eyes
 from pytest_autoweb.locate.memory import Known, Memory, key_of
-from pytest_autoweb.locate.questioning import Questioner, probes_of, shown
+from pytest_autoweb.locate.questioning import Questioner, denied, probes_of, shown
 from pytest_autoweb.results import Exchange
 from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
 
@@ -23,6 +23,7 @@ MOST_VIEWS = 6
 """So many pictures' worth of a page are searched at most."""
 SEARCHES = 3
 """All views together may take the calls of so many full searches."""
+NOT_IN_A_BOX = "The model sees the target, but in none of the numbered boxes."
 STEP = 0.8
 """Of the viewport's height: how far to scroll for the next view."""
 
@@ -214,6 +215,9 @@ class Sight:
             wanted.calls_left -= calls
             first = len(wanted.probes) + 1
             wanted.probes += probes_of(questioner.asked, outcome, candidates, first)
+        if outcome.chosen is not None and denied(questioner.asked, outcome.chosen):
+            # It may be in the picture without being a candidate: that is no find.
+            return Known("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
         return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
 
     def _location(self, wanted: _Search, end: _End) -> Location:

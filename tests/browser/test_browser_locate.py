@@ -1,0 +1,287 @@
+"""The vision locator on real pages, answered by a fake that reads the pixels of its pictures."""
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from local_site import Site
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from pytest_autoweb.browser.crosshair import take_view
+from pytest_autoweb.cli import main
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.client import Client, Reply, Request
+from pytest_autoweb.locate.eyes import Eyes
+from pytest_autoweb.locate.sight import Sight
+from pytest_autoweb.report.locations import render_film
+from pytest_autoweb.results import Location, LocatorAlgorithm, Probe
+from pytest_autoweb.testing.drawn import read_drawing
+from pytest_autoweb.testing.pixels import Form, Noise, PixelReadingClient, Target, Where
+
+BUSY = "background: repeating-linear-gradient(45deg, #f0f, #0c8 20px, #b01020 40px, #fff 60px)"
+SHADOW = """<div id=host></div><script>
+  host.attachShadow({mode: 'open'}).innerHTML = '<button>In the shadow</button>';
+</script>"""
+ROWS = "".join(
+    f"<p style='margin: 9px; {BUSY}'>row {row} <button>Edit</button> <button>Delete</button>"
+    f" <a href='#{row}'>Order {row}</a></p>"
+    for row in range(1, 16)
+)
+PAGE = f"""<!doctype html><title>Orders</title><body style="margin: 0">
+<h1>Orders</h1>
+{ROWS}{SHADOW}
+<iframe srcdoc="<body style='margin: 0'><h2>Inner</h2><button>In the frame</button>"
+  style="position: absolute; left: 700px; top: 300px; width: 300px; height: 150px"></iframe>
+<div style="height: 1500px"></div><button>Far down</button>"""
+
+
+def where(page: Page, *selectors: str) -> Callable[[], Target | None]:
+    """Reads the element's box when asked, within frames if several selectors are given."""
+    found: Any = page
+    for frame in selectors[:-1]:
+        found = found.frame_locator(frame)
+    locator = found.locator(selectors[-1])
+
+    def look() -> Target | None:
+        box = locator.bounding_box()
+        assert box is not None
+        size = page.viewport_size
+        assert size is not None
+        inside = box["y"] >= 0 and box["y"] + box["height"] <= size["height"]
+        return Target(**box) if inside else None
+
+    return look
+
+
+def sight(page: Page, client: Client, **more: Any) -> Sight:
+    request = Request(model="fake/pixels", messages=(), stage="locate")
+    return Sight(page, Eyes(client, request), **more)
+
+
+def client_for(page: Page, targets: dict[str, Where], **more: Any) -> PixelReadingClient:
+    size = page.viewport_size
+    assert size is not None
+    return PixelReadingClient(targets, viewport=(size["width"], size["height"]), **more)
+
+
+@pytest.fixture(scope="module", params=[1, 2, 1.5])
+def orders(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    context = browser.new_context(
+        device_scale_factor=request.param, viewport={"width": 1024, "height": 640}
+    )
+    page = context.new_page()
+    page.set_content(PAGE)
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def simple(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 800, "height": 600})
+    yield context.new_page()
+    context.close()
+
+
+def test_lines_and_numbers_are_in_the_picture_where_they_belong(orders: Page) -> None:
+    orders.evaluate("scrollTo(0, 37)")
+    view = take_view(orders)
+    boxes = list(enumerate((mark.box for mark in view.marks), 1))[::4]
+
+    png = view.picture(333, 222, boxes)
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    drawing = read_drawing(picture)
+
+    assert max(picture.size) <= 1568
+    assert drawing.x is not None
+    assert drawing.y is not None
+    assert abs(drawing.x / view.scale - 333) <= 1
+    assert abs(drawing.y / view.scale - 222) <= 1
+    assert sorted(label.number for label in drawing.labels) == [number for number, _ in boxes]
+    for label in drawing.labels:
+        box = dict(boxes)[label.number]
+        left, top, right, bottom = (edge / view.scale for edge in label.rect)
+        assert left <= box.x + box.width + 30
+        assert right >= box.x - 30
+        assert top <= box.y + box.height + 30
+        assert bottom >= box.y - 30
+
+
+CASES: dict[float, tuple[str, tuple[str, ...], LocatorAlgorithm, Form, float]] = {
+    1: ("the button in the frame", ("iframe", "button"), "bayes", "sections", 0),
+    2: ("the one in the shadow", ("#host button",), "bayes", "chinese", 60),
+    1.5: ("the link Order 3", ("p:nth-of-type(3) a",), "seed", "json", 60),
+}
+
+
+def test_what_is_described_is_found_at_any_scale(orders: Page) -> None:
+    what, path, algorithm, form, scrolled = CASES[orders.evaluate("devicePixelRatio")]
+    orders.evaluate(f"scrollTo(0, {scrolled})")
+    before = orders.content()
+    noise = Noise(slack=8, unreadable=0.15)
+    target = where(orders, *path)
+    client = client_for(orders, {what: target}, form=form, noise=noise, seed=2)
+
+    result = sight(orders, client, algorithm=algorithm).locate(what)
+
+    assert (result.status, result.location.algorithm) == ("found", algorithm)
+    assert result.element is not None
+    box = result.element.bounding_box()
+    assert box is not None
+    assert target() == Target(**box)
+    assert result.location.calls == len(client.requests) == len(result.transcript)
+    assert result.confidence >= 0.95
+    assert orders.content() == before
+
+
+def test_a_target_below_is_found_by_scrolling_and_a_missing_one_is_not_found(simple: Page) -> None:
+    simple.set_content(PAGE)
+    targets: dict[str, Where] = {"far": where(simple, "body > button"), "nowhere": None}
+    looking = sight(simple, client_for(simple, targets))
+
+    far = looking.locate("far")
+    assert far.element is not None
+    expect(far.element).to_have_text("Far down")
+    simple.evaluate("scrollTo(0, 0)")
+    simple.set_content("<button>Save</button><p>Some text</p>")
+    nowhere = looking.locate("nowhere")
+
+    assert (nowhere.status, nowhere.element) == ("not_found", None)
+    assert nowhere.location.calls <= 16
+    assert far.location.probes[0].answer == "not found"
+
+
+def test_texts_are_found_where_nothing_that_can_be_acted_on_fits(simple: Page) -> None:
+    simple.set_content("<button>Pay</button><p>Total</p><p id=sum>12.50</p>")
+    client = client_for(simple, {"the sum to pay": where(simple, "#sum")})
+
+    result = sight(simple, client).locate("the sum to pay")
+
+    assert result.element is not None
+    assert result.element.inner_text() == "12.50"
+
+
+def test_the_same_question_on_the_same_page_state_is_asked_once(simple: Page) -> None:
+    simple.set_content("<button>Yes</button> <button>No</button>")
+    client = client_for(simple, {"the No button": where(simple, "button:nth-of-type(2)")})
+    looking = sight(simple, client)
+
+    first = looking.locate("the No button")
+    asked = len(client.requests)
+    again = looking.locate("the No button")
+    simple.evaluate("document.body.append('changed')")
+    anew = looking.locate("the No button")
+
+    assert [one.location.cached for one in (first, again, anew)] == [False, True, False]
+    assert (again.status, again.location.calls, again.probes) == ("found", 0, ())
+    assert again.element is not None
+    assert again.element.inner_text() == "No"
+    assert len(client.requests) > asked
+
+
+def test_replies_that_say_nothing_and_models_that_fail_find_nothing(simple: Page) -> None:
+    simple.set_content("<button>Yes</button> <button>No</button>")
+    before = simple.content()
+    talker = client_for(simple, {"No": where(simple, "button >> nth=1")}, form="prose")
+    said = sight(simple, talker).locate("No")
+
+    class Broken:
+        def complete(self, request: Request) -> Reply:
+            raise ModelError("rate_limit", request.model, "slow down")
+
+    broken = sight(simple, Broken()).locate("No")
+
+    assert (said.status, said.element) == ("budget", None)
+    assert {probe.answer for probe in said.probes} == {""}
+    quoted = talker.requests[1].messages[-1].content
+    assert "could not be used: it holds no JSON object" in quoted
+    assert (broken.status, broken.element) == ("budget", None)
+    assert "rate_limit" in broken.location.reason
+    assert simple.content() == before
+
+
+def test_pictures_show_no_password_and_prompts_no_secret(simple: Page) -> None:
+    simple.set_content("<input type=password value=hunter2><button>Go hunter2</button>")
+    client = client_for(simple, {"Go": where(simple, "button")})
+
+    def hide(text: str) -> str:
+        return text.replace("hunter2", "•••")
+
+    result = sight(simple, client, hide=hide).locate("Go")
+
+    picture = Image.open(io.BytesIO(take_view(simple, hide=hide).picture())).convert("RGB")
+    box = simple.locator("input").bounding_box()
+    assert box is not None
+    left, top = int(box["x"]) + 1, int(box["y"]) + 1
+    field = picture.crop((left, top, left + int(box["width"]) - 2, top + int(box["height"]) - 2))
+    assert field.getcolors() == [(field.width * field.height, (85, 85, 85))]
+    assert "•••" in result.location.element
+    assert "hunter2" not in result.location.model_dump_json()
+    assert "hunter2" not in str([request.messages for request in client.requests])
+
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+
+
+def test_the_film_plays_by_keyboard_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    pixel = io.BytesIO()
+    Image.new("RGB", (1280, 720), "white").save(pixel, "png")
+    probes = tuple(
+        Probe(index=i, kind="both", picture=f"{i}.png", answer=f"{HOSTILE} {i}", surviving=9 - i)
+        for i in (1, 2, 3)
+    )
+    location = Location(
+        description=HOSTILE,
+        algorithm="bayes",
+        status="found",
+        element=HOSTILE,
+        box=(10, 10, 40, 20),
+        viewport=(1280, 720),
+        confidence=0.98,
+        candidates=12,
+        probes=probes,
+    )
+    file = tmp_path / "film.html"
+    pictures = {f"{i}.png": pixel.getvalue() for i in (1, 2, 3)}
+    file.write_text(render_film(location, pictures), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(file.as_uri())
+
+    shown = page.locator(".film-told p").first
+    expect(shown).to_contain_text("1 of 3")
+    page.keyboard.press("ArrowRight")
+    expect(shown).to_contain_text("2 of 3")
+    page.keyboard.press("End")
+    expect(shown).to_contain_text("3 of 3")
+    expect(page.locator(".ring-spot")).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    expect(shown).to_contain_text("1 of 3")
+    page.get_by_role("button", name="Enlarge").click()
+    expect(page.locator("#zoom img")).to_be_visible()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.title() == "autoweb locate"
+    assert complaints == []
+    context.close()
+
+
+@pytest.mark.skipif(
+    "AUTOWEB_VISION_MODEL" not in os.environ,
+    reason="set AUTOWEB_VISION_MODEL (and its key) to ask a real model with vision",
+)
+def test_a_real_vision_model_finds_a_button(site: Site, tmp_path: Path) -> None:
+    model = os.environ["AUTOWEB_VISION_MODEL"]
+    (tmp_path / "m.yaml").write_text(json.dumps({"models": {model: {"vision": True}}}))
+    url = site.put("/orders", PAGE)
+    more = ["--models-file", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "out")]
+
+    code = main(["locate", url, "the Delete button in row 7", "--model", model, *more])
+
+    assert code == 0

@@ -241,7 +241,14 @@ def _marked(
         {**seen["marks"][index], "number": mark.number, "failed": mark.failed}
         for index, mark in zip(chosen, marks, strict=True)
     ]
-    drawing = draw(page, shot, marks=shapes, hidden=hidden_boxes(page, hide), port=seen["port"])
+    drawing = draw(
+        page,
+        shot,
+        marks=shapes,
+        hidden=hidden_boxes(page, hide),
+        page_text=seen["page"],
+        port=seen["port"],
+    )
     return MarkedPage(
         picture=drawing.picture,
         marks=marks,
@@ -320,12 +327,12 @@ def _chosen(found: Sequence[Mark], only: Sequence[Mark] | None) -> list[int]:
     return [places[identity] for identity in wanted if identity in places]
 
 
-def hidden_boxes(page: "Page", hide: Callable[[str], str] | None) -> list[tuple[float, ...]]:
+def hidden_boxes(page: "Page", hide: Callable[[str], str] | None) -> list[Sequence[float]]:
     """Boxes of the fields that the picture must not show.
 
     Playwright's own masks would be put into the page.
     """
-    boxes = []
+    boxes: list[Sequence[float]] = []
     for field_ in covers(page, hide):
         for one in field_.all():
             box = one.bounding_box(timeout=_READ_MS)

@@ -30,6 +30,7 @@ def draw(
     *,
     marks: Sequence[Mapping[str, Any]],
     hidden: Sequence[Sequence[float]],
+    page_text: Sequence[Sequence[float]],
     port: Mapping[str, float],
 ) -> Drawing:
     """The picture with a frame and a number for each mark.
@@ -43,6 +44,7 @@ def draw(
             "picture": base64.b64encode(picture).decode(),
             "marks": list(marks),
             "hidden": [list(box) for box in hidden],
+            "page": list(page_text),
             "port": dict(port),
         },
     )

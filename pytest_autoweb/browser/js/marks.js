@@ -25,8 +25,12 @@
   const shift = (view, r) => [view.x + r.left * view.scale, view.y + r.top * view.scale,
     view.x + r.right * view.scale, view.y + r.bottom * view.scale];
   const clientRects = (node) => Array.from(Element.prototype.getClientRects.call(node));
+  // One range a document: each one alive makes every later change of the page slower.
+  const ranges = new Map();
   const rangeRects = (node) => {
-    const range = node.ownerDocument.createRange();
+    const owner = node.ownerDocument;
+    if (!ranges.has(owner)) ranges.set(owner, Document.prototype.createRange.call(owner));
+    const range = ranges.get(owner);
     range.selectNodeContents(node);
     return Array.from(range.getClientRects());
   };
@@ -91,6 +95,14 @@
   };
 
   const found = [];
+  const page = [];
+  const keepText = (node, at) => {
+    if (!dom.nodeValue(node).trim() || page.length > 3000) return;
+    for (const r of rangeRects(node)) {
+      const seen = meet(shift(at.view, r), at.clip);
+      if (area(seen) > 0) page.push(seen);
+    }
+  };
   // `at`: the document's view, what clips here, opacity, the nearest marked ancestor.
   const walk = (element, at) => {
     if (!dom.isElement(element) || at.depth > 300) return;
@@ -127,7 +139,11 @@
     const below = { ...at, clip, opacity, owner, cursor: css.cursor, depth: at.depth + 1,
       anchorClip: anchor ? clip : at.anchorClip,
       frameClip: css.transform !== 'none' ? clip : at.frameClip };
-    for (const child of dom.children(element)) walk(child, below);
+    for (const child of dom.children(element)) {
+      if (dom.nodeType(child) === 3) {
+        if (css.visibility === 'visible') keepText(child, below);
+      } else walk(child, below);
+    }
   };
   const candidate = (element, tag, kind, clip, at) => {
     const rects = boxes(at.view, element);
@@ -313,5 +329,5 @@
   });
   const elements = items.map((item) => item.element);
   const frames = items.map((item) => item.view.frames);
-  return { elements, frames, json: dom.stringify({ marks, complete, port }) };
+  return { elements, frames, json: dom.stringify({ marks, complete, port, page }) };
 }

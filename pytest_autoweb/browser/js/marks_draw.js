@@ -1,6 +1,6 @@
 // Runs in an empty page of our own: draws frames and numbers over a picture, finding a free place
 // for each number. Returns the new picture and where the numbers stand, in its pixels.
-async ({ picture, hidden, marks, port }) => {
+async ({ picture, hidden, marks, port, page }) => {
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
   const scale = image.width / port.width;
@@ -13,7 +13,7 @@ async ({ picture, hidden, marks, port }) => {
   for (const box of hidden.map(toPicture)) {
     pen.fillRect(box[0], box[1], box[2] - box[0], box[3] - box[1]);
   }
-  const COLOURS = ['#c00000', '#0040c0', '#007030', '#8000a0', '#a04000', '#006080'];
+  const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
   const FAILED = '#666666';
   const FONT = 15 * scale;
   const GAP = 3 * scale;
@@ -30,7 +30,7 @@ async ({ picture, hidden, marks, port }) => {
     ...mark, box: toPicture(mark.box), rects: mark.rects.map(toPicture),
     read: mark.read.map(toPicture),
   }));
-  const allRead = items.flatMap((item) => item.read);
+  const allRead = items.flatMap((item) => item.read).concat(page.map(toPicture));
   const allRects = items.flatMap((item) => item.rects);
 
   const placed = [];
@@ -116,6 +116,8 @@ async ({ picture, hidden, marks, port }) => {
   items.forEach((item, i) => {
     const r = labels[i];
     if (!r) return;
+    const beside = meets(grown(r, GAP * 2), item.box);
+    if (beside) return;
     const near = [Math.min(Math.max((r[0] + r[2]) / 2, item.box[0]), item.box[2]),
       Math.min(Math.max((r[1] + r[3]) / 2, item.box[1]), item.box[3])];
     pen.lineWidth = 1.5 * scale;
@@ -128,9 +130,9 @@ async ({ picture, hidden, marks, port }) => {
   items.forEach((item, i) => {
     const r = labels[i];
     if (!r) return;
-    pen.fillStyle = item.failed ? '#dddddd' : '#ffffff';
+    pen.fillStyle = item.failed ? '#dddddd' : '#ffe900';
     pen.fillRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
-    pen.fillStyle = item.failed ? '#444444' : '#000000';
+    pen.fillStyle = '#000000';
     pen.fillText(String(item.number), (r[0] + r[2]) / 2, (r[1] + r[3]) / 2 + FONT * 0.05);
   });
   const blob = await canvas.convertToBlob({ type: 'image/png' });

@@ -97,8 +97,7 @@ def save_collection(
         OSError: the folder cannot be written.
     """
     now = datetime.now(UTC).isoformat()
-    dates = {"created_at": collection.created_at or now, "updated_at": now}
-    text = json_text(collection.model_copy(update=dates))
+    text = json_text(collection.model_copy(update={"updated_at": now}))
     write_text_atomic(folder / COLLECTION_FILE, clean(text))
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_autoweb.collect.controls import choose_next
 from pytest_autoweb.collect.navigation import replay_steps
 from pytest_autoweb.collect.progress import Progress
 from pytest_autoweb.collect.reading import Entry
 from pytest_autoweb.collect.site import Site
+from pytest_autoweb.collect.ways import usual_way
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -52,10 +52,8 @@ def go_back_to(
     if _jump(site, progress):
         return Reached("done", "the page's own field for the page")
     for number in range(1, progress.current_page_num):
-        choice = choose_next(site.controls(), number)
-        if choice.control is None:
-            break
-        if site.take(site.way_of(choice.control), here, progress.collection).kind != "ok":
+        way = usual_way(site, progress.collection, number).way
+        if way is None or site.take(way, here, progress.collection).kind != "ok":
             break
         here = site.entries(progress.collection)
         if _is_done(here, progress):

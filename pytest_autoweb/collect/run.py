@@ -1,7 +1,8 @@
 """One collection from its beginning, or from where it was stopped, to its end."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -41,7 +42,6 @@ class Job:
     """Takes secrets out of what is written."""
     over: Callable[[], bool] = lambda: False
     """Whether the time is over."""
-    resumed: bool = field(default=False, init=False)
 
 
 def collect(job: Job) -> Progress:
@@ -53,7 +53,8 @@ def collect(job: Job) -> Progress:
     Returns:
         The progress at its end; `pause_reason` says why it ended there.
     """
-    known = job.collection
+    created = job.collection.created_at or datetime.now(UTC).isoformat()
+    known = job.collection.model_copy(update={"created_at": created})
     progress = job.kept and unfinished(job.kept, known.list_url, known.task_description)
     if progress:
         return _go_on(job, progress)
@@ -84,7 +85,6 @@ def _learn(job: Job, guide: Guide, known: Collection) -> Collection:
 
 def _go_on(job: Job, progress: Progress) -> Progress:
     """Continue an earlier run after the last page it has done."""
-    job.resumed = True
     with job.site.watched():
         reached = go_back_to(job.site, progress, job.reveal)
     job.site.note(

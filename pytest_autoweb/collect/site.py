@@ -15,7 +15,7 @@ from pytest_autoweb.collect.addresses import joined
 from pytest_autoweb.collect.collection import Collection
 from pytest_autoweb.collect.controls import Control
 from pytest_autoweb.collect.reading import Entry, page_controls, read_entries
-from pytest_autoweb.collect.traffic import REFUSALS, Traffic
+from pytest_autoweb.collect.traffic import Traffic
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Response
@@ -30,6 +30,7 @@ STILL_MS = 100.0
 POLL_MS = 50.0
 SCROLL_STEP = 500
 _MAX_STEPS = 60
+_MISSING = (404, 410)
 
 
 class Move(NamedTuple):
@@ -64,6 +65,11 @@ class Site:
         """While it lasts, the page's requests and the server's refusals are noticed."""
         return self._traffic.watched(self.page)
 
+    @property
+    def refusal(self) -> str:
+        """What the server refused since the last move."""
+        return next(iter(self._traffic.refused), "")
+
     def open(self, url: str) -> Move:
         """Open an address in the page."""
         return self._loaded(
@@ -82,7 +88,7 @@ class Site:
             return Move("failed", f"{url} could not be opened: {_first_line(error)}")
         if response is None or response.status < 400:
             return Move("ok")
-        kind: Literal["gone", "failed"] = "failed" if response.status in REFUSALS else "gone"
+        kind: Literal["gone", "failed"] = "gone" if response.status in _MISSING else "failed"
         return Move(kind, f"{url} answered {response.status}")
 
     def entries(self, collection: Collection) -> tuple[Entry, ...]:
@@ -153,8 +159,9 @@ class Site:
         return ""
 
     def scroll(self) -> None:
-        """Scroll to the end, step by step."""
+        """Scroll to the end, step by step; at the end already, a little up and down again."""
         self._traffic.start()
+        self.page.evaluate("step => scrollBy({top: -step, behavior: 'instant'})", SCROLL_STEP)
         for _ in range(_MAX_STEPS):
             if self.page.evaluate(_SCROLL, SCROLL_STEP):
                 return

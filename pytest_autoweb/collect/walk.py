@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from pytest_autoweb.collect.addresses import new_ones
 from pytest_autoweb.collect.collection import NextPage
-from pytest_autoweb.collect.controls import by_text, choose_more, choose_next
+from pytest_autoweb.collect.controls import choose_more
 from pytest_autoweb.collect.opening import follow
-from pytest_autoweb.collect.paging import next_by_parameter, predicted
+from pytest_autoweb.collect.paging import predicted
 from pytest_autoweb.collect.progress import Progress, Status
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.reading import Entry
 from pytest_autoweb.collect.site import Move, Site, Way
+from pytest_autoweb.collect.ways import usual_way
 
 MAX_FAILURES = 3
 """Turns in a row that may fail, and entries of one page that may lead nowhere."""
@@ -57,6 +58,8 @@ class _Shown(NamedTuple):
     way: Way | None
     ended: str
     """Why there is no way on."""
+    refused: str = ""
+    """What the server refused when the page was to show more."""
 
 
 class Walk:
@@ -118,7 +121,12 @@ class Walk:
         """Take the entries of the page that is shown, and what more it can be made to show."""
         known = len(progress.urls)
         progress, shown = self._taken(progress, self._entries(progress))
-        while not self._enough(progress) and (grown := self._grown(progress, shown)):
+        while not self._enough(progress):
+            grown, refusal = self._grown_at_last(progress, shown)
+            if refusal:
+                return progress, shown._replace(refused=refusal)
+            if not grown:
+                break
             self._knows_the_way = True
             progress, shown = self._taken(progress, grown)
         self._empty_pages = self._empty_pages + 1 if len(progress.urls) == known else 0
@@ -169,30 +177,47 @@ class Walk:
 
     def _grown(self, progress: Progress, shown: _Shown) -> tuple[Entry, ...]:
         """More entries in the same page, by scrolling or by a control that loads more."""
-        collection = progress.collection
+        collection, site = progress.collection, self._site
         if self._ports.pick is not None or self._limits.over():
             return ()
         if collection.scroll and self._vain_scrolls < LAZY_TRIES:
-            self._site.scroll()
-            if self._site.grew(shown.entries, collection):
+            site.scroll()
+            if site.grew(shown.entries, collection):
                 self._vain_scrolls = 0
                 self._ports.pacer.succeeded()
                 self._ports.pacer.pause()
-                return self._site.entries(collection)
+                return site.entries(collection)
+            if site.refusal:
+                return ()
             self._vain_scrolls += 1
-        more = choose_more(self._site.controls())
+        more = choose_more(site.controls())
         if more is None:
             return ()
         self._ports.pacer.pause()
-        problem = self._site.press(self._site.way_of(more))
-        if problem or not self._site.grew(shown.entries, collection):
-            self._site.note(f"collect: {problem or f'{more.name!r} brought nothing'}")
+        problem = site.press(site.way_of(more))
+        if problem or not site.grew(shown.entries, collection):
+            site.note(f"collect: {problem or f'{more.name!r} brought nothing'}")
             return ()
         self._ports.pacer.succeeded()
-        return self._site.entries(collection)
+        return site.entries(collection)
+
+    def _grown_at_last(self, progress: Progress, shown: _Shown) -> tuple[tuple[Entry, ...], str]:
+        """The same, tried again after a pause where the server refuses; and what it refuses."""
+        refusal = ""
+        for _ in range(MAX_FAILURES):
+            grown = self._grown(progress, shown)
+            refusal = "" if grown else self._site.refusal
+            if not refusal or self._limits.over():
+                return grown, refusal
+            self._site.note(f"collect: {refusal}")
+            self._ports.pacer.refused()
+            self._ports.pacer.pause()
+        return (), refusal
 
     def _turn(self, progress: Progress, shown: _Shown) -> tuple[Status, str] | None:
         """Go to the next page, again after a pause if it fails; how it ends if it cannot."""
+        if shown.refused or self._limits.over():
+            return "paused", shown.refused or "the time is over"
         if shown.way is None:
             return "done", "no way to a next page"
         pacer, in_vain, move = self._ports.pacer, 0, Move("failed")
@@ -228,21 +253,5 @@ class Walk:
         return progress, shown
 
     def _usual_way(self, progress: Progress, entries: tuple[Entry, ...]) -> _Shown:
-        """The way that is given, or that of a usual control."""
-        following = progress.collection.next
-        if following and following.parameter:
-            url = next_by_parameter(self._site.page.url, following.parameter)
-            return _Shown(entries, Way(url=url), "" if entries else "a page without entries")
-        controls = self._site.controls()
-        if following:
-            named = by_text(controls, following.text) if following.text else None
-            if named:
-                ended = "the last page" if named.disabled else ""
-                return _Shown(entries, self._site.way_of(named), ended)
-            for xpath in following.xpaths:
-                if self._site.page.locator(f"xpath={xpath}").count() == 1:
-                    return _Shown(entries, Way(xpath=xpath, text=following.text), "")
-        choice = choose_next(controls, self._shown_page)
-        if choice.control is not None:
-            return _Shown(entries, self._site.way_of(choice.control), "")
-        return _Shown(entries, None, "the last page" if choice.reason == "disabled" else "")
+        found = usual_way(self._site, progress.collection, self._shown_page)
+        return _Shown(entries, found.way, found.ended)

@@ -120,6 +120,18 @@ def test_limits_end_it_and_a_refusal_is_waited_out(blank: Page, lists: ListSite)
     assert lists.asked("/linked")["/linked?page=2"] == 3
 
 
+def test_more_of_a_page_is_asked_for_again_when_it_is_refused(blank: Page, lists: ListSite) -> None:
+    lists.refuse["/rows?page=3"] = 1
+    spec = CollectSpec(xpath=XPATH, rate=Rate(delay=1, jitter=0), scroll=False)
+
+    run = Run(blank, spec, lists.url + "growing")
+    progress = run.end()
+
+    assert numbers(progress) == items(16)
+    assert lists.asked("/rows")["/rows?page=3"] == 2
+    assert max(run.slept) == 1.5
+
+
 def test_a_server_that_goes_on_refusing_pauses_the_run_for_a_later_one(
     blank: Page, lists: ListSite, tmp_path: Path
 ) -> None:

@@ -11,8 +11,8 @@ PER_PAGE = 4
 
 def entries(numbers: range) -> str:
     """A list of links."""
-    rows = "".join(f'<li><a href="/item/{n}">Entry number {n}</a></li>' for n in numbers)
-    return f'<nav><a href="/about">About us</a></nav><ul id="list">{rows}</ul>'
+    found = "".join(f'<li><a href="/item/{n}">Entry number {n}</a></li>' for n in numbers)
+    return f'<nav><a href="/about">About us</a></nav><ul id="list">{found}</ul>'
 
 
 def page_of(number: int) -> range:
@@ -83,13 +83,35 @@ def odd(number: int) -> str:
     return entries(page_of(number)) + f'<p><a href="/about">Turn the page over</a> {following}</p>'
 
 
+def growing(number: int) -> str:
+    """One page whose list grows; a reply that is refused changes nothing."""
+    return (
+        entries(page_of(1))
+        + """<button id="more">Load more</button><script>
+let page = 1;
+document.getElementById('more').onclick = async () => {
+  const reply = await fetch(`/rows?page=${page + 1}`);
+  if (!reply.ok) return;
+  page += 1;
+  document.getElementById('list').insertAdjacentHTML('beforeend', await reply.text());
+  if (page === 4) document.getElementById('more').remove();
+};
+</script>"""
+    )
+
+
+def rows(number: int) -> str:
+    """What a page adds to the list."""
+    return "".join(f'<li><a href="/item/{n}">Entry number {n}</a></li>' for n in page_of(number))
+
+
 def clicked(number: int) -> str:
     """Entries that are no links: a script opens their pages."""
-    rows = "".join(
+    found = "".join(
         f'<li tabindex="0" onclick="location.href=\'/item/{n}\'">Entry number {n}</li>'
         for n in range(1, 4)
     )
-    return f'<ul id="list">{rows}</ul>'
+    return f'<ul id="list">{found}</ul>'
 
 
 PAGES: dict[str, Callable[[int], str]] = {
@@ -97,4 +119,6 @@ PAGES: dict[str, Callable[[int], str]] = {
     "/scripted": scripted,
     "/odd": odd,
     "/clicked": clicked,
+    "/growing": growing,
+    "/rows": rows,
 }

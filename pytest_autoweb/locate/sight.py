@@ -8,11 +8,20 @@ from pytest_autoweb.browser.crosshair import View, take_view
 from pytest_autoweb.browser.crosshair_scroll import Scroll
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.locate.algorithm import Box, Candidate, Element, Limits, Viewport, search
+from pytest_autoweb.locate.algorithm import (
+    Box,
+    Candidate,
+    Element,
+    Limits,
+    Outcome,
+    Viewport,
+    search,
+)
 from pytest_autoweb.locate.candidates import gather, weigh
 from pytest_autoweb.locate.eyes import Eyes
 from pytest_autoweb.locate.memory import Known, Memory, key_of
 from pytest_autoweb.locate.questioning import Questioner, denied, probes_of, shown
+from pytest_autoweb.locate.region import search_region
 from pytest_autoweb.results import Exchange
 from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
 
@@ -24,6 +33,8 @@ MOST_VIEWS = 6
 SEARCHES = 3
 """All views together may take the calls of so many full searches."""
 NOT_IN_A_BOX = "The model sees the target, but in none of the numbered boxes."
+WHOLE = 0.6
+"""Of a canvas: what covers so much of it is the canvas."""
 STEP = 0.8
 """Of the viewport's height: how far to scroll for the next view."""
 
@@ -45,6 +56,9 @@ class LocatorResult:
     """What the model was asked and what it said."""
     location: Location
     """The same for reports."""
+    point: tuple[float, float] | None = None
+    """Where to click, in CSS pixels of the viewport, when what was found is only drawn on the
+    element, a canvas."""
 
 
 @dataclass(slots=True)
@@ -63,6 +77,14 @@ class _Search:
     cached: bool = True
     """Until a model is asked."""
 
+    def note(self, questioner: Questioner, outcome: Outcome | None, calls: int) -> None:
+        """Add what was asked, and what that cost."""
+        self.cached = False
+        self.calls += calls
+        self.calls_left -= calls
+        first = len(self.probes) + 1
+        self.probes += probes_of(questioner.asked, outcome, questioner.candidates, first)
+
 
 @dataclass(frozen=True, slots=True)
 class _End:
@@ -73,6 +95,7 @@ class _End:
     reason: str
     mark: Mark | None = None
     candidate: Candidate | None = None
+    point: tuple[float, float] | None = None
 
 
 class Sight:
@@ -134,7 +157,7 @@ class Sight:
         location = self._location(wanted, end)
         transcript = tuple(self._eyes.exchanges[said:])
         return LocatorResult(
-            end.status, element, end.confidence, wanted.probes, transcript, location
+            end.status, element, end.confidence, wanted.probes, transcript, location, end.point
         )
 
     @property
@@ -158,16 +181,19 @@ class Sight:
         return end, None
 
     def _in_view(self, wanted: _Search) -> tuple[View, _End]:
-        """Search what can be acted on; what only shows something, if the target is not there."""
+        """Search what can be acted on, then what only shows something, then what is drawn."""
         view = take_view(self._page, hide=self._hide)
         end = self._search(view, wanted, "act")
-        if end.status not in ("not_found", "inconsistent") or wanted.calls_left < 1:
-            return view, end
-        shown_only = take_view(self._page, hide=self._hide, texts=True)
-        if not shown_only.marks:
-            return view, end
-        second = self._search(shown_only, wanted, "show")
-        return (shown_only, second) if second.status in ("found", "not_found") else (view, end)
+        if end.status in ("not_found", "inconsistent") and wanted.calls_left:
+            shown_only = take_view(self._page, hide=self._hide, texts=True)
+            second = self._search(shown_only, wanted, "show") if shown_only.marks else end
+            if second.status in ("found", "not_found"):
+                view, end = shown_only, second
+        canvas = _canvas_of(view, end)
+        if canvas is not None and wanted.calls_left:
+            drawn = self._on_canvas(view, wanted, canvas)
+            end = drawn if drawn.status == "found" or end.mark else end
+        return view, end
 
     def _search(self, view: View, wanted: _Search, what: str) -> _End:
         marks = [mark for mark in view.marks if _inside(Box(*mark.box), wanted.within)]
@@ -199,26 +225,40 @@ class Sight:
         return _End(known.status, known.confidence, known.reason, mark, chosen)
 
     def _ask(self, view: View, wanted: _Search, candidates: tuple[Candidate, ...]) -> Known:
-        wanted.cached = False
         questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
-        before = len(self._eyes.exchanges)
         outcome = None
+        before = len(self._eyes.exchanges)
         try:
             outcome = search(
                 candidates, viewport, questioner, limits=limits, algorithm=self._algorithm
             )
         finally:
-            calls = len(self._eyes.exchanges) - before
-            wanted.calls += calls
-            wanted.calls_left -= calls
-            first = len(wanted.probes) + 1
-            wanted.probes += probes_of(questioner.asked, outcome, candidates, first)
+            wanted.note(questioner, outcome, len(self._eyes.exchanges) - before)
         if outcome.chosen is not None and denied(questioner.asked, outcome.chosen):
             # It may be in the picture without being a candidate: that is no find.
             return Known("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
         return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
+
+    def _on_canvas(self, view: View, wanted: _Search, canvas: Mark) -> _End:
+        """Where on a canvas the target is drawn; all of it, if the canvas itself is meant."""
+        whole = Candidate(Box(*canvas.box), "canvas", canvas.text)
+        questioner = Questioner(view, self._eyes, wanted.description, (whole,), self._save)
+        limits = _limited(self._limits, wanted.calls_left)
+        before = len(self._eyes.exchanges)
+        try:
+            place = search_region(whole.box, questioner, limits=limits)
+        finally:
+            wanted.note(questioner, None, len(self._eyes.exchanges) - before)
+        if place.status != "found" or place.point is None:
+            return _End(place.status, place.confidence, "Its place on a canvas stayed unsure.")
+        if place.estimate.area >= WHOLE * whole.box.area:
+            return _End("found", place.confidence, "The canvas itself is meant.", canvas, whole)
+        x, y = place.point
+        reason = f"It is drawn on a canvas at {x:.0f},{y:.0f}."
+        drawn = replace(whole, box=place.estimate)
+        return _End("found", place.confidence, reason, canvas, drawn, place.point)
 
     def _location(self, wanted: _Search, end: _End) -> Location:
         hide = self._hide or (lambda text: text)
@@ -236,6 +276,14 @@ class Sight:
             cached=wanted.cached,
             reason=end.reason,
         )
+
+
+def _canvas_of(view: View, end: _End) -> Mark | None:
+    """The canvas that was found, or the largest in view when nothing was."""
+    if end.status == "found":
+        return end.mark if end.mark is not None and end.mark.tag == "canvas" else None
+    canvases = [mark for mark in view.marks if mark.tag == "canvas"]
+    return max(canvases, key=lambda mark: Box(*mark.box).area, default=None)
 
 
 def _element(mark: Mark, what: str) -> Element:

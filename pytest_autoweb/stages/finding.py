@@ -82,6 +82,11 @@ class SightAtHand:
         tools.log.write(
             f"get_by_sight({description!r:.80}): {location.status} after {location.calls} calls"
         )
+        if result.point is not None:
+            x, y = result.point
+            said = f"get_by_sight({description!r:.80}): no element of its own but drawn on a canvas"
+            click = f"page.mouse.click({x:.0f}, {y:.0f})"
+            raise StepCallError(f"{said}; use {click}", location="drawn", click=click)
         if result.element is None:
             said = f"get_by_sight({description!r:.80}): {_ENDS[result.status]} ({location.reason})"
             raise StepCallError(said, location=result.status, calls=location.calls)

@@ -88,6 +88,17 @@ def outlined(picture: Image.Image, box: Sequence[float], colour: Colour) -> floa
     return sum(picture.getpixel(point) == colour for point in points) / max(1, len(points))
 
 
+def frames(picture: Image.Image, colour: Colour) -> list[Rect]:
+    """The boxes of this colour whose outlines nothing interrupts, outlines included."""
+    mask = _mask(picture, colour)
+    found = []
+    for rect in _areas(mask):
+        area = (rect[2] - rect[0]) * (rect[3] - rect[1])
+        if sum(mask.crop(rect).histogram()[128:]) < _LEAST_FILL * area:
+            found.append(rect)
+    return found
+
+
 def _mask(picture: Image.Image, colour: Colour) -> Image.Image:
     """255 where the picture has exactly this colour."""
     red, green, blue = ImageChops.difference(

@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +14,10 @@ from PIL import Image
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.results import Usage
-from pytest_autoweb.testing.drawn import Drawing, Label, outlined, read_drawing
+from pytest_autoweb.testing.drawn import Drawing, Label, frames, outlined, read_drawing
+
+GUESS = 0.25
+"""Intersection over union from which a box is said to hold the target."""
 
 Form = Literal["json", "chinese", "sections", "prose"]
 """How it writes: JSON, JSON with Chinese words, sections with Chinese headers, or plain talk that
@@ -177,9 +180,20 @@ def number_of(picture: Image.Image, drawing: Drawing, target: Target, scale: flo
     outlines = {colour: outlined(picture, box, colour) for colour in colours}
     best = max(outlines, key=lambda colour: outlines[colour], default=None)
     if best is None or outlines[best] < 0.4:
-        return 0
+        # A single box may be a guess at the place: does it hold the target more or less?
+        label = drawing.labels[0]
+        guesses = frames(picture, label.colour) if len(drawing.labels) == 1 else []
+        return label.number if any(_alike(guess, box) for guess in guesses) else 0
     near = [label for label in drawing.labels if label.colour == best]
     return min(near, key=lambda label: _distance(label, box)).number
+
+
+def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    shared = max(0.0, width) * max(0.0, height)
+    return shared > GUESS * (sum(areas) - shared)
 
 
 def _distance(label: Label, box: tuple[float, float, float, float]) -> float:

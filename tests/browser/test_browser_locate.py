@@ -165,6 +165,26 @@ def test_texts_are_found_where_nothing_that_can_be_acted_on_fits(simple: Page) -
     assert result.element.inner_text() == "12.50"
 
 
+def test_what_is_drawn_on_a_canvas_has_a_place_to_click(simple: Page) -> None:
+    simple.set_content(
+        '<button>Help</button><br><canvas width=600 height=400 onclick="document.title ='
+        " event.offsetX + ' ' + event.offsetY\" style='border: 3px solid'></canvas>"
+    )
+    box = simple.locator("canvas").bounding_box()
+    assert box is not None
+    ball = Target(box["x"] + 350, box["y"] + 120, 90, 80)
+
+    client = PixelReadingClient({"the ball": ball}, viewport=(800, 600))
+    result = sight(simple, client).locate("the ball")
+
+    assert result.status == "found"
+    assert result.point is not None
+    assert ball.x < result.point[0] < ball.x + ball.width
+    assert ball.y < result.point[1] < ball.y + ball.height
+    simple.mouse.click(*result.point)
+    assert simple.title() != ""
+
+
 def test_the_same_question_on_the_same_page_state_is_asked_once(simple: Page) -> None:
     simple.set_content("<button>Yes</button> <button>No</button>")
     client = client_for(simple, {"the No button": where(simple, "button:nth-of-type(2)")})

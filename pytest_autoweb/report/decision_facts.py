@@ -74,7 +74,7 @@ class DecisionFacts(Record):
     unverifiable: int
     """Nothing to compare, an icon for example."""
     overridden: int
-    """The text named another element than the number, and that one was taken."""
+    """Of the mismatches: only one element has the text, and that one was taken."""
     second_looks: int
     """Asked again, because several elements have the text."""
     retries: int

@@ -44,9 +44,11 @@ function actionFields(action) {
   return fields.length > 0 && el("dl.versus", fields.map(([name, value]) => [el("dt", name), el("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value))]));
 }
 
+const byText = (c) => c.taken !== null && c.taken !== c.mark;
+const choiceTone = (c) => (byText(c) ? "healed" : VERDICTS[c.verdict]);
+
 function choice(c) {
-  const other = c.taken !== null && c.taken !== c.mark;
-  const tone = other ? "healed" : VERDICTS[c.verdict];
+  const other = byText(c), tone = choiceTone(c);
   const facts = [["expected", c.expected_text || "(no text)"], ["actual", c.actual_text || "(no text)", c.verdict === "mismatch"]];
   return el("div.choice.is-" + tone,
     el("p", el("b.mark-no", c.mark === null ? "no number" : String(c.mark)), other && [" → ", el("b.mark-no", String(c.taken))],
@@ -64,7 +66,7 @@ function thumbnail(d, source, enlarge) {
 function spotted(d, source, label) {
   const [width, height] = d.viewport ?? [0, 0];
   const rings = d.chosen.filter((c) => c.box && width > 0).map((c) => {
-    const ring = el("i.ring-spot.is-" + VERDICTS[c.verdict]);
+    const ring = el("i.ring-spot.is-" + choiceTone(c));
     const [x, y, w, h] = c.box;
     Object.assign(ring.style, { left: `${(100 * x) / width}%`, top: `${(100 * y) / height}%`, width: `${(100 * w) / width}%`, height: `${(100 * h) / height}%` });
     return ring;

@@ -48,9 +48,10 @@ DECISIONS = (
                 mark=14,
                 taken=16,
                 expected_text="Next page",
-                actual_text="Next page",
-                verdict="match",
-                reason="only one element reads 'Next page': the text decides, not the number",
+                actual_text="Page 2",
+                verdict="mismatch",
+                reason="'Next page' was expected, but the element reads 'Page 2'; mark 16 alone "
+                "reads 'Next page'",
                 kind="button",
                 box=(160, 330, 90, 30),
             ),

@@ -26,7 +26,7 @@ def test_statuses_verdicts_and_retries_are_counted_for_each_model() -> None:
     assert first.model == "fake/seeing"
     assert (first.decisions, first.performed, first.refused) == (5, 2, 1)
     assert (first.failed, first.invalid) == (1, 1)
-    assert (first.match, first.mismatch, first.unverifiable) == (2, 1, 1)
+    assert (first.match, first.mismatch, first.unverifiable) == (1, 2, 1)
     assert (first.overridden, first.second_looks) == (1, 1)
     assert (first.retries, first.retries_performed) == (1, 1)
     assert [(kind.kind, kind.wrong, kind.chosen) for kind in first.kinds] == [

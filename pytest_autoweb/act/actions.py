@@ -164,6 +164,10 @@ def decision_schema(
     }
 
 
+BRIEF = ("click", "type", "select", "press", "scroll", "done")
+"""The actions that small models choose from."""
+
+
 def action_forms(*, brief: bool = False, answers: bool = True) -> tuple[dict[str, Any], ...]:
     """Of each action the fields of its reply in their order, with the schema of each field."""
     return tuple(
@@ -197,10 +201,11 @@ def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, An
 
 
 def forms_text(*, brief: bool = False, answers: bool = True) -> str:
-    """The forms of a reply as examples, one a line, for the prompt."""
+    """The forms of a reply as examples, one a line, for the prompt; of few actions when brief."""
     return "\n".join(
         json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
         for form in action_forms(brief=brief, answers=answers)
+        if not brief or form["action"]["const"] in BRIEF
     )
 
 

@@ -35,6 +35,8 @@ class Course:
     in_vain: int = 0
     asked: int = 0
     """Model calls so far."""
+    last_action: str = ""
+    """The last one performed."""
     refusals: dict[str, int] = field(default_factory=dict)
     """Of each expected text, how often it was refused since something was done."""
 

@@ -17,6 +17,7 @@ _ADVICE = (
     "look for, and do not choose the same elements again. A position in a list (1., 2.) is not a "
     "mark's number."
 )
+_FAILED = "Your last action came to nothing:"
 _OTHER_PICTURE = "The numbers above are those of the previous picture; they may have changed."
 
 
@@ -85,10 +86,12 @@ def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
         problems: of the last cycle.
         same_picture: the marks have the numbers that they had then.
     """
-    if not problems:
-        return ""
-    lines = [HEADING, _SUBHEADING, *(f"  - {problem.line}" for problem in problems), _ADVICE]
-    return "\n".join(lines if same_picture else [*lines, _OTHER_PICTURE])
+    wrong = [f"  - {problem.line}" for problem in problems if problem.verdict]
+    others = [f"  - {shown_reason(problem.reason)}" for problem in problems if not problem.verdict]
+    lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
+    if wrong and not same_picture:
+        lines.append(_OTHER_PICTURE)
+    return "\n".join([*lines, _FAILED, *others] if others else lines)
 
 
 def shown_reason(reason: str) -> str:

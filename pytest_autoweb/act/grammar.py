@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from pytest_autoweb.browser.marks import Mark
 
@@ -13,28 +14,36 @@ Banned = Collection[tuple[str, int]]
 """Action and mark that may not be decided on again."""
 
 
-def grammar(
-    marks: Sequence[Mark], *, banned: Banned = (), may_end: bool = True, answers: bool = False
-) -> str:
+class Moves(NamedTuple):
+    """What can be decided on beside actions on elements."""
+
+    scroll: tuple[str, ...] = ("down", "up")
+    enter: bool = True
+    """Pressing Enter, which makes sense after typing."""
+    done: bool = True
+    answers: bool = False
+    """Whether `done` brings data."""
+
+
+def grammar(marks: Sequence[Mark], moves: Moves, *, banned: Banned = ()) -> str:
     """Allows one line of JSON: an action that fits an existing mark, or one without a mark.
 
     Args:
         marks: of the picture.
-        banned: what was just done or refused on this very picture.
-        may_end: whether `done` is allowed.
-        answers: whether `done` brings data.
+        moves: what else can be decided.
+        banned: what was done or refused on this very picture.
     """
     rules = []
-    for action in ("click", "type", "select", "extract"):
+    for action in ("click", "type", "select"):
         fitting = [m.number for m in marks if fits(action, m) and (action, m.number) not in banned]
-        if fitting and (action != "extract" or answers):
+        if fitting:
             numbers = " | ".join(_literal(str(number)) for number in fitting)
             rules.append(_on_element(action, f"({numbers})"))
-    rules += [_plain({"action": "scroll", "direction": way}) for way in ("down", "up")]
-    rules.append(_plain({"action": "press", "key": "Enter"}))
-    rules.append(_plain({"action": "go_back"}))
-    if may_end:
-        rules.append(_done(answers))
+    rules += [_plain({"action": "scroll", "direction": way}) for way in moves.scroll]
+    if moves.enter:
+        rules.append(_plain({"action": "press", "key": "Enter"}))
+    if moves.done or not rules:
+        rules.append(_done(moves.answers))
     return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pytest_autoweb.browser.marks import Mark
 
 LISTED = 60
+_NEW = 20
 _NAME_CHARS, _VALUE_CHARS, _LINE_CHARS = 80, 60, 200
 _FORMATS = {
     "date": "date, YYYY-MM-DD",
@@ -17,28 +18,37 @@ _FORMATS = {
 _HOLDS = frozenset({"input", "textarea", "select"})
 
 
-def listing(marks: Sequence[Mark], text: str, *, max_chars: int) -> str:
+def listing(marks: Sequence[Mark], text: str, *, max_chars: int, before: str | None = None) -> str:
     """The marks, one a line, and what else the page reads.
 
     Args:
         marks: in their order.
         text: the page's visible text, one line a block; lines that only repeat a mark are dropped.
         max_chars: of the text.
+        before: the text at the look before, if it was the same page; what is new stands last, as
+            the answer of the page to what was done.
     """
     lines = [line_of(mark) for mark in marks[:LISTED]]
     if len(marks) > LISTED:
         lines.append(f"({len(marks) - LISTED} more elements are not listed)")
     known = {" ".join(mark.text.split()) for mark in marks}
-    rest = [" ".join(line.split()) for line in text.splitlines()]
-    kept = dict.fromkeys(line for line in rest if line and line not in known)
-    size = 0
-    for line in kept:
-        size += min(len(line), _LINE_CHARS)
-        if size > max_chars:
+    kept = [line for line in _lines(text) if line not in known]
+    old = kept if before is None else [line for line in kept if line in _lines(before)]
+    new = [line for line in kept if line not in old]
+    room = max_chars - sum(min(len(line), _LINE_CHARS) for line in new)
+    for line in old:
+        room -= min(len(line), _LINE_CHARS)
+        if room < 0:
             lines.append("text: …")
             break
         lines.append(f"text: {line[:_LINE_CHARS]}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"new text: {line[:_LINE_CHARS]}" for line in new[:_NEW])])
+
+
+def _lines(text: str) -> dict[str, None]:
+    """The lines of a text, each once, in order."""
+    plain = (" ".join(line.split()) for line in text.splitlines())
+    return dict.fromkeys(line for line in plain if line)
 
 
 def line_of(mark: Mark) -> str:
@@ -46,6 +56,8 @@ def line_of(mark: Mark) -> str:
     holds = mark.texts[-1] if mark.tag in _HOLDS and mark.texts else ""
     name = mark.name or mark.attributes.get("placeholder", "") if mark.tag in _HOLDS else mark.text
     parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{_short(name, _NAME_CHARS)}"']
+    if mark.name and mark.name != name and not any(map(str.isalnum, name)):
+        parts.append(f"({_short(mark.name, _NAME_CHARS)})")
     if shape := _FORMATS.get(mark.attributes.get("type", "")):
         parts.append(f"({shape})")
     if holds and holds not in (name, mark.attributes.get("placeholder"), mark.name):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
 from pytest_autoweb.act.course import MAX_CIRCLES, MAX_IN_VAIN, Course
 from pytest_autoweb.act.feedback import Feedback, Problem
+from pytest_autoweb.act.grammar import fits
 from pytest_autoweb.act.loops import Fingerprint
 from pytest_autoweb.act.perform import by_sight, code_of, told
 from pytest_autoweb.act.verify import Choice, Resolution, resolve
@@ -87,6 +88,7 @@ class _Acting:
         self.over = False
         self._done = False
         self._page = tools.page
+        self._before: View | None = None
 
     def turn(self, index: int) -> None:
         """One decision, performed if it holds."""
@@ -95,7 +97,10 @@ class _Acting:
             self.stop("timeout", f"the attempt's {self._tools.case.timeout:g} s are over")
             return
         self._observe(index)
-        situation = Situation(self.course, self._problems, hint=past_attempt(self._tools))
+        situation = Situation(
+            self.course, self._problems, hint=past_attempt(self._tools), before=self._before
+        )
+        self._before = self._view
         action = self._decide(self._view, situation)
         if self.attempt.failure:
             self.over = True
@@ -168,7 +173,10 @@ class _Acting:
         """The element that is meant; an ambiguous text gets one second look."""
         if not isinstance(action, OnElement):
             return _Chosen(self._view)
-        first = resolve(Choice(action.mark_id, action.expected_text), self._view.marks)
+        # A text only stands for elements on which the action can be done.
+        number = action.mark_id
+        fitting = [m for m in self._view.marks if m.number == number or fits(action.action, m)]
+        first = resolve(Choice(number, action.expected_text), fitting)
         if not first.candidates:
             return _Chosen(self._view, first)
         view = look_again(self._view, self._tools, first.candidates)
@@ -202,6 +210,7 @@ class _Acting:
         wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
         if wrong:
             self.course.failed = (wrong,)
+            self.course.try_once(self._view.digest, action.action, wrong.number)
         problem = Problem(
             "act",
             self._index,
@@ -227,6 +236,10 @@ class _Acting:
         assert isinstance(action, OnElement)
         before = len(self.attempt.locations)
         result = self._run(by_sight(action), chosen.view, told(action))
+        click = result.failure.evidence.get("click") if result.failure else None
+        if click and action.action == "click":
+            # It is drawn on a canvas: there is a place, but no element.
+            result = self._run(str(click), chosen.view, told(action))
         found = before if len(self.attempt.locations) > before else None
         if result.ok:
             self._went_well(told(action))
@@ -255,6 +268,7 @@ class _Acting:
             self._in_vain()
         else:
             self._went_well(line)
+        self.course.last_action = action.action
         self._record(action, "performed", "", chosen)
 
     def _run(self, code: str, view: View, line: str) -> StepResult:
@@ -287,6 +301,7 @@ class _Acting:
             self._refuse(action, chosen._replace(resolution=stopped), stopped)
             return
         reason = _why(result)
+        self.course.try_once(self._view.digest, action.action, getattr(action, "mark_id", None))
         self._note(chosen.mark, f"{told(action)}: {reason}")
         self._record(action, "failed", reason, chosen)
         self._in_vain()

@@ -8,6 +8,7 @@ from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.capture import snapshots_as_text
 from pytest_autoweb.stages.finding import with_sight
 from pytest_autoweb.stages.script import normal_form, split_blocks
+from pytest_autoweb.stages.sight import with_marks
 
 
 def write_script(attempt: Attempt, tools: Tools) -> Attempt:
@@ -23,7 +24,8 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
         files=sorted(tools.case.files),
         collect=tools.case.collect is not None,
     )
-    attempt, reply = ask(attempt, tools, "generate", with_sight(messages, tools))
+    told = with_marks(with_sight(messages, tools), tools)
+    attempt, reply = ask(attempt, tools, "generate", told)
     return attempt if attempt.failure else take_code(attempt, tools, reply)
 
 

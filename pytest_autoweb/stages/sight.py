@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_autoweb.act.actions import Action, decision_schema, forms_text, validate_action
 from pytest_autoweb.act.course import Course
 from pytest_autoweb.act.feedback import Problem, section
-from pytest_autoweb.act.grammar import grammar
+from pytest_autoweb.act.grammar import Moves, grammar
 from pytest_autoweb.act.listing import listing
 from pytest_autoweb.act.reading import ReplyProblem, read_object
 from pytest_autoweb.browser.injected import run_script
@@ -41,6 +41,9 @@ class View:
     """Visible text, redacted."""
     digest: str
     """The same when the page shows the same."""
+    url: str
+    scroll: tuple[str, ...]
+    """Of `down` and `up`, where the page goes on."""
 
     def read(self, number: int) -> str:
         """What a marked element reads now; of a table's heading, the cell beside it."""
@@ -68,6 +71,8 @@ class Situation(NamedTuple):
     """The text that several elements have."""
     hint: str = ""
     """About the attempt before."""
+    before: View | None = None
+    """The look before."""
 
 
 class Decided(NamedTuple):
@@ -97,13 +102,16 @@ def look_again(view: View, tools: Tools, candidates: tuple[int, ...]) -> View:
 def _view(page: "Page", tools: Tools, marked: MarkedPage) -> View:
     from playwright.sync_api import Error
 
+    text, room = "", {"down": True, "up": True}
     try:
         text = tools.redact(str(run_script(page, "visible_text", timeout_ms=_TEXT_MS)))
-    except Error:
-        text = ""
+        room = run_script(page, "scroll_room", timeout_ms=_TEXT_MS)
+    except Error as error:
+        tools.log.write(f"the page's text could not be read: {error}")
     shown = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
     state = f"{page.url}\n{shown}\n{text}".encode("utf-8", "surrogatepass")
-    return View(page, marked, text, hashlib.sha256(state).hexdigest())
+    scroll = tuple(way for way in ("down", "up") if room[way])
+    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll)
 
 
 def is_brief(tools: Tools) -> bool:
@@ -151,10 +159,7 @@ def _ask(
         _messages(tools, view, situation, problem),
         turn=course.asked,
         grammar=grammar(
-            view.marks,
-            banned=course.banned(view.digest),
-            may_end=bool(course.done),
-            answers=answers,
+            view.marks, _moves(view, course, answers), banned=course.banned(view.digest)
         )
         if spec.constrained == "gbnf" and brief
         else None,
@@ -162,6 +167,15 @@ def _ask(
         if spec.constrained != "none" and not brief
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
+    )
+
+
+def _moves(view: View, course: Course, answers: bool) -> Moves:
+    return Moves(
+        scroll=view.scroll,
+        enter=course.last_action == "type",
+        done=bool(course.done) or answers,
+        answers=answers,
     )
 
 
@@ -177,7 +191,7 @@ def _messages(tools: Tools, view: View, situation: Situation, problem: str) -> t
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
         "problem": problem,
-        "listing": "" if vision else fence(_listing(tools, view), "page"),
+        "listing": "" if vision else fence(_listing(tools, view, situation), "page"),
     }
     if brief:
         return render("act_brief", **variables)
@@ -185,14 +199,35 @@ def _messages(tools: Tools, view: View, situation: Situation, problem: str) -> t
     return render("act", images=images, url=tools.redact(view.page.url), vision=vision, **variables)
 
 
-def _listing(tools: Tools, view: View) -> str:
+def _listing(tools: Tools, view: View, situation: Situation) -> str:
     room = tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
-    return tools.redact(listing(view.marks, view.text, max_chars=room))
+    last = situation.before
+    before = last.text if last and last.url == view.url and not situation.second_look else None
+    return tools.redact(listing(view.marks, view.text, max_chars=room, before=before))
 
 
 def picture_uri(png: bytes) -> str:
     """A picture as a `data:` URI."""
     return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
+    """A prompt for a script with the marked picture, for `--autoweb-visual-supplement`."""
+    from playwright.sync_api import Error
+
+    if not (tools.settings.visual_supplement and tools.spec.vision):
+        return messages
+    try:
+        marked = mark_page(tools.page, hide=tools.hidden)
+    except Error as error:
+        # The picture is a supplement: without it the attempt goes on.
+        tools.log.write(f"the page could not be marked: {error}")
+        return messages
+    listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
+    *before, last = messages
+    text = f"{last.content}\n\n{render('marks', marks=listed)[1].content}"
+    images = (*last.images, picture_uri(marked.picture))
+    return (*before, last.model_copy(update={"content": text, "images": images}))
 
 
 def past_attempt(tools: Tools) -> str:

@@ -20,12 +20,20 @@ VAIN_ROUNDS = 2
 def set_list(
     guide: Guide, site: Site, *, limit: int, reveal: Callable[[str], str]
 ) -> tuple[NavStep, ...]:
-    """Let the model set filters until the list shows what is wanted; the steps that were done."""
+    """Let the model set filters until the list shows what is wanted; the steps that were done.
+
+    What was set is not shown again: small models set it again and again.
+    """
     steps: list[NavStep] = []
     for _ in range(limit + RETRIES):
         if len(steps) >= limit or guide.lost:
             break
-        decided = guide.decide("navigate", site.page, known=[_told(step) for step in steps])
+        decided = guide.decide(
+            "navigate",
+            site.page,
+            known=[_told(step) for step in steps],
+            over=lambda mark: any(mark.xpaths == step.xpaths for step in steps),
+        )
         if decided.action == "done":
             break
         if (step := _step_of(decided)) is None:

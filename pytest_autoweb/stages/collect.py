@@ -209,7 +209,8 @@ def _options(question: Question) -> list[str]:
         return []
     lines = []
     for mark in question.marked.marks:
-        located = question.marked.locator(mark.number) if mark.tag == "select" else None
+        wanted = mark.tag == "select" and mark.number not in question.banned
+        located = question.marked.locator(mark.number) if wanted else None
         if located is not None:
             offered = located.locator("option").all_inner_texts()[:_OPTIONS]
             lines.append(f"[{mark.number}] options: {', '.join(map(str.strip, offered))}")

@@ -159,7 +159,7 @@ def _run_attempt(
             case = cell.case.resolve(server)
             with _tools(cell, case, server, bench, folder, log, failed) as tools:
                 attempt = _fold(attempt, tools, stages_for(cell.strategy, cell.spec, failed))
-                attempt = keep_records(attempt, tools)
+                attempt = keep_records(_unless_browser_gone(attempt, tools), tools)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
     except BrowserError as error:
@@ -287,6 +287,15 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
     for name, value in secrets.items():
         text = text.replace(f"<secret:{name}>", value)
     return text
+
+
+def _unless_browser_gone(attempt: Attempt, tools: Tools) -> Attempt:
+    """The attempt; without a browser at its end it says nothing of the model."""
+    browser = tools.page.context.browser
+    if attempt.checks_passed or browser is None or browser.is_connected():
+        return attempt
+    failure = Failure(kind="browser", message="the browser ended while the cell ran")
+    return change(attempt, failure=failure)
 
 
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:

@@ -22,7 +22,7 @@ from pytest_autoweb.results import (
 )
 from pytest_autoweb.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FILE, Manifest
 
-KILLED = "the test process died while running this cell"
+KILLED = "no result was saved: the test process died while running this cell, or the disk was full"
 NOT_RUN = "not run (interrupted or deselected later)"
 SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
 CONTROLS_FOLDER = "controls"

@@ -19,7 +19,11 @@ page.get_by_label("Name").fill("ana")
 page.wait_for_timeout({pause})
 page.get_by_role("button", name="Log in").click()
 ```"""
-WORDS = {"worker": "boot = json.loads", "browser": "--remote-debugging-pipe", "driver": "run-driver"}
+WORDS = {
+    "worker": "boot = json.loads",
+    "browser": "--remote-debugging-pipe",
+    "driver": "run-driver",
+}
 """What the command line of each kind of process holds."""
 WORDS["server"] = "supervise"
 

@@ -1,0 +1,155 @@
+"""Kills processes of running sessions at random times, and looks at each report.
+
+    python benchmarks/kill_sweep.py --kills 40 --seed 1
+
+Each session runs one case on three models that answer from a script. After a random time one of its
+processes gets SIGKILL: pytest itself, an xdist worker, a sandbox worker, the browser, Playwright's
+driver, the case's web server; or pytest gets SIGINT. Then `autoweb gate` reads the run folder, as
+one would after a crash. The report must have every planned cell once, `passed` only with a result on
+the disk, no model blamed for what was killed (but for its own sandbox worker), and every file whole.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+SUPPORT = Path(__file__).parents[1] / "tests" / "support"
+sys.path.append(str(SUPPORT))
+
+from killing import WORDS, below  # noqa: E402
+
+SITE = """<!doctype html><title>Shop</title><label>Name <input id="name"></label>
+<button onclick="out.textContent = 'Welcome, ' + document.getElementById('name').value">Log in
+</button><p id="out"></p>"""
+CASES = """version: 1
+webserver: {static: ../site}
+cases:
+  - id: login
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Log in as ana."
+    expect: [{text: "Welcome, ana"}]
+"""
+MODELS = ("fake/a:100", "fake/b:100", "fake/c:100")
+KINDS = (*WORDS, "main", "interrupt", "xdist")
+BLAMELESS = {"passed", "broken", "skipped", "ungraded"}
+GATE = "import sys; from pytest_autoweb.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def main() -> int:
+    """Kill, look, print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=10, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
+    parser.add_argument("--within", type=float, default=9.0, metavar="SECONDS")
+    parser.add_argument("--json", type=Path, metavar="PATH")
+    parsed = parser.parse_args()
+    rng, seen, wrong = random.Random(parsed.seed), Counter[str](), list[str]()
+    for number in range(parsed.kills):
+        kind, after = KINDS[number % len(KINDS)], rng.uniform(0.3, parsed.within)
+        with tempfile.TemporaryDirectory() as folder:
+            outcome, found = one_session(Path(folder), kind, after)
+        seen[f"{kind:<10} {outcome}"] += 1
+        wrong += [f"{kind} after {after:.1f} s: {text}" for text in found]
+        print(f"{kind:<10} {after:5.1f} s  {outcome}{'  WRONG: ' if found else ''}{found or ''}")
+    print(f"\n{parsed.kills} kills, {len(wrong)} wrong reports")
+    print("\n".join(f"{count:>4}  {what}" for what, count in sorted(seen.items())))
+    if parsed.json:
+        parsed.json.write_text(json.dumps({"seen": seen, "wrong": wrong}, indent=2) + "\n")
+    return 1 if wrong else 0
+
+
+def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
+    """What a session came to in which something was killed, and what is wrong with its report."""
+    write_project(folder)
+    flags = ["-p", "no:cacheprovider", "cases", f"--autoweb-models={','.join(MODELS)}"]
+    flags += ["--autoweb-max-repairs=0", *(["-n", "2"] if kind == "xdist" else [])]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *flags],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        process.wait(timeout=after)
+        killed = "ended before"
+    except subprocess.TimeoutExpired:
+        killed = kill(process.pid, kind)
+    try:
+        process.wait(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return "hung", ["the session did not end in two minutes"]
+    return judge(folder / "autoweb-report", kind, killed)
+
+
+def write_project(folder: Path) -> None:
+    (folder / "site").mkdir()
+    (folder / "cases").mkdir()
+    (folder / "site/index.html").write_text(SITE, encoding="utf-8")
+    (folder / "cases/shop.yaml").write_text(CASES, encoding="utf-8")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nautoweb_check_timeout = 1\naddopts = -p no:hypothesispytest\n"
+    )
+    (folder / "conftest.py").write_text((SUPPORT / "killing.py").read_text(encoding="utf-8"))
+
+
+def kill(pid: int, kind: str) -> str:
+    """Kill one process of that kind; what was killed."""
+    if kind in {"main", "interrupt"}:
+        os.kill(pid, signal.SIGKILL if kind == "main" else signal.SIGINT)
+        return "killed"
+    word = WORDS.get(kind, "sys.path.insert" if kind == "xdist" else kind).encode()
+    for child in _shuffled(below(pid)):
+        with contextlib.suppress(OSError):
+            line = Path(f"/proc/{child}/cmdline").read_bytes()
+            if word in line or (kind == "xdist" and b"execnet" in line):
+                os.kill(child, signal.SIGKILL)
+                return "killed"
+    return "not there"
+
+
+def _shuffled(pids: Iterator[int]) -> list[int]:
+    found = list(pids)
+    random.shuffle(found)
+    return found
+
+
+def judge(report: Path, kind: str, killed: str) -> tuple[str, list[str]]:
+    """Read the run folder as a person would after a crash."""
+    if not (report / "manifest.json").is_file():
+        return f"{killed}, nothing was planned yet", []
+    done = subprocess.run(
+        [sys.executable, "-c", GATE, "gate", str(report)],
+        capture_output=True, text=True, check=False, cwd=report.parent,
+    )  # fmt: skip
+    if done.returncode:
+        return killed, [f"`autoweb gate` ended with {done.returncode}: {done.stderr[-300:]}"]
+    cells = [
+        cell
+        for case in json.loads((report / "report.json").read_text(encoding="utf-8"))["cases"]
+        for cell in case["cells"]
+    ]
+    wrong = []
+    if sorted(cell["model"] for cell in cells) != sorted(MODELS):
+        wrong.append(f"cells of {[cell['model'] for cell in cells]}")
+    for cell in cells:
+        saved = report / cell["folder"] / "cell.json"
+        if cell["outcome"] == "passed" and not saved.is_file():
+            wrong.append(f"{cell['model']} passed without a result")
+        if cell["outcome"] not in BLAMELESS and kind != "worker":
+            wrong.append(f"{cell['model']} is {cell['outcome']}: {cell['reason']}")
+    for path in report.rglob("*.json"):
+        json.loads(path.read_text(encoding="utf-8"))
+    outcomes = Counter(cell["outcome"] for cell in cells)
+    return f"{killed}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}", wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Whatever is killed, and whenever: the report says what became of each cell, and nothing else."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_autoweb.cli import main
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+CONFTEST = Path(__file__).parents[1] / "support" / "killing.py"
+
+
+class Ran:
+    """A session that has ended somehow."""
+
+    def __init__(self, project: pytest.Pytester, *models: str) -> None:
+        project.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+        names = ",".join(f"fake/{model}" for model in models)
+        flags = ["cases", "-k", "login", f"--autoweb-models={names}", "--autoweb-max-repairs=0"]
+        # Pipes: what a session prints must not go to the disk that is full.
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *flags],
+            cwd=project.path, capture_output=True, text=True, timeout=90, check=False,
+        )  # fmt: skip
+        self.code, self.said = done.returncode, done.stdout + done.stderr
+        self.folder = project.path / "autoweb-report"
+
+    @property
+    def cells(self) -> dict[str, dict[str, Any]]:
+        """The report's cells, by what their model killed."""
+        report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        return {
+            cell["model"].removeprefix("fake/"): cell
+            for case in report["cases"]
+            for cell in case["cells"]
+        }
+
+    @property
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        """Outcome and kind of failure of each cell."""
+        return {
+            name: (cell["outcome"], (cell["failure"] or {}).get("kind", ""))
+            for name, cell in self.cells.items()
+        }
+
+
+def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester) -> None:
+    """Workers before and during a step, the case's web server, a full disk; the browser last."""
+    kinds = ("worker", "worker:300", "server:300", "disk", "room", "browser:300", "none")
+
+    ran = Ran(project, *kinds)
+
+    assert ran.code == 1
+    assert ran.outcomes == {
+        "worker": ("passed", ""),
+        "worker:300": ("failed", "sandbox"),
+        "server:300": ("passed", ""),
+        "disk": ("broken", "killed"),
+        "room": ("passed", ""),
+        "browser:300": ("broken", "browser"),
+        "none": ("broken", "browser"),
+    }
+    assert ran.cells["worker:300"]["failure"]["rule"] == "AW506"
+    assert "disk was full" in ran.cells["disk"]["reason"]
+    assert (ran.folder / "index.html").is_file()
+
+
+def test_a_run_that_is_killed_can_be_reported_later(
+    project: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = Ran(project, "none", "main:300", "room")
+    assert ran.code == -signal.SIGKILL
+    assert not (ran.folder / "report.json").exists()
+
+    assert main(["gate", str(ran.folder), "--min-pass-rate", "90"]) == 1
+    expected = {"none": ("passed", ""), "main:300": ("broken", "killed"), "room": ("skipped", "")}
+    assert ran.outcomes == expected
+    merged = project.path / "merged"
+    assert main(["merge-reports", str(ran.folder), "--output", str(merged)]) in {0, 1}
+    ran.folder = merged
+    assert ran.outcomes == expected
+    capsys.readouterr()
+
+
+def test_an_interrupted_run_is_reported_at_once(project: pytest.Pytester) -> None:
+    ran = Ran(project, "none", "interrupt:300", "room")
+
+    assert ran.code == pytest.ExitCode.INTERRUPTED
+    outcomes = ran.outcomes
+    assert outcomes["none"] == ("passed", "")
+    assert outcomes["interrupt:300"][0] == "broken"
+    assert outcomes["room"] == ("skipped", "")
+    assert "interrupted" in (ran.folder / "summary.md").read_text(encoding="utf-8")

@@ -185,7 +185,8 @@ def script_of(rng: random.Random) -> str:
     """What a hostile worker does in one step."""
     said: list[list[Any]] = []
     for _ in range(rng.randint(1, 6)):
-        said.append(["say", line_of(rng).hex()])
+        line = line_of(rng)
+        said.append(["say", line.hex()] if len(line) < 1_000_000 else ["flood", len(line)])
     ends: tuple[list[list[Any]], ...] = (
         [["say", _line(_done(rng, ok=True)).hex()]],
         [["say", _line(_done(rng, ok=False)).hex()]],
@@ -271,11 +272,11 @@ def _value(rng: random.Random, depth: int = 0) -> Any:
 def _other(rng: random.Random) -> dict[str, Any]:
     return rng.choice(
         (
-            {"op": "log", "text": rng.choice(_ODD_TEXTS) * rng.choice((1, 1, 5_000))},
+            {"op": "log", "text": rng.choice(_ODD_TEXTS) * rng.choice((1, 5_000)), "line": 1},
             {"op": "answer", "value": _value(rng), "line": None},
             {"op": "cbdone", "id": 1, "value": True, "error": rng.choice((None, "x"))},
             {"op": "ready", "landlock": 9, "seccomp": True, "audit": True},
-            {"op": "denied", "event": rng.choice(_ODD_TEXTS)},
+            {"op": "denied", "event": rng.choice(_ODD_TEXTS), "line": rng.choice((0, 7))},
             {"op": rng.choice(("run", "reply", "", "call")), "id": 1},
             _done(rng, ok=rng.random() < 0.5),
         )

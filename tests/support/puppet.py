@@ -1,7 +1,8 @@
 """A sandbox worker that only plays what it is told: the worst peer that a host can have.
 
 Runs in the place of the worker's own modules. The code of a step is a script in JSON: `["say",
-"<hex>"]` writes bytes to the host, `["die", code]` ends the process, `["hang"]` does nothing more.
+"<hex>"]` writes bytes to the host, `["flood", n]` writes n of them without a line's end, `["die",
+code]` ends the process, `["hang"]` does nothing more.
 """
 
 import json
@@ -33,6 +34,8 @@ def _play(script: list[list[Any]], out: int) -> None:
                 data = bytes.fromhex(values[0])
                 while data:
                     data = data[os.write(out, data) :]
+            case "flood":
+                _play([["say", (b"x" * 60_000).hex()]] * (values[0] // 60_000), out)
             case "die":
                 os._exit(values[0])
             case "hang":

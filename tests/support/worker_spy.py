@@ -44,6 +44,7 @@ _MADE_BY_MODULES = (
     *("_deque_iterator", "_deque_reverse_iterator", "odict_iterator", "odict_keys", "odict_values"),
     *("odict_items", "callable_iterator", "partial", "Claims", "Manager", "_AnyType"),
     *("SignalDict", "mappingproxy", "Excel", "unix_dialect"),
+    *("ParseResultBytes", "SplitResultBytes"),
 )
 
 
@@ -129,7 +130,7 @@ class SpiedWorker(worker.Worker):
 
         def spy(value: Any) -> Any:
             if text := eye.complaint(value):
-                self.pipe.send({"op": "log", "text": ESCAPED + text})
+                self.pipe.send({"op": "log", "text": ESCAPED + text, "line": None})
             return value
 
         return {**given, "_spy": spy}

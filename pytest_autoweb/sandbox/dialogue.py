@@ -97,6 +97,7 @@ class Dialogue:
                 return said
             match said["op"]:
                 case "log":
+                    self.line = said["line"] or self.line
                     self._take_log(said["text"])
                 case "answer":
                     self._take_answer(said)

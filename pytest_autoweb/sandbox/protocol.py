@@ -19,7 +19,7 @@ _OPT_STR = (str, type(None))
 _SHAPES: dict[str, dict[str, Any]] = {
     "ready": {"landlock": int, "seccomp": bool, "audit": bool},
     "denied": {"event": str, "line": int},
-    "log": {"text": str},
+    "log": {"text": str, "line": _OPT_INT},
     "answer": {"value": _ANY, "line": _OPT_INT},
     "call": {
         "id": int,

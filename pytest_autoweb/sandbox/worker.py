@@ -78,6 +78,7 @@ class Worker:
         self._file = ""
         self._offered: dict[str, Callable[..., Any]] = {}
         self.names = self._given(real)
+        self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
@@ -118,7 +119,8 @@ class Worker:
         root, kind = frame["root"]
         page = self.names["page"] = proxies.make(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
-        self.names.update(self._offered)
+        # `exec` gives the real ones to a namespace that has lost its own.
+        self.names.update(self._offered, __builtins__=dict(self._builtins))
         self._file = f"<step {frame['index']}>"
         error = self._execute(frame["code"])
         names = [name for name in self.names if self._is_users(name)][:_MAX_NAMES]
@@ -264,7 +266,7 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
     def log(*values: object, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
         text = (" " if sep is None else sep).join(str(value) for value in values)
         tail = "" if end in {None, "\n"} else str(end)
-        worker.pipe.send({"op": "log", "text": text + tail})
+        worker.pipe.send({"op": "log", "text": text + tail, "line": worker.current_line()})
 
     def answer(value: Any) -> None:
         line = worker.current_line()

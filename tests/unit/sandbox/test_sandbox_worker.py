@@ -64,6 +64,23 @@ def test_a_block_without_a_call_or_an_answer_has_no_calls(run: Runner) -> None:
     assert [call.method for call in run("answer(x)").calls] == ["answer"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "del __builtins__",
+        "__builtins__ = {}",
+        "__builtins__['open'] = print",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as __builtins__:\n    pass",
+    ],
+)
+def test_a_block_that_loses_its_builtins_gives_the_next_one_no_others(
+    run: Runner, code: str
+) -> None:
+    run(code)
+
+    assert failure_of(run("print(len('ab'))\nopen"))[1] == "NameError: name 'open' is not defined"
+
+
 def test_an_error_names_its_type_its_first_line_and_its_line(run: Runner) -> None:
     outcome = run("x = 1\ndef f():\n    return y\nf()\n")
 
@@ -377,7 +394,7 @@ def test_bytes_that_are_no_frame_end_the_worker(run: Runner, raw: bytes) -> None
 
 
 def test_a_worker_that_floods_the_pipe_is_stopped(run: Runner) -> None:
-    frame = "page._border.pipe.send({'op': 'log', 'text': 'x' * 1_000_000})"
+    frame = "page._border.pipe.send({'op': 'log', 'text': 'x' * 1_000_000, 'line': 1})"
 
     outcome = run(f"while True:\n    {frame}", SHORT)
 

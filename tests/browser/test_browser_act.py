@@ -113,13 +113,15 @@ def test_what_the_browser_cannot_do_is_no_success_and_is_told(
             on("click", "Buy"),
             do("navigate", url="http://elsewhere.test/"),
             do("press", key="Enter"),
-            do("done"),
         ],
+        max_decisions=3,
     )
 
     attempt = result.attempts[0]
     assert result.outcome == "failed"
-    assert statuses(result) == ["failed", "failed", "performed", "performed"]
+    assert statuses(result) == ["failed", "failed", "performed"]
+    assert attempt.failure is not None
+    assert attempt.failure.message == "3 decisions were not enough"
     assert "veil" in attempt.decisions[1].feedback[0]
     assert "blocked: http://elsewhere.test" in attempt.decisions[2].feedback[0]
     assert not attempt.tool_calls[1].ok
@@ -166,8 +168,9 @@ def test_an_element_that_changes_after_the_look_is_not_acted_on(
         browser,
         tmp_path,
         {"entry_url": url, "expect": [{"text": "pressed"}]},
-        [change_and_click, do("done")],
+        [change_and_click],
         pages=pages,
+        max_decisions=1,
     )
 
     assert result.outcome == "failed"
@@ -182,15 +185,11 @@ def test_circles_and_vain_decisions_end_an_attempt(
     runs: dict[str, list[Reply]] = {
         "circles": [on("click", "Buy")],
         "in a row": ["no json at all"],
-        "not enough": [do("scroll"), do("wait", timeout_ms=1)],
     }
 
     for why, replies in runs.items():
         (tmp_path / why).mkdir()
-        limit = 2 if why == "not enough" else 30
-        result, client = act(
-            browser, tmp_path / why, {"entry_url": url}, replies, max_decisions=limit
-        )
+        result, client = act(browser, tmp_path / why, {"entry_url": url}, replies)
         failure = result.attempts[0].failure
         assert failure is not None
         assert (failure.kind, why in failure.message) == ("limit", True)

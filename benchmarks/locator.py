@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,9 +96,13 @@ def main() -> int:
     parser.add_argument(
         "--capture", nargs="+", metavar=("OUT", "GROUP=URL"), help="write page geometries instead"
     )
+    parser.add_argument("--script", type=Path, help="run in every page before it is captured")
+    parser.add_argument("--cookie", help="NAME=VALUE, sent to every page that is captured")
     options = parser.parse_args()
     if options.capture:
-        return capture(Path(options.capture[0]), options.capture[1:])
+        out, *sources = options.capture
+        script = options.script.read_text(encoding="utf-8") if options.script else ""
+        return capture(Path(out), sources, script.replace("__SEED__", "1"), options.cookie or "")
     if options.live:
         result: dict[str, Any] = {"live": list(live(options.live, options.seed))}
     else:
@@ -291,12 +295,14 @@ def live(urls: Sequence[str], seed: int, targets: int = 4) -> Iterator[dict[str,
                 }
 
 
-def capture(out: Path, sources: Sequence[str]) -> int:
+def capture(out: Path, sources: Sequence[str], script: str, cookie: str) -> int:
     """Write what is visible and clickable on pages; pages with fewer than five are left out."""
     pages = []
     groups = [source.partition("=") for source in sources]
     names = {url: group for group, _, url in groups}
-    for url, viewport, page in opened(list(names), VIEWPORTS):
+    for url, viewport, page in opened(list(names), VIEWPORTS, cookie):
+        if script:
+            page.evaluate(script)
         elements = elements_of(take_view(page))
         if len(elements) >= 5:
             name = url.rpartition("/")[2] or url
@@ -309,7 +315,9 @@ def capture(out: Path, sources: Sequence[str]) -> int:
                     "elements": elements,
                 }
             )
-    lines = ",\n".join(json.dumps(page, ensure_ascii=False) for page in pages)
+    lines = ",\n".join(
+        json.dumps(page, ensure_ascii=False, separators=(",", ":")) for page in pages
+    )
     out.write_text(f'{{"pages": [\n{lines}\n]}}\n', encoding="utf-8")
     print(f"{len(pages)} pages, {sum(len(page['elements']) for page in pages)} elements")
     return 0
@@ -322,7 +330,7 @@ def elements_of(view: View) -> list[dict[str, Any]]:
             **{key: round(value, 1) for key, value in zip("xywh", mark.box, strict=True)},
             "tag": mark.tag,
             "role": mark.role,
-            "name": (mark.text or mark.name)[:40],
+            "name": (mark.text or mark.name)[:30],
             "own": 1,
             "parent": -1,
         }
@@ -331,20 +339,22 @@ def elements_of(view: View) -> list[dict[str, Any]]:
 
 
 def opened(
-    urls: Sequence[str], viewports: Sequence[tuple[int, int]]
+    urls: Sequence[str], viewports: Sequence[tuple[int, int]], cookie: str = ""
 ) -> Iterator[tuple[str, tuple[int, int], Page]]:
-    """Each page in each viewport, one after the other."""
+    """Each page, one after the other, in one viewport after the other."""
     with sync_playwright() as playwright:
         arguments = launch_args(
             {}, playwright_executable=playwright.chromium.executable_path, browser_name="chromium"
         )
         browser = playwright.chromium.launch(**arguments)
-        for width, height in viewports:
-            page = browser.new_page(viewport={"width": width, "height": height})
-            for url in urls:
-                page.goto(url, wait_until="load")
-                yield url, (width, height), page
-            page.close()
+        page = browser.new_page()
+        for url, (width, height) in zip(urls, cycle(viewports), strict=False):
+            if cookie:
+                name, _, value = cookie.partition("=")
+                page.context.add_cookies([{"name": name, "value": value, "url": url}])
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(url, wait_until="load")
+            yield url, (width, height), page
         browser.close()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pytest_autoweb.locate.likelihood import (
     ECHO_OTHER,
+    NONE_IF_OUTSIDE,
     OUTCOMES,
     LineModel,
     echo_likelihoods,
@@ -12,8 +13,8 @@ from pytest_autoweb.locate.likelihood import (
 from pytest_autoweb.locate.limits import Limits
 from pytest_autoweb.locate.question import Answer, Candidate, Question
 
-ERRATIC_MISSED = 0.3
-"""Probability of *not there* when the answers fit nothing."""
+ELSEWHERE_MISSED = 0.1
+"""Probability of *not there* when the target is none of the candidates."""
 
 
 class Belief:
@@ -61,7 +62,7 @@ class Belief:
         """Take in an answer; False: there was nothing in it."""
         limits = self._limits
         if answer.visible is False:
-            self._scale(limits.missed, limits.noticed, ERRATIC_MISSED)
+            self._scale(limits.missed, limits.noticed, ELSEWHERE_MISSED)
             return True
         factors, erratic = self._factors(question, answer)
         seen = answer.visible is True or (factors and (question.x or question.y))
@@ -72,7 +73,7 @@ class Belief:
             self._scale(
                 (1 - limits.missed) * fit,
                 (1 - limits.noticed) * fit,
-                (1 - ERRATIC_MISSED) * erratic,
+                (1 - ELSEWHERE_MISSED) * erratic,
             )
         else:
             unseen = limits.noticed if answer.mark == 0 else 0.0
@@ -95,7 +96,8 @@ class Belief:
         if answer.mark is not None and 0 <= answer.mark <= boxes and boxes:
             marked = [badge.candidate for badge in question.badges]
             factors.append(pick_likelihoods(len(self.weights), marked, answer.mark, self._limits))
-            erratic /= boxes + 1
+            nowhere = NONE_IF_OUTSIDE if answer.mark == 0 else (1 - NONE_IF_OUTSIDE) / boxes
+            erratic *= nowhere
         echo = None if answer.text in self._echoed else echo_likelihoods(answer.text, self._names)
         if echo is not None:
             self._echoed.add(answer.text)

@@ -13,8 +13,8 @@ class Limits:
     """`found` and `not_found` need at least this probability."""
     absent: float = 0.28
     """Probability, before any question, that the target is not in the picture."""
-    erratic: float = 0.002
-    """Probability, before any question, that the answers fit nothing."""
+    erratic: float = 0.005
+    """Probability, before any question, that the answers fit nothing, or something else."""
     combined_marks: int = 40
     """Up to so many numbered boxes are drawn together with the lines; 0: lines and boxes apart."""
     pick_marks: int = 20

@@ -1,0 +1,96 @@
+"""The elimination method as a baseline, with its faults mended; and places without elements."""
+
+import pytest
+
+from pytest_autoweb.locate.algorithm import Answer, Box, Candidate, Question, Viewport, search
+from pytest_autoweb.locate.intervals import Extent
+from pytest_autoweb.locate.likelihood import CROSSED, HIGH, LOW
+from pytest_autoweb.locate.region import search_region
+from pytest_autoweb.locate.simulated import Noise, Oracle
+
+VIEWPORT = Viewport(1280, 720)
+WALL = tuple(Candidate(Box(10, 4 + 34 * n, 60, 24)) for n in range(20))
+GRID = tuple(Candidate(Box(20 + 150 * (n % 8), 20 + 80 * (n // 8), 90, 24)) for n in range(64))
+
+
+def eliminate(page: tuple[Candidate, ...], *replies: Answer | None) -> tuple[str, list[Question]]:
+    questions: list[Question] = []
+
+    def ask(question: Question) -> Answer | None:
+        questions.append(question)
+        return replies[min(len(questions), len(replies)) - 1]
+
+    return search(page, VIEWPORT, ask, algorithm="seed").status, questions
+
+
+def test_edges_limit_each_other_so_that_no_line_is_asked_about_twice() -> None:
+    extent = Extent.within(0, 1920).after(960, LOW, 8)
+
+    assert extent == Extent(0, 960, 0, 960)
+    assert extent.next_line(100, [960]) == 480
+    assert extent.after(480, HIGH, 8) == Extent(480, 960, 480, 960)
+
+
+def test_an_edge_is_held_against_its_own_interval() -> None:
+    extent = Extent.within(0, 1920).after(960, CROSSED, 8)
+
+    assert extent.admits((900, 1000))
+    assert extent.admits((965, 1000))
+    assert not extent.admits((0, 900))
+    assert not extent.after(200, LOW, 8).consistent
+
+
+def test_one_line_is_drawn_when_only_one_axis_needs_it() -> None:
+    outcome = search(WALL, Viewport(90, 720), Oracle(WALL, 3, Noise(), 0), algorithm="seed")
+
+    assert outcome.chosen == 3
+    assert {turn.question.kind for turn in outcome.turns} == {"horizontal", "pick"}
+
+
+def test_a_target_not_seen_is_asked_about_without_lines() -> None:
+    status, questions = eliminate(GRID, Answer(visible=False))
+
+    assert status == "not_found"
+    assert [one.kind for one in questions] == ["both", "look"]
+
+
+@pytest.mark.parametrize("reply", [None, Answer(True, mark=0), Answer(True, mark=9)])
+def test_a_choice_that_fails_is_no_success(reply: Answer | None) -> None:
+    status, questions = eliminate(GRID[:3], reply)
+
+    assert status == "ambiguous"
+    assert {one.kind for one in questions} == {"pick"}
+
+
+def test_contradictions_are_undone_asked_again_and_then_reported() -> None:
+    status, questions = eliminate(
+        GRID, Answer(True, "left", "above"), Answer(True, "right", "above")
+    )
+
+    lines = [one.lines for one in questions if one.lines]
+    assert status == "ambiguous"
+    assert questions[-1].kind == "pick"
+    assert len(set(lines)) == len(lines)
+
+
+def test_a_place_without_element_is_bracketed_and_confirmed() -> None:
+    target = Candidate(Box(420, 300, 90, 60))
+    oracle = Oracle((target,), 0, Noise(), 0)
+
+    def ask(question: Question) -> Answer | None:
+        if question.kind != "confirm":
+            return oracle(question)
+        middle = question.badges[0].box
+        return Answer(True, mark=int(420 < middle.x + middle.width / 2 < 510))
+
+    place = search_region(Box(200, 100, 640, 480), ask)
+
+    assert place.status == "found"
+    assert place.point is not None
+    assert 420 <= place.point[0] <= 510
+    assert 300 <= place.point[1] <= 360
+    assert place.core is not None
+    assert place.core.x >= 420
+    assert place.core.right <= 510
+    assert search_region(Box(0, 0, 640, 480), lambda _: Answer(visible=False)).status == "not_found"
+    assert search_region(Box(0, 0, 640, 480), lambda _: None).point is None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_autoweb.browser.chromium import describe_own_sandbox
 from pytest_autoweb.browser.network import describe_egress
 from pytest_autoweb.conclusion import policy_of
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
@@ -86,9 +87,15 @@ class RunController:
         """Which walls stand between generated code and this machine."""
         if not self._sandbox:
             return []
-        browsers = tuple(self._config.getoption("browser", None) or ("chromium",))
-        egress = describe_egress(browsers)
-        return [f"autoweb sandbox: {self._sandbox}", f"autoweb egress: {egress}"]
+        lines = [f"autoweb sandbox: {self._sandbox}"]
+        lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
+        if own := describe_own_sandbox(self._browsers):
+            lines.append(f"autoweb browser: Chromium's own sandbox is {own}")
+        return lines
+
+    @property
+    def _browsers(self) -> tuple[str, ...]:
+        return tuple(self._config.getoption("browser", None) or ("chromium",))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""
@@ -206,7 +213,11 @@ class RunController:
             models=self._settings.models,
             capture_modes=self._settings.capture_modes,
             settings=self._settings.describe(),
-            environment=_environment(run) | {"sandbox": self._sandbox},
+            environment=_environment(run)
+            | {
+                "sandbox": self._sandbox,
+                "browser_sandbox": describe_own_sandbox(self._browsers),
+            },
             workers=int(workers or 0),
             shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +132,13 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
             shell = folder.name.replace("chromium-", "chromium_headless_shell-")
             return (folder.parent / shell).is_dir()
     return False
+
+
+def describe_own_sandbox(browsers: Collection[str]) -> str:
+    """Whether Chromium holds its pages by its own means, as one line; empty: no Chromium is used."""
+    if "chromium" not in browsers:
+        return ""
+    return "OFF, because pytest runs as root" if _root_flags() else "on"
 
 
 def _root_flags() -> tuple[str, ...]:

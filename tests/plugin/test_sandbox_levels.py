@@ -1,6 +1,7 @@
 """--autoweb-sandbox: what a session says about it, and what it refuses."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,11 +49,18 @@ def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
     )
 
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["autoweb sandbox: lint, worker, facade, *seccomp (strict)"])
+    own = "OFF, because pytest runs as root" if os.geteuid() == 0 else "on"
+    result.stdout.fnmatch_lines(
+        [
+            "autoweb sandbox: lint, worker, facade, *seccomp (strict)",
+            f"autoweb browser: Chromium's own sandbox is {own}",
+        ]
+    )
     report = report_of(project)
     cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
     assert cells["fake/scripts"]["failure"]["rule"] == "AW310"
     assert "landlock abi" in report["environment"]["sandbox"]
+    assert report["environment"]["browser_sandbox"] == own
     assert report["notes"] == []
 
 

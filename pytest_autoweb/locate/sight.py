@@ -236,7 +236,8 @@ class Sight:
             )
         finally:
             wanted.note(questioner, outcome, len(self._eyes.exchanges) - before)
-        if outcome.chosen is not None and denied(questioner.asked, outcome.chosen):
+        unsettled = outcome.status in ("found", "ambiguous", "budget")
+        if unsettled and outcome.guess is not None and denied(questioner.asked, outcome.guess):
             # It may be in the picture without being a candidate: that is no find.
             return Known("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
         return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)

@@ -92,6 +92,10 @@ class _Visits:
     def visit(self, picked: Picked) -> None:
         """Open what was picked and come back; what does not open is told to the model."""
         entry, mark = picked
+        if entry.url == self._site.page.url:
+            self._guide.wrong("explore", f"{entry.text[:30]!r} leads to the list itself", mark)
+            self._done.add(mark.identity)
+            return
         if mark.identity in self._done or (entry.url and entry.url in self.urls):
             self._guide.wrong("explore", f"{entry.text[:30]!r} was visited already", mark)
             return

@@ -2,11 +2,12 @@
 
     python benchmarks/kill_sweep.py --kills 40 --seed 1
 
-Each session runs one case on three models that answer from a script. After a random time one of its
-processes gets SIGKILL: pytest itself, an xdist worker, a sandbox worker, the browser, Playwright's
-driver, the case's web server; or pytest gets SIGINT. Then `autoweb gate` reads the run folder, as
-one would after a crash. The report must have every planned cell once, `passed` only with a result on
-the disk, no model blamed for what was killed (but for its own sandbox worker), and every file whole.
+Each session runs one case on three models that answer from a script. At a random time after the
+cells were collected one of its processes gets SIGKILL: pytest itself, an xdist worker, a sandbox
+worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then `autoweb
+gate` reads the run folder, as one would after a crash. The report must have every planned cell
+once, `passed` only with a result on the disk, no model blamed for what was killed (but for its own
+sandbox worker), and every file whole.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,12 +51,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=10, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="S")
-    parser.add_argument("--within", type=float, default=9.0, metavar="SECONDS")
+    parser.add_argument("--within", type=float, default=6.0, metavar="SECONDS")
     parser.add_argument("--json", type=Path, metavar="PATH")
     parsed = parser.parse_args()
     rng, seen, wrong = random.Random(parsed.seed), Counter[str](), list[str]()
     for number in range(parsed.kills):
-        kind, after = KINDS[number % len(KINDS)], rng.uniform(0.3, parsed.within)
+        kind, after = KINDS[number % len(KINDS)], rng.uniform(0, parsed.within)
         with tempfile.TemporaryDirectory() as folder:
             outcome, found = one_session(Path(folder), kind, after)
         seen[f"{kind:<10} {outcome}"] += 1
@@ -76,6 +78,8 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
         [sys.executable, "-m", "pytest", *flags],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
+    while process.poll() is None and not (folder / "autoweb-report/manifest.json").is_file():
+        time.sleep(0.05)
     try:
         process.wait(timeout=after)
         killed = "ended before"

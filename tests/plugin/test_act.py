@@ -38,7 +38,7 @@ def test_a_flag_lets_models_act_by_sight_and_controls_stay_scripts(
     clicked = attempt["decisions"][1]
     assert (clicked["chosen"][0]["mark"], clicked["chosen"][0]["taken"]) == (1, 3)
     assert (clicked["status"], clicked["confidence"]) == ("performed", 0.8)
-    assert attempt["tool_calls"][-1]["method"] == "click"
+    assert [call["method"] for call in attempt["tool_calls"] if call["acting"]] == ["fill", "click"]
     assert "decide" in cells["login", "fake/eyes"]["usage"]
     folder = project.path / "autoweb-report" / cells["login", "fake/eyes"]["folder"]
     assert (folder / clicked["picture"]).read_bytes().startswith(b"\x89PNG")

@@ -13,11 +13,12 @@ from pytest_autoweb.browser.injected import (
     run_script,
     run_script_handle,
 )
+from pytest_autoweb.browser.marks_again import Known, find_again
 from pytest_autoweb.browser.marks_board import draw
-from pytest_autoweb.browser.marks_xpath import xpaths
+from pytest_autoweb.browser.marks_xpath import selectors, xpaths
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FrameLocator, JSHandle, Locator, Page
+    from playwright.sync_api import JSHandle, Locator, Page
 
 MARK_LIMIT = 200
 """Most marks in one picture."""
@@ -70,6 +71,8 @@ class Mark:
     """Was refused before, so it is drawn differently."""
     secret: bool = False
     """A field whose value is never read."""
+    states: tuple[str, ...] = ()
+    """Of `disabled checked selected pressed expanded`, those that hold."""
 
     @property
     def selectors(self) -> tuple[str, ...]:
@@ -123,10 +126,8 @@ class MarkedPage:
         mark = self.mark(number)
         if mark is None:
             return None
-        alive = self._alive(self._indexes[number - 1])
-        if alive is not None:
-            return self._very_element(mark, number, alive)
-        return self._look_alike(mark)
+        known = Known(self._handle, self._indexes[number - 1])
+        return find_again(self._page, known, mark.frame, mark.selectors, mark.tag)
 
     def text_of(self, number: int) -> str | None:
         """What the element reads now: inner text, else label, placeholder, title or value.
@@ -143,44 +144,6 @@ class MarkedPage:
         except Error:
             return None
         return str(read[0][0]) if read and read[0] else ""
-
-    def _alive(self, index: int) -> Sequence[str] | None:
-        from playwright.sync_api import Error
-
-        try:
-            places = json.loads(self._handle.evaluate(element_script("marks_alive"), index))
-        except Error:
-            return None
-        return [str(place) for place in places] if places else None
-
-    def _very_element(self, mark: Mark, number: int, alive: Sequence[str]) -> "Locator | None":
-        root: Page | FrameLocator = self._page
-        fresh = json.loads(
-            self._handle.evaluate(element_script("marks_paths"), self._indexes[number - 1])
-        )[0]
-        hops = [_selectors(facts) for facts in fresh["frames"]]
-        for selectors, place in zip(hops, alive, strict=False):
-            frame = _first_at(root, selectors, place)
-            if frame is None:
-                return None
-            root = frame.content_frame
-        own = dict.fromkeys((*mark.selectors, *_selectors(fresh["own"])))
-        return _first_at(root, tuple(own), alive[-1])
-
-    def _look_alike(self, mark: Mark) -> "Locator | None":
-        from playwright.sync_api import Error
-
-        root: Page | FrameLocator = self._page
-        for selector in mark.frame:
-            root = root.frame_locator(selector)
-        for selector in mark.selectors:
-            found = root.locator(selector)
-            try:
-                if found.count() == 1 and found.is_visible() and _tag(found) == mark.tag:
-                    return found
-            except Error:
-                continue
-        return None
 
 
 def mark_page(
@@ -309,13 +272,14 @@ def _mark(
         text=texts[0] if texts else name,
         name=name,
         box=Box(left, top, right - left, bottom - top),
-        frame=tuple(_selectors(facts)[0] for facts in path["frames"]),
+        frame=tuple(selectors(facts)[0] for facts in path["frames"]),
         xpaths=tuple(found for found in xpaths(own) if clean(found) == found),
         css=own["css"],
         texts=texts,
         attributes={key: clean(value) for key, value in shape["attributes"].items()},
         url=clean(shape["url"]),
         secret=bool(shape["secret"]),
+        states=tuple(shape["states"]),
     )
 
 
@@ -349,6 +313,7 @@ def _line(mark: Mark) -> str:
         value = mark.attributes.get(key, "")
         if value and value != mark.text:
             words.append(f"{key}={_quoted(value)}")
+    words += mark.states
     x, y = mark.box.x + mark.box.width / 2, mark.box.y + mark.box.height / 2
     words.append(f"@({x:.0f},{y:.0f})")
     return " ".join(word for word in words if word)
@@ -356,26 +321,3 @@ def _line(mark: Mark) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text[:_LISTED_CHARS], ensure_ascii=False)
-
-
-def _selectors(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    css = facts["css"]
-    return (*(f"xpath={path}" for path in xpaths(facts)), *([css] if css else []))
-
-
-def _first_at(
-    root: "Page | FrameLocator", selectors: Sequence[str], place: str
-) -> "Locator | None":
-    """A locator for the element at this place of its document."""
-    for selector in selectors:
-        found = root.locator(selector)
-        places = run_on_elements(found, "marks_alive")
-        if places == [place]:
-            return found
-        if selector == selectors[-1] and place in places:
-            return found.nth(places.index(place))
-    return None
-
-
-def _tag(found: "Locator") -> str:
-    return str(found.evaluate("element => element.localName", timeout=_READ_MS)).lower()

@@ -61,5 +61,9 @@ def board_of(page: "Page") -> "Page":
     if board is None or board.is_closed():
         board = browser.new_context().new_page()
         _BOARDS[browser] = board
-        browser.on("disconnected", lambda gone: _BOARDS.pop(gone, None) and None)
+        browser.on("disconnected", _forget)
     return board
+
+
+def _forget(browser: "Browser") -> None:
+    _BOARDS.pop(browser, None)

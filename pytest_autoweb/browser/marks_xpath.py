@@ -46,6 +46,12 @@ def xpaths(facts: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_ranked(facts))) if facts.get("steps") else ()
 
 
+def selectors(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same for Playwright; within a shadow root a CSS path, which goes through its borders."""
+    css = facts["css"]
+    return (*(f"xpath={path}" for path in xpaths(facts)), *([css] if css else []))
+
+
 def looks_random(identifier: str) -> bool:
     """Whether an id seems to be made by a program, so that it may be another one next time."""
     return bool(_RANDOM.search(identifier))

@@ -6,6 +6,12 @@
   const SCORE = { native: 1, event: 0.95, aria: 0.9, tabindex: 0.85, delegated: 0.85, cursor: 0.7,
     text: 0.5 };
   const SURE = new Set(['native', 'event', 'aria']);
+  // These act as one thing: what is only guessed within them is a part of them.
+  const PARTS = new Set(['combobox', 'listbox', 'treeitem']);
+  const whole = (item) => item.kind === 'native' || (item.kind === 'aria'
+    && !PARTS.has((dom.attr(item.element, 'role') || '').trim().toLowerCase()));
+  const swallows = (item, kind) => !SURE.has(kind)
+    && (kind === 'text' ? SURE.has(item.kind) : whole(item));
   const DATA = ['val', 'id', 'index', 'key', 'type', 'value', 'item', 'tab', 'action', 'target',
     'code', 'name'].map((name) => `data-${name}`);
   const EVENTS = ['onclick', 'ng-click', 'v-on:click', '@click', 'v-on'];
@@ -117,8 +123,8 @@
     let owner = at.owner;
     if (css.visibility === 'visible' && css.pointerEvents !== 'none') {
       const kind = kindOf(element, tag, css, at.cursor);
-      const weak = kind && !SURE.has(kind) && owner && SURE.has(owner.kind);
-      if (kind && !weak) {
+      const part = kind && owner && swallows(owner, kind);
+      if (kind && !part) {
         const made = candidate(element, tag, kind, base, at);
         if (made) owner = made;
       }
@@ -127,7 +133,7 @@
       frame(element, at, base, opacity);
       return;
     }
-    if (tag === 'svg' || tag === 'select' || tag === 'textarea') return;
+    if (tag === 'select' || tag === 'textarea') return;
     let clip = base;
     if (css.overflowX !== 'visible' || css.overflowY !== 'visible') {
       if (tag !== 'html' && tag !== 'body' && !css.display.startsWith('inline ')) {
@@ -161,7 +167,7 @@
     if (!onTop(element, seen, at.view)) return null;
     const made = { element, tag, kind, rects: seen, box: union(seen), view: at.view,
       owner: at.owner, inner: 0 };
-    for (let up = at.owner; up; up = up.owner) up.inner += 1;
+    for (let up = at.owner; up && kind !== 'text'; up = up.owner) up.inner += 1;
     found.push(made);
     return made;
   };
@@ -259,7 +265,7 @@
         if (area(meet(item.box, other.box)) <= 0.7 * small) return false;
         const large = Math.max(area(item.box), area(other.box));
         if (large <= 1.1 * small) return inside(item, other) || inside(other, item);
-        return !SURE.has(item.kind) && SURE.has(other.kind) && area(other.box) === large;
+        return area(other.box) === large && swallows(other, item.kind);
       });
       if (!clash) kept.push(item);
     }
@@ -309,6 +315,16 @@
       .filter((r) => area(r) > 0);
   };
   const KEPT = ['type', 'placeholder', 'title', 'aria-label', 'alt', 'name'];
+  const states = (element) => {
+    const is = (name) => dom.attr(element, `aria-${name}`) === 'true';
+    return Object.entries({
+      disabled: dom.matches(element, ':disabled') || dom.closest(element, '[aria-disabled="true"]'),
+      checked: dom.flag(element, 'checked') || is('checked'),
+      selected: is('selected'),
+      pressed: is('pressed'),
+      expanded: is('expanded'),
+    }).filter(([, holds]) => holds).map(([name]) => name);
+  };
   const marks = items.map((item) => {
     const { element, tag } = item;
     const control = tag === 'label' ? hiddenControl(element) : null;
@@ -322,6 +338,7 @@
     }
     return {
       tag, kind: item.kind, role, attributes, secret: dom.isSecret(element),
+      states: states(control || element),
       name: aria.name(element, role).slice(0, TEXT_LIMIT),
       url: tag === 'a' && typeof element.href === 'string' ? element.href.slice(0, 2000) : '',
       box: item.box, rects: item.rects, read: textBoxes(item),

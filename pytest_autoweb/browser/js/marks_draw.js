@@ -1,89 +1,116 @@
 // Runs in an empty page of our own: draws frames and numbers over a picture, finding a free place
 // for each number. Returns the new picture and where the numbers stand, in its pixels.
-async ({ picture, hidden, marks, port, page }) => {
+async ({ picture, hidden, marks, page, port }) => {
+  const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
+  const FAILED = '#777777';
+  const LABEL = '#ffe900';
+  const FAILED_LABEL = '#dddddd';
+  const RINGS = 14;
+  const CELL = 4;
+
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-  const scale = image.width / port.width;
-  const canvas = new OffscreenCanvas(image.width, image.height);
+  const { width, height } = image;
+  const scale = width / port.width;
+  const font = 15 * scale;
+  const high = font * 1.25;
+  const gap = 4 * scale;
+  const canvas = new OffscreenCanvas(width, height);
   const pen = canvas.getContext('2d');
   pen.drawImage(image, 0, 0);
+
+  // Rectangles: [left, top, right, bottom].
   const toPicture = ([left, top, right, bottom]) => [(left - port.x) * scale,
     (top - port.y) * scale, (right - port.x) * scale, (bottom - port.y) * scale];
-  pen.fillStyle = '#555';
-  for (const box of hidden.map(toPicture)) {
-    pen.fillRect(box[0], box[1], box[2] - box[0], box[3] - box[1]);
-  }
-  const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
-  const FAILED = '#666666';
-  const FONT = 15 * scale;
-  const GAP = 3 * scale;
-  const HIGH = FONT * 1.2;
-  pen.font = `bold ${FONT}px "DejaVu Sans", Verdana, Arial, sans-serif`;
-  pen.textBaseline = 'middle';
-  pen.textAlign = 'center';
-
   const meets = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-  const common = (a, b) => Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0]))
-    * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
   const grown = (r, by) => [r[0] - by, r[1] - by, r[2] + by, r[3] + by];
+  const fill = (r, colour) => {
+    pen.fillStyle = colour;
+    pen.fillRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
+  };
+  const middle = (r) => [(r[0] + r[2]) / 2, (r[1] + r[3]) / 2];
   const items = marks.map((mark) => ({
-    ...mark, box: toPicture(mark.box), rects: mark.rects.map(toPicture),
+    ...mark,
+    box: toPicture(mark.box),
+    rects: mark.rects.map(toPicture),
     read: mark.read.map(toPicture),
+    colour: mark.failed ? FAILED : COLOURS[mark.number % COLOURS.length],
   }));
-  const allRead = items.flatMap((item) => item.read).concat(page.map(toPicture));
-  const allRects = items.flatMap((item) => item.rects);
 
+  // How much of any rectangle is covered by the given ones, in one look: a summed-area table.
+  const coverage = (rects) => {
+    const columns = Math.ceil(width / CELL) + 1;
+    const rows = Math.ceil(height / CELL) + 1;
+    const clamp = (value, most) => Math.min(Math.max(value, 0), most);
+    const cells = ([left, top, right, bottom]) => [
+      clamp(Math.floor(left / CELL), columns - 1), clamp(Math.floor(top / CELL), rows - 1),
+      clamp(Math.ceil(right / CELL), columns - 1), clamp(Math.ceil(bottom / CELL), rows - 1)];
+    const covered = new Uint8Array(columns * rows);
+    for (const rect of rects) {
+      const [left, top, right, bottom] = cells(rect);
+      for (let y = top; y < bottom; y += 1) covered.fill(1, y * columns + left, y * columns + right);
+    }
+    const sums = new Uint32Array((columns + 1) * (rows + 1));
+    const at = (x, y) => sums[y * (columns + 1) + x];
+    for (let y = 0; y < rows; y += 1) {
+      for (let x = 0; x < columns; x += 1) {
+        sums[(y + 1) * (columns + 1) + x + 1] = covered[y * columns + x]
+          + at(x + 1, y) + at(x, y + 1) - at(x, y);
+      }
+    }
+    return (rect) => {
+      const [left, top, right, bottom] = cells(rect);
+      return CELL * CELL * (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top));
+    };
+  };
+
+  const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture)));
+  const marksIn = coverage(items.flatMap((item) => item.rects));
   const placed = [];
-  const around = (item, w, h, ring) => {
-    const [left, top, right, bottom] = item.box;
-    const g = GAP * (1 + ring * 3);
-    const spots = [
-      [left, top - h - g], [right - w, top - h - g], [left - w - g, top], [right + g, top],
-      [left - w - g, (top + bottom - h) / 2], [right + g, (top + bottom - h) / 2],
-      [left, bottom + g], [right - w, bottom + g], [(left + right - w) / 2, top - h - g],
-      [(left + right - w) / 2, bottom + g], [left - w - g, top - h - g], [right + g, top - h - g],
+  const allowed = (item, r) => {
+    if (r[0] < 0 || r[1] < 0 || r[2] > width || r[3] > height) return false;
+    const wide = grown(r, 1.5 * scale);
+    return !placed.some((other) => meets(wide, other)) && !item.read.some((box) => meets(wide, box));
+  };
+  // Beside the box, then within its corners, then in rings around it.
+  const spots = ([left, top, right, bottom], w, h, ring) => {
+    const g = gap + ring * 0.75 * high;
+    const x = (left + right - w) / 2;
+    const y = (top + bottom - h) / 2;
+    const found = [
+      [left, top - h - g], [left - w - g, y], [right + g, y], [right - w, top - h - g],
+      [left, bottom + g], [right - w, bottom + g], [x, top - h - g], [x, bottom + g],
+      [left - w - g, top], [right + g, top], [left - w - g, top - h - g], [right + g, top - h - g],
       [left - w - g, bottom + g], [right + g, bottom + g],
     ];
+    const inset = 2 * scale;
     if (ring === 0) {
-      spots.push([right - w - 2, top + 2], [left + 2, top + 2], [right - w - 2, bottom - h - 2],
-        [left + 2, bottom - h - 2]);
+      found.push([right - w - inset, top + inset], [left + inset, top + inset],
+        [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]);
     }
-    return spots.map(([x, y]) => [x, y, x + w, y + h]);
+    return found.map(([px, py]) => [px, py, px + w, py + h]);
   };
-  const inPicture = (r) => r[0] >= 0 && r[1] >= 0 && r[2] <= image.width && r[3] <= image.height;
-  const allowed = (item, r) => {
-    const wide = grown(r, GAP / 2);
-    return inPicture(r) && !placed.some((other) => meets(wide, other))
-      && !item.read.some((box) => meets(wide, box));
-  };
-  const cost = (item, r, ring) => {
-    const wide = grown(r, GAP);
-    let sum = ring * 20;
-    for (const box of allRead) sum += common(wide, box);
-    for (const box of allRects) sum += 0.3 * common(wide, box);
-    return sum;
-  };
-  const place = (item, w, h) => {
+  const nearest = (item, w, h) => {
     let best = null;
     let least = Infinity;
-    for (let ring = 0; ring < 14; ring += 1) {
-      for (const r of around(item, w, h, ring)) {
-        if (!allowed(item, r)) continue;
-        const price = cost(item, r, ring);
-        if (price < least) {
+    const size = w * h;
+    for (let ring = 0; ring < RINGS && ring < least; ring += 1) {
+      spots(item.box, w, h, ring).forEach((r, turn) => {
+        const wide = grown(r, gap / 2);
+        const price = ring + turn * 0.01 + (4 * textIn(wide) + 1.5 * marksIn(wide)) / size;
+        if (price < least && allowed(item, r)) {
           least = price;
           best = r;
         }
-      }
-      if (best && least < (ring + 1) * 20 + 1) break;
+      });
     }
-    return best || anywhere(item, w, h);
+    return best;
   };
   const anywhere = (item, w, h) => {
     let best = null;
     let least = Infinity;
-    for (let y = 0; y + h <= image.height; y += h / 2) {
-      for (let x = 0; x + w <= image.width; x += w / 2) {
+    for (let y = 0; y + h <= height; y += h / 3) {
+      for (let x = 0; x + w <= width; x += w / 3) {
         const r = [x, y, x + w, y + h];
         const far = Math.hypot(x - item.box[0], y - item.box[1]);
         if (far < least && allowed(item, r)) {
@@ -95,46 +122,61 @@ async ({ picture, hidden, marks, port, page }) => {
     return best;
   };
 
-  const outline = (item, colour) => {
+  const outline = (item) => {
     pen.setLineDash(item.failed ? [5 * scale, 4 * scale] : []);
-    for (const [width, style] of [[4 * scale, 'rgba(255,255,255,0.8)'], [2 * scale, colour]]) {
-      pen.lineWidth = width;
-      pen.strokeStyle = style;
-      for (const r of item.rects) pen.strokeRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
+    for (const [thick, colour] of [[4, 'rgba(255,255,255,0.85)'], [2, item.colour]]) {
+      pen.lineWidth = thick * scale;
+      pen.strokeStyle = colour;
+      // Outside of the element, so that its text stays whole.
+      for (const rect of item.rects) {
+        const r = grown(rect, 2 * scale);
+        pen.strokeRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
+      }
     }
     pen.setLineDash([]);
   };
-  const labels = [];
-  const colourOf = (item) => (item.failed ? FAILED : COLOURS[item.number % COLOURS.length]);
-  for (const item of items) outline(item, colourOf(item));
-  for (const item of items) {
-    const w = pen.measureText(String(item.number)).width + FONT * 0.6;
-    const r = place(item, w, HIGH);
-    labels.push(r);
-    if (r) placed.push(r);
-  }
-  items.forEach((item, i) => {
-    const r = labels[i];
-    if (!r) return;
-    const beside = meets(grown(r, GAP * 2), item.box);
-    if (beside) return;
-    const near = [Math.min(Math.max((r[0] + r[2]) / 2, item.box[0]), item.box[2]),
-      Math.min(Math.max((r[1] + r[3]) / 2, item.box[1]), item.box[3])];
-    pen.lineWidth = 1.5 * scale;
-    pen.strokeStyle = colourOf(item);
+  const line = (points, colour, thick) => {
+    pen.strokeStyle = colour;
+    pen.lineWidth = thick * scale;
     pen.beginPath();
-    pen.moveTo((r[0] + r[2]) / 2, (r[1] + r[3]) / 2);
-    pen.lineTo(...near);
+    pen.moveTo(...points[0]);
+    pen.lineTo(...points[1]);
     pen.stroke();
-  });
-  items.forEach((item, i) => {
-    const r = labels[i];
-    if (!r) return;
-    pen.fillStyle = item.failed ? '#dddddd' : '#ffe900';
-    pen.fillRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
+  };
+  const leader = (item, label) => {
+    if (meets(grown(label, 2 * gap), item.box)) return;
+    const [x, y] = middle(label);
+    const end = [Math.min(Math.max(x, item.box[0]), item.box[2]),
+      Math.min(Math.max(y, item.box[1]), item.box[3])];
+    line([[x, y], end], 'rgba(255,255,255,0.85)', 3);
+    line([[x, y], end], item.colour, 1.5);
+  };
+  const number = (item, r) => {
+    fill(r, item.failed ? FAILED_LABEL : LABEL);
+    const cross = item.failed ? high * 0.8 : 0;
     pen.fillStyle = '#000000';
-    pen.fillText(String(item.number), (r[0] + r[2]) / 2, (r[1] + r[3]) / 2 + FONT * 0.05);
+    pen.fillText(String(item.number), (r[0] + r[2] - cross) / 2, (r[1] + r[3]) / 2 + font * 0.05);
+    if (!item.failed) return;
+    const c = [r[2] - cross, r[1] + high * 0.25, r[2] - high * 0.25, r[3] - high * 0.25];
+    line([[c[0], c[1]], [c[2], c[3]]], '#c00000', 2);
+    line([[c[0], c[3]], [c[2], c[1]]], '#c00000', 2);
+  };
+
+  for (const box of hidden.map(toPicture)) fill(box, '#555555');
+  pen.font = `bold ${font}px "DejaVu Sans", Verdana, Arial, sans-serif`;
+  pen.textBaseline = 'middle';
+  pen.textAlign = 'center';
+  for (const item of items) outline(item);
+  const labels = items.map((item) => {
+    const w = pen.measureText(String(item.number)).width + font * 0.7
+      + (item.failed ? high * 0.8 : 0);
+    const r = nearest(item, w, high) || anywhere(item, w, high);
+    if (r) placed.push(r);
+    return r;
   });
+  items.forEach((item, i) => labels[i] && leader(item, labels[i]));
+  items.forEach((item, i) => labels[i] && number(item, labels[i]));
+
   const blob = await canvas.convertToBlob({ type: 'image/png' });
   const out = new Uint8Array(await blob.arrayBuffer());
   let text = '';

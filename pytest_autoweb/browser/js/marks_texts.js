@@ -10,7 +10,7 @@
         .map((option) => dom.attr(option, 'label') || option.textContent || '').join(', ');
     }
     if (tag === 'input') return ['button', 'submit', 'reset'].includes(type) ? value : '';
-    return tag === 'textarea' ? '' : element.innerText || '';
+    return tag === 'textarea' ? '' : element.innerText ?? element.textContent ?? '';
   };
   const attributes = ['aria-label', 'placeholder', 'title'].map((n) => dom.attr(element, n) || '');
   const last = tag === 'select' || ['checkbox', 'radio'].includes(type) ? '' : value;

@@ -19,6 +19,13 @@ cases:
     collect: {rate: {delay: 0}, CONFIG}
     expect:
       - answer: {urls: [/n1.html, /n2.html, /n3.html, /n4.html, /n5.html, /n6.html]}
+    oracle: |
+      # Step 1
+      try:
+          collect_urls(targt=5)
+      except Error as error:
+          log(str(error))
+      answer(collect_urls(xpath="//ul/li/a", delay=0))
 """
 # The second word is on no element: the choice is refused and told back.
 REPLIES = """{"fake/m": {
@@ -48,8 +55,8 @@ def write_cases(project: pytest.Pytester, config: str) -> None:
     (project.path / "cases" / "shop.yaml").write_text(text, encoding="utf-8")
 
 
-def read_attempt(project: pytest.Pytester) -> dict[str, Any]:
-    (path,) = (project.path / "autoweb-report").rglob("cell.json")
+def read_attempt(project: pytest.Pytester, model: str) -> dict[str, Any]:
+    (path,) = (project.path / "autoweb-report").glob(f"cells/*/{model}-*/*/cell.json")
     attempts: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["attempts"]
     return attempts[0]
 
@@ -61,16 +68,17 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     write_cases(project, "scroll: false")
     scripted(REPLIES)
 
-    learned = project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "-n", "1")
-    first = read_attempt(project)
+    learned = project.runpytest_subprocess("cases", "--autoweb-models=fake/m")
+    first = read_attempt(project, "fake-m")
     (saved,) = (project.path / "autoweb-report").rglob("collection.json")
     (project.path / "cases" / "collection.json").write_bytes(saved.read_bytes())
     write_cases(project, "config: collection.json")
-    again = project.runpytest_subprocess("cases", "--autoweb-models=fake/silent")
-    second = read_attempt(project)
+    again = project.runpytest_subprocess("cases", "--autoweb-models=fake/silent,builtin/oracle")
+    second = read_attempt(project, "fake-silent")
+    script = read_attempt(project, "builtin-oracle")
 
     learned.assert_outcomes(passed=1)
-    again.assert_outcomes(passed=1)
+    again.assert_outcomes(passed=2)
     decisions = [(d["phase"], d["status"]) for d in first["decisions"]]
     assert decisions == [
         ("navigate", "performed"),
@@ -83,4 +91,5 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     assert told in first["exchanges"][2]["prompt"]
     assert second["exchanges"] == second["decisions"] == []
     assert first["answer"][0].endswith("/n1.html")
-    assert len(second["answer"]) == 6
+    assert len(second["answer"]) == len(script["answer"]) == 6
+    assert "targt: Extra inputs are not permitted" in script["run_log_head"]

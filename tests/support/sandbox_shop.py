@@ -15,7 +15,9 @@ from playwright.sync_api import Browser, Page
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
 from pytest_autoweb.sandbox.host import WorkerEngine
+from pytest_autoweb.sandbox.levels import Level, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.workers import workers_of
 
 LIMITS = Limits(step_s=15)
 SECRET = "hunter2-hunter2"
@@ -123,7 +125,7 @@ class Step:
 def make_step(shop: Page, origin: str, tmp_path: Path) -> Iterator[Callable[..., Step]]:
     engines: list[WorkerEngine] = []
 
-    def make(**changes: Any) -> Step:
+    def make(level: Level = "auto", **changes: Any) -> Step:
         border = Border(
             page=shop,
             artifacts=tmp_path / "artifacts",
@@ -131,11 +133,12 @@ def make_step(shop: Page, origin: str, tmp_path: Path) -> Iterator[Callable[...,
             allowed=lambda url: url.startswith(origin + "/"),
             secret_allowed=lambda url: url.startswith(origin + "/"),
             files={"invoice.pdf": _file(tmp_path / "invoice.pdf")},
+            scripts=scripts_allowed(level, "some/model"),
             redact=Redactor({"password": SECRET}),
         )
         for name, value in changes.items():
             setattr(border, name, value)
-        engines.append(WorkerEngine(border))
+        engines.append(WorkerEngine(border, workers=workers_of(level)))
         return Step(engines[-1], border)
 
     yield make

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from pytest_autoweb.calibrate import keywords
-from pytest_autoweb.results import Failure, FailureKind
+from pytest_autoweb.results import Failure, FailureKind, ToolCall
 from pytest_autoweb.results.calibration import Classification, FailureType, WebKind
 
 _Rule = tuple[FailureType, WebKind]
@@ -19,6 +19,7 @@ _BY_KIND: dict[FailureKind, _Rule] = {
     "repair": ("PARAMETER_ERROR", "lint"),
     "browser": ("SERVICE_UNAVAILABLE", "page_lost"),
     "webserver": ("SERVICE_UNAVAILABLE", ""),
+    "check": ("VALIDATION_ERROR", "claim"),
 }
 _SCRIPT_ERRORS = frozenset(
     ("ArithmeticError", "AttributeError", "ImportError", "IndentationError", "IndexError",
@@ -149,6 +150,14 @@ def classify_failure(failure: Failure) -> Classification:
         status=evidence.get("status"),
         kind=failure.kind,
     )
+
+
+def classify_call(call: ToolCall) -> Classification | None:
+    """The type of a failed call of a step; None when it went well."""
+    if call.error is None:
+        return None
+    error_type, _, message = call.error.partition(": ")
+    return classify(message, error_type=error_type)
 
 
 def _of_class(error_type: str, message: str) -> Classification | None:

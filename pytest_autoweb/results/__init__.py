@@ -5,7 +5,14 @@ of the report (format `CELL_FORMAT`), so a renamed field is a format change.
 """
 
 from pytest_autoweb.results.attempt import Attempt, total_usage
-from pytest_autoweb.results.cell import CELL_FORMAT, CELL_VERSION, CellResult, PlannedCell
+from pytest_autoweb.results.calibration import Classification, Correction, CorrectionArm, Finding
+from pytest_autoweb.results.cell import (
+    CELL_FORMAT,
+    CELL_VERSION,
+    ArmRun,
+    CellResult,
+    PlannedCell,
+)
 from pytest_autoweb.results.check import CheckResult
 from pytest_autoweb.results.decision import ChosenMark, Decision, DecisionStatus, Verdict
 from pytest_autoweb.results.exchange import Exchange
@@ -20,16 +27,21 @@ from pytest_autoweb.results.words import CaptureMode, FailureKind, Outcome, Stag
 __all__ = [
     "CELL_FORMAT",
     "CELL_VERSION",
+    "ArmRun",
     "Attempt",
     "CaptureMode",
     "CellResult",
     "CheckResult",
     "ChosenMark",
+    "Classification",
+    "Correction",
+    "CorrectionArm",
     "Decision",
     "DecisionStatus",
     "Exchange",
     "Failure",
     "FailureKind",
+    "Finding",
     "LintFinding",
     "Location",
     "LocatorAlgorithm",

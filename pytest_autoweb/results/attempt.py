@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
+from pytest_autoweb.results.calibration import Classification, Correction, Finding
 from pytest_autoweb.results.check import CheckResult
 from pytest_autoweb.results.decision import Decision
 from pytest_autoweb.results.exchange import Exchange
@@ -60,6 +61,14 @@ class Attempt(Record):
     false_success: bool = False
     """Executed, yet a check does not hold."""
     failure: Failure | None = None
+    classification: Classification | None = None
+    """The failure's type, with what the page and its server said taken into account."""
+    findings: tuple[Finding, ...] = ()
+    """What was seen on the page when it failed."""
+    correction: Correction | None = None
+    """What this attempt was told; None for a first attempt and for the ordinary repair."""
+    writes: int = 0
+    """Requests that may have changed something on a server."""
     scene: Scene | None = None
     exchanges: tuple[Exchange, ...] = ()
     usage: dict[str, Usage] = Field(default_factory=dict)

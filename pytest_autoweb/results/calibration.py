@@ -42,7 +42,89 @@ class Classification(Record):
 
     type: FailureType
     web_kind: WebKind = ""
-    by: Literal["kind", "class", "status", "pattern", "keyword", "none"]
-    """Which rule decided; `keyword` is the least certain."""
+    by: Literal["kind", "class", "status", "pattern", "keyword", "evidence", "none"]
+    """Which rule decided; `keyword` is the least certain. `evidence`: what the page says."""
     matched: str = ""
     """The words that decided."""
+
+
+Trigger = Literal[
+    "",
+    "CONDITION_IGNORED",  # no record meets the conditions
+    "PARTIAL_MATCH",  # some do
+    "EMPTY_RESULT",
+    "PARAMETER_ERROR",
+    "DATA_NOT_FOUND",
+]
+"""What calls for a correction by name; other failures are left to the rules for retries."""
+
+CorrectionArm = Literal["off", "plain", "reflexion", "constrained"]
+"""How a failed attempt is tried again: `off` is the ordinary repair, `plain` the control arm that is
+told nothing, `reflexion` is told evidence and a reflection, `constrained` may only name elements
+that were found."""
+
+CorrectionStrategy = Literal["RE_QUERY", "EXPAND_RANGE", "FIX_FORMAT", "CHANGE_CONDITION", "ABANDON"]
+
+FindingCode = Literal[
+    "missing",  # no such element
+    "near",  # elements with a similar name
+    "ambiguous",  # several fit
+    "hidden",
+    "covered",
+    "disabled",
+    "readonly",
+    "wrong_kind",
+    "outside",  # out of the viewport
+    "other_frame",
+    "dialog_open",
+    "option_missing",
+    "value_differs",
+    "text_missing",
+    "url_differs",
+    "row_missing",
+    "server_status",
+    "field_invalid",
+    "page_says",
+    "present",  # what was looked for is there
+    "on_page",  # all that can be acted on
+]
+
+
+class Finding(Record):
+    """One fact about the page, seen by looking; no opinion."""
+
+    code: FindingCode
+    fact: str
+    """A plain sentence; what it quotes is the page's text."""
+    locators: tuple[str, ...] = ()
+    """Expressions in the step language; each finds exactly one element."""
+    status: int | None = None
+    """HTTP status, with `server_status`."""
+
+
+class Correction(Record):
+    """What a retry was based on, and what became of it."""
+
+    arm: CorrectionArm
+    retry: int
+    """From 1."""
+    of: Classification | None = None
+    """The failure that it corrects."""
+    trigger: Trigger = ""
+    error: str = ""
+    waited_s: float = 0.0
+    recovery_prompt: str = ""
+    suggestions: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    """At most three other calls of the same sort."""
+    requires_user_confirmation: bool = False
+    relogin: bool = False
+    """The user's hook logged in again before it."""
+    analysis: str = ""
+    strategy: CorrectionStrategy | None = None
+    reflection: str = ""
+    confidence: float | None = None
+    """0 to 1, as the model says."""
+    offered: int = 0
+    """Elements that the second try was limited to."""
+    outcome: Literal["pending", "solved", "not_solved"] = "pending"

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_autoweb.results.attempt import Attempt
+from pytest_autoweb.results.calibration import CorrectionArm
 from pytest_autoweb.results.failure import Failure
 from pytest_autoweb.results.record import Record
 from pytest_autoweb.results.usage import Usage
@@ -37,6 +38,19 @@ class PlannedCell(Record):
     """The cell's folder below the run folder."""
 
 
+class ArmRun(Record):
+    """Another way to correct the same first attempt, run beside the one that decides."""
+
+    arm: CorrectionArm
+    attempts: tuple[Attempt, ...] = ()
+    """The retries; the first attempt is the cell's own."""
+    passed: bool = False
+    stopped: str = ""
+    """Why there was no further retry."""
+    usage: Usage = Field(default_factory=Usage)
+    """Of the retries alone; no part of the cell's usage."""
+
+
 class CellResult(PlannedCell):
     """Everything known about one cell when it ended; the content of `cell.json`."""
 
@@ -50,6 +64,12 @@ class CellResult(PlannedCell):
     """One line: why the outcome is not `passed`."""
     failure: Failure | None = None
     attempts: tuple[Attempt, ...] = ()
+    correction: CorrectionArm = "off"
+    """How a failed first attempt was corrected."""
+    stopped: str = ""
+    """Why there was no further correction."""
+    arms: tuple[ArmRun, ...] = ()
+    """Other ways to correct the first attempt, for comparison only."""
     usage: dict[str, Usage] = Field(default_factory=dict)
     started: datetime
     duration_ms: float = 0.0

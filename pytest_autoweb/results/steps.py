@@ -54,6 +54,10 @@ class ToolCall(Record):
     duration_ms: float
     line: int | None = None
     """1-based line in the step's block."""
+    duplicate: bool = False
+    """The same call was made before, and nothing has acted since."""
+    cached: bool = False
+    """A reading that was answered from the cache, because the page is the same."""
     replayed: bool = False
     """Answered from the record while a retried step caught up; not performed again."""
 

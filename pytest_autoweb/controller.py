@@ -310,7 +310,7 @@ def write_manifest(session: pytest.Session) -> None:
     if not (cells or whole) or run is None:
         return
     if not (session.config.option.collectonly or run.settings.preview):
-        save_manifest(run.open_folder(), cells, whole=whole)
+        save_manifest(run.open_folder(), cells, whole=whole, ts=run.shared.ts)
 
 
 def _environment(run: RunSession) -> dict[str, str]:

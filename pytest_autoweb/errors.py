@@ -10,7 +10,8 @@ AutowebError
 │   └── CassetteMiss   replay was asked for and no recording fits the request
 ├── BrowserError       no browser could be found or started
 ├── WebServerError     a case file's web server did not start, answer or reset
-└── SandboxError       the sandbox worker could not be started or broke its protocol
+├── SandboxError       the sandbox worker could not be started or broke its protocol
+└── StoreError         the store cannot be reached, or refuses
 
 These are for bad input and for stopping. What a page or a model does wrong is not an
 exception but a `results.Failure` on the result.
@@ -120,3 +121,7 @@ class WebServerError(AutowebError):
 
 class SandboxError(AutowebError):
     """Raised when the sandbox worker could not be started or broke its protocol."""
+
+
+class StoreError(AutowebError):
+    """Raised when the store of runs cannot be reached, is too new, or refuses."""

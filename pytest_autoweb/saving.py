@@ -37,6 +37,8 @@ class Manifest(Record):
     cells: tuple[PlannedCell, ...]
     whole: tuple[PlannedCell, ...] = ()
     """Of a shard: the cells of all shards together, so that a missing shard is noticed."""
+    ts: str = ""
+    """The run's, so that it is known while the run goes on; empty in older files."""
 
 
 def safe_name(text: str) -> str:
@@ -120,10 +122,14 @@ def mark_started(folder: Path, cell: str) -> None:
 
 
 def save_manifest(
-    folder: Path, cells: Iterable[PlannedCell], *, whole: Iterable[PlannedCell] = ()
+    folder: Path,
+    cells: Iterable[PlannedCell],
+    *,
+    whole: Iterable[PlannedCell] = (),
+    ts: str = "",
 ) -> None:
     """Write what was collected, so that cells that never report are still counted."""
-    manifest = Manifest(cells=tuple(cells), whole=tuple(whole))
+    manifest = Manifest(cells=tuple(cells), whole=tuple(whole), ts=ts)
     write_text_atomic(folder / MANIFEST_FILE, json_text(manifest))
 
 

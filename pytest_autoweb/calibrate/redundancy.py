@@ -10,7 +10,6 @@ import math
 import time
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 TTL_S = 300.0
@@ -134,79 +133,74 @@ def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Answer(NamedTuple):
-    """A kept answer."""
-
-    value: Any
-
-
-@dataclass(slots=True)
-class _Asked:
-    key: str | None
-    """None: not to be kept."""
-    state: PageState | None
-
-
 class Recall:
     """The calls of one attempt, seen at the border of the sandbox (`sandbox.base.Recall`).
 
     Args:
-        cache: where validated readings are kept.
         look: the page's address and a digest of what it shows; None where it cannot be told.
+        cache: where validated readings are kept; None: calls are only counted.
     """
 
-    def __init__(self, cache: Cache, look: Callable[[Any], tuple[str, str] | None]) -> None:
-        self._cache, self._look = cache, look
+    def __init__(
+        self, look: Callable[[Any], tuple[str, str] | None], cache: Cache | None = None
+    ) -> None:
+        self._look, self._cache = look, cache
         self._epoch = 0
         self._seen: set[str] = set()
 
-    def repeated(self, target: str, method: str, arguments: str, url: str) -> bool:
-        """Whether this very call was made since something last acted; asking also notes it."""
-        key = call_hash(f"{target}.{method}", arguments, [url, self._epoch])
-        before = key in self._seen
-        self._seen.add(key)
-        return before
-
-    def acted(self) -> None:
-        """Something acted on the page: what was read before may be wrong now."""
-        self._epoch += 1
-
-    def read(self, page: Any, target: str, method: str, arguments: str) -> Answer | None:
-        """A kept answer to a reading, if the page is still the same; None: perform it."""
-        key, _ = self._key(page, target, method, arguments)
-        kept = self._cache.get(key) if key else None
-        return None if kept is None else Answer(json.loads(kept))
-
-    def keep(
-        self, page: Any, target: str, method: str, arguments: str, value: Any, before: Any
-    ) -> None:
-        """Keep what was read, if it is valid: the page is the same after the reading as before.
+    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> "Remembered":
+        """What is known of a call that is about to be made; it counts as made from now on.
 
         Args:
             page: Playwright's page.
-            target: what was read from.
-            method: the reading.
-            arguments: as shown.
-            value: what came back; only JSON values are kept.
-            before: what `state` gave before the reading.
+            method: the call's name.
+            identity: receiver, method and arguments, in full.
+            acting: whether it may change the page; if so, nothing read before holds any more.
         """
-        key, state = self._key(page, target, method, arguments)
-        if key is None or state != before:
-            return
-        try:
-            self._cache.put(key, canonical(value), TTL_S)
-        except (TypeError, ValueError):
-            return
+        key = call_hash(method, identity, [page.url, self._epoch])
+        duplicate = key in self._seen
+        self._seen.add(key)
+        if acting:
+            self._epoch += 1
+        cache = self._cache if method in READINGS and not acting else None
+        return Remembered(cache, lambda: self._state(page), (method, identity), duplicate)
 
-    def state(self, page: Any) -> PageState | None:
-        """The page's state now; None where it cannot be told."""
+    def _state(self, page: Any) -> PageState | None:
         seen = self._look(page)
         return None if seen is None else PageState(*seen, self._epoch)
 
-    def _key(
-        self, page: Any, target: str, method: str, arguments: str
-    ) -> tuple[str | None, PageState | None]:
-        state = self.state(page) if method in READINGS else None
-        if state is None:
-            return None, None
-        return call_hash(f"{target}.{method}", arguments, state), state
+
+class Remembered:
+    """One call: whether it was made before, and the answer if there is a valid one.
+
+    Attributes:
+        duplicate: made before, and nothing has acted since.
+        answered: `value` is the answer; the call need not be made.
+        value: a JSON value.
+    """
+
+    def __init__(
+        self,
+        cache: Cache | None,
+        state: Callable[[], PageState | None],
+        call: tuple[str, str],
+        duplicate: bool,
+    ) -> None:
+        self._cache, self._state, self._call = cache, state, call
+        self.duplicate = duplicate
+        self._before = state() if cache else None
+        kept = cache.get(self._key(self._before)) if cache and self._before else None
+        self.answered = kept is not None
+        self.value: Any = json.loads(kept) if kept is not None else None
+
+    def done(self, value: Any) -> None:
+        """The call gave this; kept only if the page is now the same as before it."""
+        if self._cache is None or self._before is None or self._state() != self._before:
+            return
+        try:
+            self._cache.put(self._key(self._before), canonical(value), TTL_S)
+        except (TypeError, ValueError):
+            return  # nothing that JSON can hold: it is read anew each time
+
+    def _key(self, state: PageState) -> str:
+        return call_hash(*self._call, tuple(state))

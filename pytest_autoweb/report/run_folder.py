@@ -104,7 +104,8 @@ def _merge_notes(folder: Path) -> tuple[str, ...]:
 def read_manifest(folder: Path) -> Manifest:
     """What was collected; empty when the file is missing or cannot be read."""
     manifest = _read_manifest(folder, [])
-    return Manifest(cells=_placed(manifest.cells), whole=_placed(manifest.whole))
+    cells, whole = _placed(manifest.cells), _placed(manifest.whole)
+    return Manifest(cells=cells, whole=whole, ts=manifest.ts)
 
 
 def _placed(cells: tuple[PlannedCell, ...]) -> tuple[PlannedCell, ...]:

@@ -54,6 +54,28 @@ class StepCallError(Exception):
         super().__init__(message)
 
 
+class Remembered(Protocol):
+    """What is known of a call before it is made."""
+
+    duplicate: bool
+    """Made before, and nothing has acted since."""
+    answered: bool
+    """`value` is what it gives; it need not be made."""
+    value: Any
+
+    def done(self, value: Any) -> None:
+        """It was made and gave this."""
+        ...
+
+
+class Recall(Protocol):
+    """Knows the calls that were made before."""
+
+    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> Remembered:
+        """What is known of a call; `identity` is receiver, method and arguments in full."""
+        ...
+
+
 @dataclass(slots=True)
 class Border:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
@@ -86,6 +108,8 @@ class Border:
     a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far: they are not charged to the step."""
+    recall: Recall | None = None
+    """Counts repeated calls and may answer readings; None: every call is made, none is counted."""
 
     @property
     def offered(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Error, TimeoutError
 
-from pytest_autoweb.sandbox.base import Border, Limits, StepCallError
+from pytest_autoweb.sandbox.base import Border, Limits, Remembered, StepCallError
 from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.budget import Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, StuckError
@@ -151,9 +151,11 @@ class Dialogue:
         bound: Bound | None = None
         reply: Reply
         depth = len(self._open)
+        known: Remembered | None = None
         try:
             bound = self._bind(frame)
-            result = self._facade.perform(bound, self.budget)
+            known = self._known(bound, key)
+            result = self._made(bound, known)
             reply = outgoing(result, self._handles, self._border.redact), None
         except Refusal as refusal:
             self.refusal = self.refusal or refusal
@@ -172,8 +174,26 @@ class Dialogue:
             arguments=bound.arguments if bound else "",
             acting=bool(bound and bound.member.acting),
             line=frame["line"],
+            duplicate=bool(known and known.duplicate),
+            cached=bool(known and known.answered),
         )
         return reply
+
+    def _known(self, bound: Bound, key: str) -> Remembered | None:
+        """What is known of the call; of those inside a callback nothing, the page may be blocked."""
+        on_page = bound.receiver.kind in {"Page", "Frame", "Locator"}
+        if self._border.recall is None or self._open or not on_page:
+            return None
+        acting = bound.member.acting
+        return self._border.recall.ask(bound.page, bound.method, key, acting=acting)
+
+    def _made(self, bound: Bound, known: Remembered | None) -> Any:
+        if known is not None and known.answered:
+            return known.value
+        result = self._facade.perform(bound, self.budget)
+        if known is not None and not bound.member.acting:
+            known.done(redacted(result, self._border.redact))
+        return result
 
     def _bind(self, frame: dict[str, Any]) -> Bound:
         try:

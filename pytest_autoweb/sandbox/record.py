@@ -87,6 +87,8 @@ class Timed:
         arguments: str,
         acting: bool,
         line: int | None,
+        duplicate: bool = False,
+        cached: bool = False,
     ) -> None:
         """Add the finished call to the record."""
         error = reply[1]
@@ -101,6 +103,8 @@ class Timed:
             error=None if error is None else f"{error[0]}: {error[1]}".splitlines()[0][:300],
             duration_ms=(time.perf_counter() - self._began) * 1000,
             line=line,
+            duplicate=duplicate,
+            cached=cached,
         )
         self._record.entries.append(Entry(call, key, reply, self._live))
 

@@ -1,0 +1,189 @@
+"""What may be tried after a failure of each type: advice, alternatives, and who must be asked."""
+
+from typing import NamedTuple
+
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.results.calibration import Classification, FailureType, WebKind
+
+MAX_RETRIES = 3
+"""Retries after the first attempt (row 3.1.11 of the seed)."""
+MAX_ALTERNATIVES = 3
+ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERROR"})
+"""Types after which a person should agree before the same is tried on a real system. In a test run
+every attempt starts from a reset state, so they are retried all the same, permissions excepted."""
+UNRECOVERABLE: frozenset[FailureType] = frozenset({"PERMISSION_ERROR"})
+"""No repair of a script gives rights; only the user's own login hook may, once."""
+TRANSIENT: frozenset[FailureType] = frozenset({"SERVICE_UNAVAILABLE", "RESOURCE_CONFLICT"})
+"""Types that pass by themselves: a retry waits for them."""
+
+PROMPTS = tuple(
+    f"recover_{name}"
+    for name in (
+        "business_error",
+        "data_not_found",
+        "parameter_error",
+        "permission_error",
+        "resource_conflict",
+        "service_unavailable",
+        "unknown",
+        "validation_error",
+    )
+)
+
+_SUGGESTIONS: dict[FailureType, tuple[str, ...]] = {
+    "PARAMETER_ERROR": (
+        "Use the arguments that the call takes, in their types.",
+        "Add what is missing; leave out what the call does not know.",
+    ),
+    "PERMISSION_ERROR": (
+        "Log in again: the session may have ended.",
+        "Ask an administrator for the right, if the account lacks it.",
+    ),
+    "SERVICE_UNAVAILABLE": (
+        "Try again after a pause.",
+        "Check that the server runs and the network reaches it.",
+    ),
+    "DATA_NOT_FOUND": (
+        "Use the name, spelling and place that the page shows.",
+        "Search with fewer or wider conditions.",
+    ),
+    "VALIDATION_ERROR": (
+        "Give a value in the form that the field asks for.",
+        "Read the message beside the field.",
+    ),
+    "BUSINESS_ERROR": (
+        "Read what the application says; do what it asks for first.",
+        "Choose something that its rules allow.",
+    ),
+    "RESOURCE_CONFLICT": (
+        "Look at the page anew: it changed meanwhile.",
+        "Use another name, if the one given is taken.",
+    ),
+    "UNKNOWN": ("Look at the page anew and take another way.",),
+}
+_BY_KIND: dict[WebKind, tuple[str, ...]] = {
+    "strict_mode": ("Several elements fit: name the one meant exactly, or take .first or .nth(n).",),
+    "element_mismatch": ("Use the call that this kind of element takes.",),
+    "not_actionable": ("Remove what is in the way first: close the dialog, open the fold, scroll.",),
+    "detached": ("The page was drawn anew: find the element again right before the call.",),
+    "wait_timeout": ("Wait for something that the action really brings about.",),
+    "refused": ("Stay within the step language: no scripts, no files, no other sites.",),
+    "lint": ("Use only the calls of the step language.",),
+}
+_CATEGORIES: tuple[tuple[tuple[str, str], ...], ...] = (
+    (
+        ("click", "press an element with the mouse"),
+        ("press", "press a key on an element, such as Enter"),
+        ("check", "tick a box or a radio button"),
+        ("dblclick", "press twice"),
+        ("dispatch_event", "send the element an event"),
+    ),
+    (
+        ("fill", "put a text into a field at once"),
+        ("press_sequentially", "type a text key by key, for fields that listen to keys"),
+        ("select_option", "choose in a select box"),
+        ("set_input_files", "hand a file to an upload"),
+    ),
+    (
+        ("get_by_role", "find by what it is and what it is called"),
+        ("get_by_label", "find a field by its label"),
+        ("get_by_text", "find by the text that it shows"),
+        ("get_by_placeholder", "find a field by its hint"),
+        ("locator", "find by a CSS selector"),
+    ),
+    (
+        ("goto", "open an address"),
+        ("reload", "load the page again"),
+        ("go_back", "go back to the page before"),
+    ),
+    (
+        ("inner_text", "read the text as it is shown"),
+        ("text_content", "read all text, hidden too"),
+        ("input_value", "read what stands in a field"),
+        ("get_attribute", "read an attribute"),
+    ),
+    (
+        ("wait_for", "wait for an element"),
+        ("wait_for_url", "wait for an address"),
+        ("wait_for_load_state", "wait until the page has loaded"),
+    ),
+)
+
+
+class Alternative(NamedTuple):
+    """Another call of the same sort."""
+
+    name: str
+    description: str
+
+
+class Recovery(NamedTuple):
+    """What can be done after a failure (row 3.3.3 of the seed)."""
+
+    system_prompt: str
+    user_prompt: str
+    suggestions: tuple[str, ...]
+    alternatives: tuple[Alternative, ...]
+    failure_type: FailureType
+    original_error: str
+    failed_tool: str
+    should_retry: bool
+    retry: int
+    """Retries made so far."""
+    max_retries: int
+    requires_user_confirmation: bool
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether another retry is worth it and left."""
+        return self.should_retry and self.retry < self.max_retries
+
+
+def recover(
+    found: Classification,
+    error: str,
+    *,
+    tool: str = "",
+    retry: int = 0,
+    max_retries: int = MAX_RETRIES,
+) -> Recovery:
+    """Advice for a failure, from the prompt file of its type.
+
+    Args:
+        found: the failure's type.
+        error: what was said; page text, so it is fenced in the prompt.
+        tool: the call that failed, such as `click`.
+        retry: retries made so far.
+        max_retries: retries at most.
+    """
+    suggestions = (*_BY_KIND.get(found.web_kind, ()), *_SUGGESTIONS[found.type])
+    others = alternatives(tool)
+    system, user = render(
+        f"recover_{found.type.lower()}",
+        tool=tool,
+        error=fence(" ".join(error.split())[:600], "error"),
+        suggestions=suggestions,
+        alternatives=others,
+    )
+    return Recovery(
+        system_prompt=system.content,
+        user_prompt=user.content,
+        suggestions=suggestions,
+        alternatives=others,
+        failure_type=found.type,
+        original_error=error,
+        failed_tool=tool,
+        should_retry=found.type not in UNRECOVERABLE,
+        retry=retry,
+        max_retries=max_retries,
+        requires_user_confirmation=found.type in ASK_FIRST,
+    )
+
+
+def alternatives(tool: str) -> tuple[Alternative, ...]:
+    """At most three other calls of the same sort; none for a call that has no sort."""
+    for category in _CATEGORIES:
+        if any(name == tool for name, _ in category):
+            others = (Alternative(*each) for each in category if each[0] != tool)
+            return tuple(others)[:MAX_ALTERNATIVES]
+    return ()

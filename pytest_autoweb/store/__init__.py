@@ -1,0 +1,1 @@
+"""Runs in a database, for questions over many of them; the run's own files stay the truth."""

@@ -1,0 +1,51 @@
+"""Where a store is: its URL, read, checked and shown without its password."""
+
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.redaction import without_password
+
+_DRIVERS = {
+    "sqlite": "sqlite+pysqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+}
+
+
+def read_address(text: str, *, base: Path | None = None) -> URL:
+    """The URL of a store.
+
+    Args:
+        text: `sqlite:///PATH`, `sqlite:////ABSOLUTE/PATH` or `postgresql://USER:…@HOST/DATABASE`.
+        base: what relative paths are relative to; None: the current folder.
+
+    Raises:
+        SettingsError: it is none of these. The message never holds the password.
+    """
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise SettingsError(
+            f"{without_password(text)!r} is not the URL of a store; write sqlite:///PATH or "
+            "postgresql://USER:PASSWORD@HOST/DATABASE"
+        ) from None
+    driver = _DRIVERS.get(url.drivername, url.drivername)
+    if driver not in _DRIVERS.values():
+        raise SettingsError(
+            f"{without_password(text)!r}: a store is kept in SQLite (sqlite:///PATH) or in "
+            f"Postgres (postgresql://…), not in {url.drivername}"
+        )
+    url = url.set(drivername=driver)
+    if driver != _DRIVERS["sqlite"]:
+        return url
+    if not url.database or url.database.startswith((":", "file:")):
+        raise SettingsError(f"{text!r} names no file; write sqlite:///PATH")
+    return url.set(database=str((base or Path()) / url.database))
+
+
+def shown(url: URL) -> str:
+    """The URL as it may be printed."""
+    return without_password(url.render_as_string(hide_password=True))

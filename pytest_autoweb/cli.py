@@ -16,6 +16,7 @@ from pytest_autoweb.commands import (
     models,
     schema,
     show_report,
+    store,
     verify,
 )
 from pytest_autoweb.errors import AutowebError
@@ -31,6 +32,7 @@ COMMANDS = (
     comment,
     judge_labels,
     locate,
+    store,
 )
 
 EPILOG = """\

@@ -78,10 +78,21 @@ class RunController:
         if self._config.option.collectonly or self._settings.preview:
             return session
         self._sandbox = sandbox_layers(self._config, self._settings.sandbox)
+        self._check_store()
         if self._settings.models:
             session.open_folder()
         session.check_models()
         return session
+
+    def _check_store(self) -> None:
+        """Its URL, before the run costs anything; whether it answers is seen at the end."""
+        if self._settings.store:
+            from pytest_autoweb.store.extra import need
+
+            need("store", "sqlalchemy", "alembic")
+            from pytest_autoweb.store.address import read_address
+
+            read_address(self._settings.store, base=self._settings.rootdir)
 
     def pytest_report_header(self) -> list[str]:
         """Which walls stand between generated code and this machine."""
@@ -145,6 +156,18 @@ class RunController:
             blobs = self._settings.rootdir / self._settings.blobs
             packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
             self._notices.append(f"packed as {packed}, for `autoweb merge-reports`")
+        if self._settings.store:
+            self._store(run)
+
+    def _store(self, run: RunSession) -> None:
+        """Copy the run into its database; the report is written, whatever happens here."""
+        from pytest_autoweb.store.session_end import store_at_end
+
+        if self._settings.shard is not None:
+            self._notices.append("the store waits for `autoweb store sync` on the merged report")
+            return
+        told = store_at_end(self._settings.store, self._settings.rootdir, run.run_folder)
+        self._notices.append(told)
 
     def _tell_judges(self, run: RunSession) -> None:
         """How far the judges of `--autoweb-judge-labels` agree with people."""

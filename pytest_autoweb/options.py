@@ -11,6 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.option_values import (
+    arms,
+    captures,
+    comma_list,
+    count,
+    dollars,
+    flag,
+    one_of,
+    or_none,
+    path,
+    percent,
+    seconds,
+    shard,
+    words,
+)
+from pytest_autoweb.redaction import without_password
+from pytest_autoweb.results.calibration import CorrectionArm
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 if TYPE_CHECKING:
@@ -22,7 +39,9 @@ StepFailurePolicy = Literal["block", "continue"]
 SandboxLevel = Literal["auto", "strict", "off"]
 Source = Literal["flag", "env", "ini", "default"]
 
-CAPTURE_MODES = ("ARIA", "ARIA_SNAPSHOT", "A11Y", "RAW_HTML")
+DEFAULT_STORE = "sqlite:///.autoweb/store.db"
+MAX_RETRIES = 3
+"""Retries of a correction when `--autoweb-max-repairs` is not set."""
 
 
 class Option(NamedTuple):
@@ -35,6 +54,8 @@ class Option(NamedTuple):
     metavar: str | None = None
     bare: str | None = None
     """What the flag means without a value; None: it needs one."""
+    shown: Callable[[Any], Any] = lambda value: value
+    """The value as the report may tell it."""
 
     @property
     def flag(self) -> str:
@@ -52,183 +73,105 @@ class Option(NamedTuple):
         return self.dest.upper()
 
 
-def _comma_list(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-def _captures(text: str) -> tuple[str, ...]:
-    modes = tuple(mode.upper() for mode in _comma_list(text))
-    for mode in modes:
-        if mode not in CAPTURE_MODES:
-            raise ValueError(f"{mode!r} is not a capture mode; allowed: {', '.join(CAPTURE_MODES)}")
-    return modes
-
-
-def _flag(text: str) -> bool:
-    truth = {"true": True, "1": True, "yes": True, "on": True}
-    falsehood = {"false": False, "0": False, "no": False, "off": False}
-    try:
-        return (truth | falsehood)[text.strip().lower()]
-    except KeyError:
-        raise ValueError(f"{text!r} is not a yes or no; allowed: true, false") from None
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.strip().isdecimal() or int(text) < least:
-            raise ValueError(f"{text!r} is not a whole number of at least {least}")
-        return int(text)
-
-    return parse
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 86_400:
-        raise ValueError(f"{text!r} is not a number of seconds above 0")
-    return value
-
-
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in allowed:
-            raise ValueError(f"{text!r} is not allowed; allowed: {', '.join(allowed)}")
-        return text
-
-    return parse
-
-
-def _path(text: str) -> Path | None:
-    return Path(text) if text else None
-
-
-def _or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: parse(text) if text else None
-
-
-def _percent(text: str) -> float:
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 100:
-        raise ValueError(f"{text!r} is not a percentage from 0 to 100")
-    return value
-
-
-def _dollars(text: str) -> float:
-    try:
-        value = float(text.removeprefix("$"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e9:
-        raise ValueError(f"{text!r} is not an amount of US dollars")
-    return value
-
-
-def _shard(text: str) -> tuple[int, int]:
-    number, _, of = text.partition("/")
-    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise ValueError(f"{text!r} is not a shard; write it as 1/4 ... 4/4")
-    return int(number), int(of)
-
-
 OPTIONS: tuple[Option, ...] = (
     Option("models", "", "Models to compare, separated by commas. Turns the plugin on.",
-           _comma_list, "A,B"),
+           comma_list, "A,B"),
     Option("models_file", "", "YAML or JSON file with settings per model, over those of "
-           "[tool.autoweb.models] in pyproject.toml.", _path, "PATH"),
+           "[tool.autoweb.models] in pyproject.toml.", path, "PATH"),
     Option("files", "cases/*.yaml cases/*.yml", "Patterns (below the rootdir) of the files that "
-           "are read as cases; a YAML file named on the command line is read always.", _words,
+           "are read as cases; a YAML file named on the command line is read always.", words,
            "GLOBS"),
-    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", _path, "PATH"),
+    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
     Option("capture", "", "How the page is shown to the model: ARIA, ARIA_SNAPSHOT, A11Y or "
-           "RAW_HTML; several make an axis of the comparison. Default ARIA_SNAPSHOT.", _captures,
+           "RAW_HTML; several make an axis of the comparison. Default ARIA_SNAPSHOT.", captures,
            "MODES"),
     Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
-           lambda text: _flag(text) if text else None, "BOOL"),
+           lambda text: flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
-           "have vision (one more call a page).", _flag, "BOOL", bare="true"),
+           "have vision (one more call a page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "codegen (plan and script), act (one decision at a time on marked screenshots) or "
-           "collect (addresses behind a list).", _one_of(*get_args(StrategyName)), "NAME"),
-    Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", _count(1),
+           "collect (addresses behind a list).", one_of(*get_args(StrategyName)), "NAME"),
+    Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", count(1),
            "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
-           "choice; false is the control arm that asks again without the message.", _flag, "BOOL",
+           "choice; false is the control arm that asks again without the message.", flag, "BOOL",
            bare="true"),
     Option("locator", "bayes", "How elements are found by sight (`get_by_sight`): bayes weighs the "
            "answers of a model with vision, seed eliminates by them.",
-           _one_of(*get_args(LocatorAlgorithm)), "NAME"),
-    Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", _count(1),
+           one_of(*get_args(LocatorAlgorithm)), "NAME"),
+    Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
-    Option("max_repairs", "1", "Attempts after a failed first one.", _count(0), "N"),
+    Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
+           "and this is not set.", count(0), "N"),
+    Option("correction", "off", "How a failed attempt is tried again: off (ordinary repair), plain "
+           "(told nothing: the control arm), reflexion (told evidence and a reflection) or "
+           "constrained (may only name elements that were found). Of several, the first decides; "
+           "the others start from the same failure, to be compared with it.", arms, "ARMS"),
+    Option("cache", "memory", "Where readings that cannot have changed are kept: memory, or off.",
+           one_of("memory", "off"), "PLACE"),
     Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "
-           "(stop), or answer from the case's `answers`.", _one_of(*get_args(QuestionPolicy)),
+           "(stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
            "POLICY"),
     Option("on_step_failure", "block", "After a failed step: block the later ones, or continue.",
-           _one_of(*get_args(StepFailurePolicy)), "POLICY"),
+           one_of(*get_args(StepFailurePolicy)), "POLICY"),
     Option("step_timeout", "20", "Wall seconds for a step; a step that runs out of time is "
-           "continued once with max(60, 3 times this).", _seconds, "SECONDS"),
-    Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", _seconds,
+           "continued once with max(60, 3 times this).", seconds, "SECONDS"),
+    Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", seconds,
            "SECONDS"),
     Option("sandbox", "auto", "How generated code is held: auto uses Landlock and seccomp where "
            "the kernel has them; strict does not run without them and refuses scripts in the page; "
            "off leaves them out (only on the command line, never in CI).",
-           _one_of(*get_args(SandboxLevel)), "LEVEL"),
+           one_of(*get_args(SandboxLevel)), "LEVEL"),
     Option("judge_model", "", "The model of `judge` checks that name none; it must not be one of "
            "the models compared.", str, "NAME"),
     Option("judge_labels", "", "File with human verdicts on saved cells. Only with it a `judge` "
-           "check decides; its agreement with them is printed.", _path, "PATH"),
+           "check decides; its agreement with them is printed.", path, "PATH"),
     Option("controls", "false", "Run the controls of every case too: the oracle must pass and "
            "doing nothing must fail, three fresh times each. A case whose controls break is kept "
-           "out of comparisons.", _flag, "BOOL", bare="true"),
+           "out of comparisons.", flag, "BOOL", bare="true"),
     Option("min_pass_rate", "", "Gate: least first-attempt pass rate of each model, in percent. "
-           "The gate then decides: a failed cell alone does not fail the run.", _or_none(_percent),
+           "The gate then decides: a failed cell alone does not fail the run.", or_none(percent),
            "PERCENT"),
     Option("max_cost", "", "Most US dollars that live model calls of the whole run may cost, over "
-           "all workers; a call that might go beyond is not made.", _or_none(_dollars), "USD"),
+           "all workers; a call that might go beyond is not made.", or_none(dollars), "USD"),
     Option("allow_unpriced", "false", "With a cost cap: let models without a known price run, "
-           "uncounted.", _flag, "BOOL", bare="true"),
+           "uncounted.", flag, "BOOL", bare="true"),
     Option("save", "", "Save the run's results under this name in the storage folder, to be "
            "compared with later.", str, "NAME"),
-    Option("autosave", "false", "Save the run's results in the storage folder.", _flag, "BOOL",
+    Option("autosave", "false", "Save the run's results in the storage folder.", flag, "BOOL",
            bare="true"),
     Option("compare", "", "Compare with a saved run: its number or name, a file or run folder; "
            "alone: with the latest.", str, "RUN", bare="latest"),
     Option("compare_fail", "", "Gates on the comparison (with the latest run, if no other is "
            "named): how much worse 'pass_rate:5%,cost:20%,duration:50%' may get. Only what a test "
            "finds significant fails.", str, "EXPR"),
-    Option("baseline_days", "90", "A baseline older than this is used with a notice.", _count(1),
+    Option("baseline_days", "90", "A baseline older than this is used with a notice.", count(1),
            "DAYS"),
     Option("storage", ".autoweb", "Folder of saved runs, below the rootdir.", Path, "DIR"),
+    Option("store", "", "Also write the run into this database when it ends: sqlite:///PATH or "
+           "postgresql://USER:PASSWORD@HOST/DATABASE. Alone: sqlite:///.autoweb/store.db below the "
+           "rootdir.", str, "URL", bare=DEFAULT_STORE, shown=without_password),
     Option("preview", "false", "Only list the cells, with an estimate of calls, tokens and money.",
-           _flag, "BOOL", bare="true"),
+           flag, "BOOL", bare="true"),
     Option("shard", "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb "
-           "merge-reports`.", _or_none(_shard), "X/Y"),
+           "merge-reports`.", or_none(shard), "X/Y"),
     Option("blobs", "autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR"),
     Option("record_mode", "off", "Cassettes: off (live, nothing recorded), none (replay only), "
            "once, new_episodes or all (record everything anew).",
-           _one_of(*get_args(RecordMode)), "MODE"),
-    Option("live", "", "Models that are called live whatever the record mode says.", _comma_list,
+           one_of(*get_args(RecordMode)), "MODE"),
+    Option("live", "", "Models that are called live whatever the record mode says.", comma_list,
            "A,B"),
     Option("cassettes", "cases/cassettes", "Folder of the cassettes, below the rootdir.", Path,
            "DIR"),
     Option("report", "autoweb-report", "Folder of the run: report, results, screenshots. An older "
            "run found there is moved aside, never erased.", Path, "DIR"),
     Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
-           "with a marker.", _count(10_000), "N"),
-    Option("stdout", "false", "Stream the run log to the terminal.", _flag, "BOOL", bare="true"),
+           "with a marker.", count(10_000), "N"),
+    Option("stdout", "false", "Stream the run log to the terminal.", flag, "BOOL", bare="true"),
     Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
-           "and put its answer into the report.", _flag, "BOOL", bare="true"),
+           "and put its answer into the report.", flag, "BOOL", bare="true"),
     Option("local_model", "qwen3:8b", "The model of the local analysis; a bare name means "
            "Ollama.", str, "NAME"),
 )  # fmt: skip
@@ -252,6 +195,8 @@ class Settings:
     locator: LocatorAlgorithm
     repeat: int
     max_repairs: int
+    correction: tuple[CorrectionArm, ...]
+    cache: str
     questions: QuestionPolicy
     on_step_failure: StepFailurePolicy
     step_timeout: float
@@ -269,6 +214,8 @@ class Settings:
     compare_fail: str
     baseline_days: int
     storage: Path
+    store: str
+    """URL, with its password; `describe` hides it."""
     preview: bool
     shard: tuple[int, int] | None
     blobs: Path
@@ -292,13 +239,26 @@ class Settings:
             return ("ARIA_SNAPSHOT",)
         return ("ARIA",) if self.simplified_html else ("RAW_HTML",)
 
+    @property
+    def corrects(self) -> bool:
+        """Whether a failure is looked into on the page."""
+        return self.correction != ("off",)
+
+    @property
+    def retries(self) -> int:
+        """Attempts after a failed first one."""
+        if self.corrects and self.sources.get("max_repairs", "default") == "default":
+            return MAX_RETRIES
+        return self.max_repairs
+
     def describe(self) -> dict[str, dict[str, Any]]:
         """Each setting with its value and source, as JSON values, for the report."""
         shown: dict[str, dict[str, Any]] = {}
+        telling = {option.name: option.shown for option in OPTIONS}
         for field in fields(self):
             if field.name in ("rootdir", "sources"):
                 continue
-            value = getattr(self, field.name)
+            value = telling[field.name](getattr(self, field.name))
             plain = list(value) if isinstance(value, tuple) else value
             shown[field.name] = {
                 "value": plain.as_posix() if isinstance(plain, Path) else plain,

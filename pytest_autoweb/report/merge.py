@@ -162,6 +162,7 @@ def _write(folder: Path, sources: Sequence[Source], parts: _Parts) -> None:
     save_manifest(
         folder,
         (cell.model_copy(update={"folder": parts.folders[_key(cell)]}) for cell in parts.planned),
+        ts=sources[0].run.info.ts,
     )
     save_run_info(folder, _run_info(sources))
     merged = MergeInfo(sources=tuple(map(_record, sources)), notes=parts.notes)

@@ -7,6 +7,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.redaction import without_password
+from pytest_autoweb.store.extra import need
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",
@@ -40,6 +41,7 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
         )
     url = url.set(drivername=driver)
     if driver != _DRIVERS["sqlite"]:
+        need("postgres", "psycopg")
         return url
     if not url.database or url.database.startswith((":", "file:")):
         raise SettingsError(f"{text!r} names no file; write sqlite:///PATH")

@@ -1,0 +1,126 @@
+"""`autoweb store`: a database of runs, filled from their folders."""
+
+import argparse
+import os
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.options import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from pytest_autoweb.store.opening import Store
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_REPORT = "autoweb-report"
+_EPILOG = """\
+  autoweb store sync                                     the runs here, also those moved aside
+  autoweb store sync autoweb-report --store sqlite:///runs.db
+  autoweb store prune --older-than 90d
+
+A run can be written any number of times: the rows are made from its folder and replaced as a whole.
+Without --store it is the URL in the environment variable AUTOWEB_STORE, which keeps a password out
+of the list of processes, or else sqlite:///.autoweb/store.db.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb store`."""
+    store = subparsers.add_parser(
+        "store",
+        help="write runs into a database, or remove old ones from it",
+        description="Keeps runs in SQLite or Postgres, for `autoweb dashboard` and for queries.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = store.add_subparsers(dest="action", required=True, metavar="ACTION")
+    sync = actions.add_parser("sync", help="write runs, as often as you like")
+    sync.add_argument(
+        "runs",
+        nargs="*",
+        type=Path,
+        metavar="RUN",
+        help=f"run folders (default: {_REPORT} and earlier ones moved aside to {_REPORT}.*)",
+    )
+    sync.set_defaults(run=run_sync)
+    prune = actions.add_parser("prune", help="remove old runs; their folders stay as they are")
+    prune.add_argument(
+        "--older-than", required=True, metavar="AGE", help="days or weeks since the run: 90d, 12w"
+    )
+    prune.set_defaults(run=run_prune)
+    for parser in (sync, prune):
+        add_store_option(parser)
+
+
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    """Declare `--store`, the same for every command that has it."""
+    parser.add_argument(
+        "--store", metavar="URL", help="the store; default: AUTOWEB_STORE, or " + DEFAULT_STORE
+    )
+
+
+def open_store(text: str | None) -> "Store":
+    """The store that the command line or the environment names.
+
+    Raises:
+        SettingsError: the URL is wrong, or a package is missing.
+    """
+    from pytest_autoweb.store.extra import need
+
+    need("store", "sqlalchemy", "alembic")
+    from pytest_autoweb.store.address import read_address
+    from pytest_autoweb.store.opening import Store
+
+    return Store(read_address(text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE))
+
+
+def run_sync(args: argparse.Namespace) -> int:
+    """Write runs; the good ones also when one is bad, which ends with 4.
+
+    Raises:
+        SettingsError: there is no run.
+        StoreError: the store cannot be written.
+    """
+    store = open_store(args.store)
+    from pytest_autoweb.store.sync import sync_run
+
+    runs = args.runs or sorted(p for p in Path().glob(f"{_REPORT}*") if (p / "cells").is_dir())
+    if not runs:
+        raise SettingsError(f"there is no run folder {_REPORT} here; name one")
+    refused = 0
+    with store:
+        for folder in runs:
+            try:
+                written = sync_run(store, folder)
+            except SettingsError as error:
+                print(f"autoweb: {error}", file=sys.stderr)
+                refused += 1
+                continue
+            counts = f"{written.cells} cells, {written.tool_calls} tool calls"
+            print(f"{folder}: {counts}, as {written.run_id[:8]} in {store.shown}")
+    return 4 if refused else 0
+
+
+def run_prune(args: argparse.Namespace) -> int:
+    """Remove old runs.
+
+    Raises:
+        SettingsError: the age is wrong.
+        StoreError: the store cannot be written.
+    """
+    age = re.fullmatch(r"(\d{1,5})([dw]?)", args.older_than)
+    if age is None:
+        raise SettingsError(f"--older-than: {args.older_than!r} is no age; write 90d or 12w")
+    days = int(age[1]) * (7 if age[2] == "w" else 1)
+    store = open_store(args.store)
+    from pytest_autoweb.store.retention import prune
+
+    now = datetime.now(UTC)
+    with store:
+        gone = prune(store, before=now - timedelta(days=days), now=now)
+    print(f"{gone} runs removed from {store.shown}")
+    return 0

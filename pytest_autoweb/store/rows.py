@@ -1,0 +1,170 @@
+"""A run as rows of the tables; pure, and the same rows for the same files, every time."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from pytest_autoweb.calibrate.classify import classify_failure
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.rows import cell_row
+from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.results import Attempt, CellResult, Classification, Failure, Usage, total_usage
+from pytest_autoweb.store import tables
+from pytest_autoweb.store.calls import Retry, call_rows, correction_row
+from pytest_autoweb.store.fields import clean, clean_value, row_id
+
+Row = dict[str, Any]
+
+
+class Rows(NamedTuple):
+    """The rows of one run, by table, parents before children."""
+
+    run: Row
+    of_table: dict[type[tables.Base], list[Row]]
+
+
+def run_id(ts: str, folders: Iterable[str]) -> str:
+    """The id of a run: its `ts` and its cells' folders, whatever became of them."""
+    return row_id("run", ts, *sorted(folders))
+
+
+def rows_of(run: Run, identity: str) -> Rows:
+    """All rows of a run.
+
+    Args:
+        run: as read from its folder.
+        identity: its id, as `run_id` gives it.
+    """
+    of_table: dict[type[tables.Base], list[Row]] = {
+        table: []
+        for table in (
+            tables.CellRow,
+            tables.AttemptRow,
+            tables.CheckRow,
+            tables.ToolCallRecord,
+            tables.CorrectionRecord,
+        )
+    }
+    for cell in run.cells:
+        own = row_id(identity, cell.folder)
+        of_table[tables.CellRow].append({"id": own, "run_id": identity, **_cell(cell)})
+        for table, row in _below(cell, own):
+            of_table[table].append(row)
+    return Rows(_run(run, identity), of_table)
+
+
+def _run(run: Run, identity: str) -> Row:
+    info = run.info
+    return {
+        "id": identity,
+        "ts": clean(info.ts),
+        "started_at": info.started,
+        "duration_s": info.duration_s,
+        "exit_status": info.exit_status,
+        "interrupted": info.interrupted,
+        "commit": clean(info.environment.get("git", "")),
+        "models": [clean(model) for model in info.models],
+        "environment": {clean(name): clean(text) for name, text in info.environment.items()},
+        "workers": info.workers,
+        "folder": clean(str(run.folder.resolve())),
+    }
+
+
+def _cell(cell: CellResult) -> Row:
+    small = cell_row(cell)
+    return {
+        **{name: clean_value(getattr(small, name)) for name in _KEPT},
+        "correction": cell.correction,
+        "control": is_control(cell.model),
+        "reason": clean(cell.reason),
+        **_type(cell.failure, _classification(cell)),
+        "duration_ms": round(cell.duration_ms),
+        "started_at": cell.started,
+    }
+
+
+def _classification(cell: CellResult) -> Classification | None:
+    """What was found when the cell's failure happened, with the page at hand."""
+    own = (a.classification for a in reversed(cell.attempts) if a.failure == cell.failure)
+    return next(own, None)
+
+
+def _below(cell: CellResult, cell_id: str) -> Iterator[tuple[type[tables.Base], Row]]:
+    began, control = cell.started, is_control(cell.model)
+    failed: tuple[Attempt, str | None] | None = None
+    for attempt in cell.attempts:
+        own = row_id(cell_id, attempt.attempt_index)
+        yield tables.AttemptRow, {"id": own, "cell_id": cell_id, **_attempt(attempt, began)}
+        yield from ((tables.CheckRow, row) for row in _checks(attempt, own))
+        if failed is not None and not control:
+            retry = Retry(*failed, attempt, own, began)
+            yield tables.CorrectionRecord, correction_row(retry)
+        calls = [] if control else call_rows(attempt, own, began)
+        last_failed = next((row for row in reversed(calls) if not row["result"]["ok"]), None)
+        if last_failed and attempt is not cell.attempts[-1]:
+            last_failed["is_corrected"] = True
+        yield from ((tables.ToolCallRecord, row) for row in calls)
+        failed = (attempt, last_failed["id"] if last_failed else None)
+        began += timedelta(milliseconds=attempt.duration_ms)
+
+
+def _attempt(attempt: Attempt, began: datetime) -> Row:
+    usage = sum(total_usage((attempt,)).values(), start=Usage())
+    failure = attempt.failure
+    return {
+        "attempt_index": attempt.attempt_index,
+        "repair_attempt": attempt.repair_attempt,
+        "executed": attempt.executed,
+        "checks_passed": attempt.checks_passed,
+        "false_success": attempt.false_success,
+        "score": attempt.score,
+        "failure_kind": failure.kind if failure else None,
+        **_type(failure, attempt.classification),
+        "error": clean(failure.message) if failure else "",
+        "calls": usage.calls,
+        "cost_usd": usage.cost_usd,
+        "duration_ms": round(attempt.duration_ms),
+        "started_at": began,
+    }
+
+
+def _type(failure: Failure | None, known: Classification | None) -> Row:
+    found = (known or classify_failure(failure)) if failure else None
+    return {
+        "failure_type": found.type if found else None,
+        "web_kind": found.web_kind if found else None,
+    }
+
+
+def _checks(attempt: Attempt, attempt_id: str) -> Iterator[Row]:
+    for place, check in enumerate(attempt.checks):
+        yield {
+            "id": row_id(attempt_id, "check", place),
+            "attempt_id": attempt_id,
+            "check_index": check.index,
+            "type": check.type,
+            "passed": check.passed,
+            "expected": clean(check.expected),
+            "actual": clean(check.actual),
+            "message": clean(check.message),
+            "weight": check.weight,
+            "advisory": check.advisory,
+        }
+
+
+_KEPT = (
+    "case_id",
+    "case_path",
+    "model",
+    "capture_mode",
+    "repeat",
+    "strategy",
+    "outcome",
+    "slow",
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "cost_complete",
+    "folder",
+)

@@ -62,5 +62,7 @@ class Bench:
     stream: Callable[[str], None] = lambda line: None
     clock: Clock = field(default_factory=Clock)
     engine: MakeEngine = worker_engine
+    relogin: Callable[[Case, "Page"], object] | None = None
+    """The user's hook that logs in again; None: there is none."""
     judge: Callable[[Place], ModelJudge] | None = None
     """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from pytest_autoweb.cases.model import Case
     from pytest_autoweb.llm.client import Client
     from pytest_autoweb.llm.spec import ModelSpec
     from pytest_autoweb.results import CellResult
@@ -33,6 +36,21 @@ def pytest_autoweb_engine(border: "Border", level: "Level") -> "StepEngine | Non
 
         def pytest_autoweb_engine(border, level):
             return MyEngine(border, strict=level == "strict")
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_autoweb_relogin(case: "Case", page: "Page") -> "bool | None":
+    """Log in again after the application refused for lack of rights, e.g. an ended session.
+
+    Asked once a cell at most, with `--autoweb-correction`, on the fresh page of the next attempt
+    before its entry URL is opened. Without an implementation such a failure is not retried::
+
+        def pytest_autoweb_relogin(case, page):
+            page.goto("https://shop.example/login")
+            page.get_by_label("Password").fill(os.environ["SHOP_PASSWORD"])
+            page.get_by_role("button", name="Log in").click()
+            return True
     """
 
 

@@ -1,6 +1,6 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +21,8 @@ from pytest_autoweb.session import RunSession
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+    from pytest_autoweb.cases.model import Case
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
 WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
@@ -206,11 +208,20 @@ def run_with_fixtures(
 
     name = cell.nodeid.partition("::")[2] or cell.nodeid
     remote = bool(request.getfixturevalue("connect_options"))
-    bench = replace(session.bench(name, open_page), remote=remote)
+    relogin = _relogin(request.config)
+    bench = replace(session.bench(name, open_page), remote=remote, relogin=relogin)
     result = _run_or_break(cell, bench)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)
     return result
+
+
+def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
+    """The user's hook; None when nobody implements it."""
+    hook = config.hook.pytest_autoweb_relogin
+    if not hook.get_hookimpls():
+        return None
+    return lambda case, page: hook(case=case, page=page)
 
 
 def _run_or_break(cell: Cell, bench: Any) -> CellResult:

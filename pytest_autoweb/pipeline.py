@@ -4,8 +4,9 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,14 @@ from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
 from pytest_autoweb.browser.network import guarded_page
 from pytest_autoweb.browser.origin import OriginPolicy
+from pytest_autoweb.browser.page_digest import page_digest
 from pytest_autoweb.browser.scene import Watch
 from pytest_autoweb.browser.setup import add_cookies, context_args
 from pytest_autoweb.browser.wire import WireRecord
+from pytest_autoweb.calibrate.cause import cause_of
+from pytest_autoweb.calibrate.guidance import Guidance
+from pytest_autoweb.calibrate.policy import Rules
+from pytest_autoweb.calibrate.redundancy import MemoryCache, Recall
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
@@ -25,10 +31,12 @@ from pytest_autoweb.judge.grader import graded
 from pytest_autoweb.judge.model_judge import Place
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.llm.timed import TimedClient
+from pytest_autoweb.options import Settings
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
+    CorrectionArm,
     Failure,
     FailureKind,
     Outcome,
@@ -46,10 +54,12 @@ from pytest_autoweb.stages.base import (
     Tools,
     change,
 )
+from pytest_autoweb.stages.correct import Corrected, beside, correct
+from pytest_autoweb.stages.critic import with_cause
 from pytest_autoweb.stages.evidence import keep_records
 from pytest_autoweb.stages.offers import finders, functions
 from pytest_autoweb.stages.outcome import repairable, settle
-from pytest_autoweb.strategies import NamedStage, stages_for, strategy_of
+from pytest_autoweb.strategies import NamedStage, prompts_of, stages_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -59,16 +69,11 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
     """Run all attempts of a cell; its result is on disk when this returns."""
     started, clock = datetime.now(UTC), time.perf_counter()
     mark_started(bench.run_folder, cell.folder)
-    attempts: list[Attempt] = []
-    resolved: Case | None = None
-    allowed = 0 if cell.spec.provider == "builtin" else bench.settings.max_repairs
-    while True:
-        failed = attempts[-1] if attempts else None
-        attempt, case = _run_attempt(cell, bench, len(attempts) + 1, failed)
-        attempts.append(attempt)
-        resolved = case or resolved
-        if len(attempts) > allowed or not repairable(attempts[-1]):
-            break
+    first, resolved = _run_attempt(cell, bench, _Try(1))
+    arm, *others = bench.settings.correction
+    run = partial(_corrected, cell, bench, first)
+    made = run(arm)
+    attempts = list(made.attempts)
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
     result = CellResult(
         **dict(planned_cell(cell, resolved)),
@@ -78,14 +83,48 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
         reason=reason,
         failure=failure,
         attempts=tuple(attempts),
+        correction=arm,
+        stopped=made.stopped,
+        arms=tuple(beside(run(other, folder=f"{other}-"), other) for other in others)
+        if repairable(first)
+        else (),
         usage=total_usage(tuple(attempts)),
         started=started,
         duration_ms=(time.perf_counter() - clock) * 1000,
         worker=bench.worker,
-        checksums=_checksums(cell),
+        checksums=_checksums(cell, bench.settings),
     )
     save_cell(bench.run_folder, result)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """Which attempt is made."""
+
+    index: int
+    failed: Attempt | None = None
+    """The attempt that it repairs."""
+    guidance: Guidance | None = None
+    folder: str = "attempt-"
+    """Begins the name of its folder."""
+
+
+def _corrected(
+    cell: Cell, bench: Bench, first: Attempt, arm: CorrectionArm, folder: str = "attempt-"
+) -> Corrected:
+    """The first attempt with its retries in one arm."""
+    server = cell.case.webserver
+    rules = Rules(
+        max_retries=0 if cell.spec.provider == "builtin" else bench.settings.retries,
+        resettable=server is not None and (server.reset is not None or server.static is not None),
+        can_relogin=bench.relogin is not None,
+    )
+
+    def once(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:
+        return _run_attempt(cell, bench, _Try(index, failed, guidance, folder))[0]
+
+    return correct(first, arm, rules, bench.clock, once)
 
 
 def broken_cell(cell: Cell, bench: Bench, failure: Failure) -> CellResult:
@@ -109,7 +148,7 @@ def _without_attempts(
         failure=failure,
         started=datetime.now(UTC),
         worker=bench.worker,
-        checksums=_checksums(cell),
+        checksums=_checksums(cell, bench.settings),
     )
     save_cell(bench.run_folder, result)
     return result
@@ -134,32 +173,40 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
     )
 
 
-def _checksums(cell: Cell) -> dict[str, str]:
-    by_sight = ("sight", "locate", "locate_again") if cell.spec.vision else ()
+def _checksums(cell: Cell, settings: Settings) -> dict[str, str]:
+    prompts = prompts_of(cell.strategy, cell.spec, settings.correction)
     return {
         "case": cell.case.checksum,
         "checks": graded(cell.case.checks_checksum),
-        "prompts": prompt_checksum(*strategy_of(cell.strategy, cell.spec).prompts, *by_sight),
+        "prompts": prompt_checksum(*prompts),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
     }
 
 
-def _run_attempt(
-    cell: Cell, bench: Bench, index: int, failed: Attempt | None
-) -> tuple[Attempt, Case | None]:
+def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | None]:
     """One attempt with everything fresh: server state, context, sandbox, log."""
     case: Case | None = None
-    attempt = Attempt(attempt_index=index, repair_attempt=index > 1)
+    guidance = this.guidance
+    attempt = Attempt(
+        attempt_index=this.index,
+        repair_attempt=this.index > 1,
+        correction=guidance.correction if guidance else None,
+    )
+    arm = guidance.arm if guidance else "off"
     began = time.perf_counter()
-    folder = bench.run_folder / cell.folder / f"attempt-{index}"
+    folder = bench.run_folder / cell.folder / f"{this.folder}{this.index}"
     folder.mkdir(parents=True, exist_ok=True)
     log = RunLog(redact=lambda text: text, stream=bench.stream)
     try:
         with bench.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
-            with _tools(cell, case, server, bench, folder, log, failed) as tools:
-                attempt = _fold(attempt, tools, stages_for(cell.strategy, cell.spec, failed))
+            with _tools(cell, case, server, bench, folder, log, this) as tools:
+                stages = stages_for(cell.strategy, cell.spec, this.failed, arm)
+                if guidance and guidance.correction.relogin:
+                    stages = (_relogin(bench), *stages)
+                attempt = _fold(attempt, tools, stages)
                 attempt = keep_records(_unless_browser_gone(attempt, tools), tools)
+                attempt = with_cause(attempt, tools)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
     except BrowserError as error:
@@ -168,12 +215,22 @@ def _run_attempt(
         attempt = change(attempt, failure=Failure(kind="internal", message=str(error)))
     attempt = change(
         attempt,
+        classification=attempt.classification or cause_of(attempt.failure, ()),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
         duration_ms=(time.perf_counter() - began) * 1000,
     )
     _save_attempt(attempt, folder, log)
     return attempt, case
+
+
+def _relogin(bench: Bench) -> NamedStage:
+    def run(attempt: Attempt, tools: Tools) -> Attempt:
+        if bench.relogin:
+            bench.relogin(tools.case, tools.page)
+        return attempt
+
+    return NamedStage("relogin", run)
 
 
 @contextmanager
@@ -184,7 +241,7 @@ def _tools(
     bench: Bench,
     folder: Path,
     log: RunLog,
-    failed: Attempt | None,
+    this: _Try,
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, bench.environ, cell.case.path)
     redact = Redactor(secrets)
@@ -223,11 +280,15 @@ def _tools(
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
-                previous=failed,
+                # The control arm is not even told that there was an attempt before.
+                previous=None if this.guidance and this.guidance.arm == "plain" else this.failed,
+                guidance=this.guidance,
                 progress=bench.progress,
                 marks=MarksAtHand(redact if case.secrets else None),
-                judge=bench.judge(_place(cell, case, failed)) if bench.judge else None,
+                judge=bench.judge(_place(cell, case, this.failed)) if bench.judge else None,
             )
+            if bench.settings.cache != "off":
+                border.recall = Recall(page_digest, MemoryCache())
             border.finders, border.functions = finders(tools), functions(tools)
             yield replace(tools, offered=border.offered)
         finally:

@@ -45,6 +45,7 @@ HEAVY = {
     "litellm",
     "playwright",
     "pydantic",
+    "redis",
     "referencing",
     "xllamacpp",
     "yaml",

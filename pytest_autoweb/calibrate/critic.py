@@ -12,7 +12,7 @@ from pytest_autoweb.browser.injected import run_on_elements, run_script
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.browser.wire import WireEntry
 from pytest_autoweb.calibrate.nearest import near_texts, nearest
-from pytest_autoweb.calibrate.targets import Target, target_of, value_of
+from pytest_autoweb.calibrate.targets import Narrowing, Target, target_of, value_of
 from pytest_autoweb.results import Finding, ToolCall
 from pytest_autoweb.results.calibration import FindingCode
 
@@ -26,7 +26,9 @@ _LOOK_MS = 2_000.0
 _TEXT_CHARS = 160
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _TELLING = frozenset({"document", "xhr", "fetch"})
-_KEEPS_VALUE = frozenset({"fill", "type", "press_sequentially", "select_option", "check", "uncheck"})
+_KEEPS_VALUE = frozenset(
+    {"fill", "type", "press_sequentially", "select_option", "check", "uncheck"}
+)
 
 State = Literal["valid", "invalid", "unverified"]
 
@@ -112,7 +114,9 @@ class PageCritic:
         if claim.url and claim.url not in page.url:
             yield self._finding("url_differs", f"the address is {page.url}")
         if claim.text and not page.get_by_text(claim.text).filter(visible=True).count():
-            yield self._finding("text_missing", f"the page shows no text {self._quoted(claim.text)}")
+            yield self._finding(
+                "text_missing", f"the page shows no text {self._quoted(claim.text)}"
+            )
         if claim.option:
             yield from self._option(claim)
         elif (claim.role or claim.name) and not self._has(claim):
@@ -128,11 +132,11 @@ class PageCritic:
                 yield self._finding("row_missing", f"no row holds {together}")
 
     def _has(self, claim: Claim) -> bool:
-        return any(
-            (not claim.role or each.role == claim.role)
-            and (not claim.name or each.name.casefold() == claim.name.casefold())
-            for each in self.elements
-        ) or bool(claim.role and self._page.get_by_role(claim.role, name=claim.name or None).count())  # type: ignore[arg-type]
+        if claim.role:
+            options = {"name": claim.name} if claim.name else {}
+            role = Narrowing("get_by_role", (claim.role,), options)
+            return Target((role,)).on(self._page).count() > 0
+        return any(each.name.casefold() == claim.name.casefold() for each in self.elements)
 
     def _option(self, claim: Claim) -> Iterable[Finding]:
         boxes = [e for e in self.elements if e.options and claim.name in ("", e.name)]
@@ -185,7 +189,7 @@ class PageCritic:
         return list(self._obstacles(what, call, seen[0]))
 
     def _several(self, what: str, target: Target, count: int) -> Finding:
-        near = nearest(self.elements, words=target.words, role=target.role, method="")
+        near = nearest(self.elements, words=target.named, role=target.role, method="")
         locators = tuple(each.element.locator for each in near)
         return self._finding("ambiguous", f"{count} elements fit {what}", locators)
 
@@ -224,7 +228,7 @@ class PageCritic:
             )
 
     def _near_target(self, target: Target, method: str) -> list[Finding]:
-        return self._near(target.words, target.role, method)
+        return self._near(target.named, target.role, method)
 
     def _near(self, words: str, role: str, method: str) -> list[Finding]:
         near = nearest(self.elements, words=words, role=role, method=method) if words else ()
@@ -265,9 +269,7 @@ class PageCritic:
         found: list[dict[str, Any]] = run_on_elements(target.on(self._page), "obstacles")
         return found
 
-    def _finding(
-        self, code: FindingCode, fact: str, locators: tuple[str, ...] = ()
-    ) -> Finding:
+    def _finding(self, code: FindingCode, fact: str, locators: tuple[str, ...] = ()) -> Finding:
         # Redacted before it is cut: half a secret is not recognised any more.
         text = " ".join(self._redact(fact).split())
         return Finding(

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.options import MAX_RETRIES
 from pytest_autoweb.results.calibration import Classification, FailureType, WebKind
 
-MAX_RETRIES = 3
-"""Retries after the first attempt (row 3.1.11 of the seed)."""
 MAX_ALTERNATIVES = 3
 ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERROR"})
 """Types after which a person should agree before the same is tried on a real system. In a test run
@@ -62,9 +61,13 @@ _SUGGESTIONS: dict[FailureType, tuple[str, ...]] = {
     "UNKNOWN": ("Look at the page anew and take another way.",),
 }
 _BY_KIND: dict[WebKind, tuple[str, ...]] = {
-    "strict_mode": ("Several elements fit: name the one meant exactly, or take .first or .nth(n).",),
+    "strict_mode": (
+        "Several elements fit: name the one meant exactly, or take .first or .nth(n).",
+    ),
     "element_mismatch": ("Use the call that this kind of element takes.",),
-    "not_actionable": ("Remove what is in the way first: close the dialog, open the fold, scroll.",),
+    "not_actionable": (
+        "Remove what is in the way first: close the dialog, open the fold, scroll.",
+    ),
     "detached": ("The page was drawn anew: find the element again right before the call.",),
     "wait_timeout": ("Wait for something that the action really brings about.",),
     "refused": ("Stay within the step language: no scripts, no files, no other sites.",),

@@ -12,14 +12,16 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from pytest_autoweb.sandbox.members import words
+
 TTL_S = 300.0
 """How long an answer may be used again (row 3.1.3 of the seed)."""
 TOOLS_VERSION = 1
 """Part of every key: what a tool gives may change with this package."""
 
-READINGS = frozenset(
+READINGS = words(
     "all_inner_texts all_text_contents aria_snapshot count get_attribute inner_html inner_text "
-    "input_value text_content title".split()
+    "input_value text_content title"
 )
 """Calls that only read what the digest of the page covers."""
 

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_autoweb.results import ToolCall
-from pytest_autoweb.sandbox.members import CLASSES
+from pytest_autoweb.sandbox.members import CLASSES, words
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Frame, Locator, Page
 
-_BY_SELECTOR = frozenset(
+_BY_SELECTOR = words(
     "check click dblclick fill focus hover press select_option set_checked tap type uncheck "
-    "inner_text text_content input_value get_attribute is_visible".split()
+    "inner_text text_content input_value get_attribute is_visible"
 )
 """Methods of the page itself whose first argument is a selector."""
 _NARROWING = frozenset(
@@ -44,7 +44,7 @@ class Target(NamedTuple):
         return str(last.args[0]) if last and last.args else ""
 
     @property
-    def words(self) -> str:
+    def named(self) -> str:
         """The name, label or text looked for, or empty."""
         for part in reversed(self.parts):
             if part.method == "get_by_role":
@@ -55,8 +55,8 @@ class Target(NamedTuple):
                 return str(part.options["has_text"])
         return ""
 
-    def on(self, page: "Page") -> "Locator":
-        """The locator on the live page."""
+    def on(self, page: "Page | Frame") -> "Locator":
+        """The locator on the live page, or in one of its frames."""
         found: Any = page
         for part in self.parts:
             member = getattr(found, part.method)

@@ -59,11 +59,13 @@ Trigger = Literal[
 """What calls for a correction by name; other failures are left to the rules for retries."""
 
 CorrectionArm = Literal["off", "plain", "reflexion", "constrained"]
-"""How a failed attempt is tried again: `off` is the ordinary repair, `plain` the control arm that is
-told nothing, `reflexion` is told evidence and a reflection, `constrained` may only name elements
+"""How a failed attempt is tried again: `off` is the ordinary repair, `plain` the control arm that
+is told nothing, `reflexion` is told evidence and a reflection, `constrained` may only name elements
 that were found."""
 
-CorrectionStrategy = Literal["RE_QUERY", "EXPAND_RANGE", "FIX_FORMAT", "CHANGE_CONDITION", "ABANDON"]
+CorrectionStrategy = Literal[
+    "RE_QUERY", "EXPAND_RANGE", "FIX_FORMAT", "CHANGE_CONDITION", "ABANDON"
+]
 
 FindingCode = Literal[
     "missing",  # no such element

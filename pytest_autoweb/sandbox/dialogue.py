@@ -180,7 +180,7 @@ class Dialogue:
         return reply
 
     def _known(self, bound: Bound, key: str) -> Remembered | None:
-        """What is known of the call; of those inside a callback nothing, the page may be blocked."""
+        """What is known of the call; nothing inside a callback, when the page may be blocked."""
         on_page = bound.receiver.kind in {"Page", "Frame", "Locator"}
         if self._border.recall is None or self._open or not on_page:
             return None

@@ -98,7 +98,10 @@ class _Acting:
             return
         self._observe(index)
         situation = Situation(
-            self.course, self._problems, hint=past_attempt(self._tools), before=self._before
+            self.course,
+            self._problems,
+            hint=past_attempt(self.attempt, self._all_tools),
+            before=self._before,
         )
         self._before = self._view
         action = self._decide(self._view, situation)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.act.at_hand import MarksAtHand
+from pytest_autoweb.calibrate.guidance import Guidance
 from pytest_autoweb.cases.model import Case
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
@@ -112,6 +113,8 @@ class Tools:
     """Of the case's web server; empty when it has none."""
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
+    guidance: Guidance | None = None
+    """What a correction may know; None for a first attempt and for the ordinary repair."""
     progress: Callable[[str], None] = lambda text: None
     offered: frozenset[str] = frozenset()
     """Names of the step language that only some cells have, and this one does."""

@@ -8,6 +8,7 @@ from pytest_autoweb.browser.scene import shot, take_scene
 from pytest_autoweb.results import Attempt, Failure, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.base import Limits, StepOutcome
 from pytest_autoweb.stages.base import Tools, change, error_line
+from pytest_autoweb.stages.critic import with_findings
 from pytest_autoweb.stages.script import split_blocks
 
 BOOST_FLOOR_S = 60.0
@@ -66,6 +67,7 @@ def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) 
         failure=attempt.failure or result.failure,
     )
     if attempt.scene is None and code.strip():
+        attempt = with_findings(attempt, tools)
         scene = take_scene(
             tools.page,
             tools.watch,

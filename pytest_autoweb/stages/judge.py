@@ -9,6 +9,7 @@ from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.stages.base import Tools, change, charge
+from pytest_autoweb.stages.critic import with_findings
 from pytest_autoweb.stages.evidence import keep_page, keep_records
 from pytest_autoweb.stages.execute import relative, relative_scene
 
@@ -83,6 +84,7 @@ def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt
+    attempt = with_findings(change(attempt, findings=()), tools)
     broken = next(c for c in attempt.checks if c.passed is False and not c.advisory)
     last = attempt.step_results[-1].step_index if attempt.step_results else 0
     scene = take_scene(

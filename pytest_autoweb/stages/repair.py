@@ -2,13 +2,23 @@
 
 import re
 
+from pytest_autoweb.browser.refs import observe
+from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.results import Attempt, Failure, StepResult
+from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.capture import page_budget
+from pytest_autoweb.stages.constrained import (
+    code_of_calls,
+    grammar,
+    offer,
+    schema,
+    strays,
+)
 from pytest_autoweb.stages.finding import with_sight
-from pytest_autoweb.stages.generate import take_code
-from pytest_autoweb.stages.script import unified_diff
+from pytest_autoweb.stages.generate import take_code, write_script
+from pytest_autoweb.stages.guided import evidence_text, told
+from pytest_autoweb.stages.script import split_blocks, unified_diff
 
 CHARS_PER_TOKEN = 3
 _DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
@@ -23,7 +33,81 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
     """
     failed = tools.previous
     assert failed is not None, "a repair has an attempt to repair"
-    attempt = change(
+    attempt = _with_plan_of(failed, attempt)
+    messages = render(
+        "repair",
+        task=tools.case.user_task,
+        url=tools.case.entry_url,
+        plan=fence(failed.plan_text, "plan"),
+        code=fence(failed.code, "code"),
+        hint="\n".join(filter(None, (repair_hint(failed), told(attempt, tools)))),
+        output=fence(execution_output(failed), "output"),
+        page=_page_text(failed, tools),
+        secrets=sorted(tools.case.secrets),
+        files=sorted(tools.case.files),
+    )
+    attempt, reply = ask(attempt, tools, "repair", with_sight(messages, tools))
+    if attempt.failure:
+        return attempt
+    return _unless_the_same(take_code(attempt, tools, reply), failed)
+
+
+def write_again(attempt: Attempt, tools: Tools) -> Attempt:
+    """The control arm: the same prompt as the first time, nothing told."""
+    assert tools.guidance is not None, "only a correction writes again"
+    return write_script(_with_plan_of(tools.guidance.failed, attempt), tools)
+
+
+def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
+    """A script that may only name elements that were found, and no call that failed.
+
+    A server that knows grammars or schemas holds the reply to that; what other models write beside
+    it is refused before it runs. The script is one step: its calls need not follow the plan's.
+    """
+    guidance, made = tools.guidance, attempt.correction
+    assert guidance is not None, "only a correction is held to anything"
+    assert made is not None, "it began with its correction"
+    failed = guidance.failed
+    data = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
+    here = observe(tools.page, budget_tokens=page_budget(tools, 2))
+    offered = offer(here.elements, guidance.attempts, may_answer=data)
+    told_so = made.model_copy(update={"offered": len(offered.elements)})
+    attempt = change(_with_plan_of(failed, attempt), correction=told_so)
+    messages = render(
+        "repair_constrained",
+        task=tools.case.user_task,
+        plan=fence(failed.plan_text, "plan"),
+        elements=fence("\n".join(offered.elements), "elements"),
+        worked=fence(worked, "calls") if (worked := _calls(failed, ok=True)) else "",
+        tried=fence(tried, "calls") if (tried := _tried(guidance.attempts)) else "",
+        evidence=evidence_text(tools),
+        secrets=sorted(tools.case.secrets),
+        as_json=tools.spec.constrained == "json_schema",
+    )
+    attempt, reply = ask(
+        attempt,
+        tools,
+        "repair",
+        messages,
+        grammar=grammar(offered) if tools.spec.constrained == "gbnf" else None,
+        json_schema=schema(offered) if tools.spec.constrained == "json_schema" else None,
+    )
+    if attempt.failure:
+        return attempt
+    attempt = take_code(attempt, tools, code_of_calls(reply) or reply)
+    if attempt.failure:
+        return attempt
+    numbers = sorted(split_blocks(attempt.code).by_step)
+    steps = (PlanStep(index=n, description=tools.case.user_task[:200]) for n in numbers)
+    attempt = change(attempt, plan_steps=tuple(steps))
+    if problems := strays(attempt.code, offered):
+        failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
+        return fail(attempt, failure, *(error_line("(lint)", "超出可用元素", p) for p in problems))
+    return _unless_the_same(attempt, failed)
+
+
+def _with_plan_of(failed: Attempt, attempt: Attempt) -> Attempt:
+    return change(
         attempt,
         prompt=failed.prompt,
         plan_text=failed.plan_text,
@@ -34,22 +118,21 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         snapshots=failed.snapshots,
         visual_description=failed.visual_description,
     )
-    messages = render(
-        "repair",
-        task=tools.case.user_task,
-        url=tools.case.entry_url,
-        plan=fence(failed.plan_text, "plan"),
-        code=fence(failed.code, "code"),
-        hint=repair_hint(failed),
-        output=fence(execution_output(failed), "output"),
-        page=_page_text(failed, tools),
-        secrets=sorted(tools.case.secrets),
-        files=sorted(tools.case.files),
-    )
-    attempt, reply = ask(attempt, tools, "repair", with_sight(messages, tools))
-    if attempt.failure:
-        return attempt
-    attempt = take_code(attempt, tools, reply)
+
+
+def _calls(attempt: Attempt, *, ok: bool) -> str:
+    calls = [call for call in attempt.tool_calls if call.ok is ok and (call.acting or not ok)]
+    lines = (f"{call.target}.{call.method}({call.arguments})" for call in calls)
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _tried(attempts: tuple[Attempt, ...]) -> str:
+    """The calls that failed; of a script that ran through in vain, all of its calls."""
+    texts = [_calls(each, ok=all(call.ok for call in each.tool_calls)) for each in attempts]
+    return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
+
+
+def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
     if attempt.failure:
         return attempt
     if attempt.code.strip() == failed.code.strip():

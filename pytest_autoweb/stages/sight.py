@@ -18,6 +18,7 @@ from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.stages.base import Tools, ask
+from pytest_autoweb.stages.guided import told
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -151,16 +152,15 @@ def _ask(
     course, spec, brief = situation.course, tools.spec, is_brief(tools)
     answers = wants_data(tools)
     course.asked += 1
-    numbers = [mark.number for mark in view.marks]
+    marks = _allowed(view.marks, tools)
+    numbers = [mark.number for mark in marks]
     return ask(
         attempt,
         tools,
         "decide",
         _messages(tools, view, situation, problem),
         turn=course.asked,
-        grammar=grammar(
-            view.marks, _moves(view, course, answers), banned=course.banned(view.digest)
-        )
+        grammar=grammar(marks, _moves(view, course, answers), banned=course.banned(view.digest))
         if spec.constrained == "gbnf" and brief
         else None,
         json_schema=decision_schema(numbers, brief=brief, answers=answers)
@@ -168,6 +168,22 @@ def _ask(
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
     )
+
+
+def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
+    """In the constrained arm without the elements on which an action failed before."""
+    guidance = tools.guidance
+    if guidance is None or guidance.arm != "constrained":
+        return marks
+    failed = {
+        (chosen.kind, chosen.actual_text)
+        for attempt in guidance.attempts
+        for decision in attempt.decisions
+        if decision.status == "failed"
+        for chosen in decision.chosen
+    }
+    left = tuple(m for m in marks if not any((m.role or m.tag, t) in failed for t in m.texts))
+    return left or marks
 
 
 def _moves(view: View, course: Course, answers: bool) -> Moves:
@@ -230,7 +246,7 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     return (*before, last.model_copy(update={"content": text, "images": images}))
 
 
-def past_attempt(tools: Tools) -> str:
+def past_attempt(attempt: Attempt, tools: Tools) -> str:
     """What became of the attempt that this one repairs, in a few honest lines."""
     failed = tools.previous
     if failed is None:
@@ -248,6 +264,7 @@ def past_attempt(tools: Tools) -> str:
             "It did, in this order:" if lines else "It did nothing.",
             *(f"- {line}" for line in lines),
             "Do it better this time.",
+            *([more] if (more := told(attempt, tools)) else []),
         ]
     )
 

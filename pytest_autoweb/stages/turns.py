@@ -1,9 +1,10 @@
 """The `refs` dialect: observe, ask for a few lines, run them, look again."""
 
 import ast
+from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_autoweb.browser.base import RefView
+from pytest_autoweb.browser.base import RefElement, RefView
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.cases.check_specs import AnswerCheck
@@ -11,7 +12,9 @@ from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.constrained import failed_pairs, normal
 from pytest_autoweb.stages.execute import finish_execution, run_block
+from pytest_autoweb.stages.guided import told
 from pytest_autoweb.stages.refs import Action, Actions, grammar, read_actions
 from pytest_autoweb.stages.repair import repair_hint
 from pytest_autoweb.stages.script import unified_diff
@@ -46,6 +49,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
         view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
+        view = narrowed(view, _failed_pairs(tools))
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
             break
@@ -62,6 +66,36 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
         if attempt.failure or actions.done:
             break
     return _finish(attempt, tools)
+
+
+def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
+    """The list without what failed before: no grammar is needed to keep a model from it.
+
+    Args:
+        view: the page.
+        failed: locator in normal form, and method.
+    """
+    if not failed:
+        return view
+    left: list[RefElement] = []
+    gone: set[str] = set()
+    for element in view.elements:
+        form = normal(element.locator)
+        actions = tuple(name for name in element.actions if (form, name) not in failed)
+        if actions or not element.actions:
+            left.append(replace(element, actions=actions))
+        else:
+            gone.add(element.ref)
+    lines = (line for line in view.text.split("\n") if line.partition(" ")[0] not in gone)
+    return replace(view, text="\n".join(lines), elements=tuple(left))
+
+
+def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
+    """In the constrained arm: the calls of all attempts so far that failed."""
+    guidance = tools.guidance
+    if guidance is None or guidance.arm != "constrained":
+        return frozenset()
+    return frozenset(pair for attempt in guidance.attempts for pair in failed_pairs(attempt))
 
 
 def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Actions]:
@@ -85,7 +119,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         page=fence(text, "page"),
         done=turn.done,
         may_answer=may_answer,
-        hint=repair_hint(tools.previous) if tools.previous and turn.number == 1 else "",
+        hint=_hint(attempt, tools, turn.number),
         secrets=sorted(tools.case.secrets),
     )
     attempt = _keep_view(attempt, tools, turn, text)
@@ -108,6 +142,12 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         line = error_line("(plan)", "未解析到任何步骤", failure.message)
         return fail(attempt, failure, line), nothing
     return attempt, actions
+
+
+def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
+    if tools.previous is None or turn > 1:
+        return ""
+    return "\n".join(filter(None, (repair_hint(tools.previous), told(attempt, tools))))
 
 
 def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:

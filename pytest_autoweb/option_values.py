@@ -1,0 +1,125 @@
+"""Read the values of settings from text; each says what is allowed when it refuses one.
+
+All raise ValueError with a sentence that names the value.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+from pytest_autoweb.results.calibration import CorrectionArm
+
+CAPTURE_MODES = ("ARIA", "ARIA_SNAPSHOT", "A11Y", "RAW_HTML")
+
+
+def comma_list(text: str) -> tuple[str, ...]:
+    """Texts separated by commas, each once."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Texts separated by spaces."""
+    return tuple(text.split())
+
+
+def captures(text: str) -> tuple[str, ...]:
+    """Capture modes, upper or lower case."""
+    modes = tuple(mode.upper() for mode in comma_list(text))
+    for mode in modes:
+        if mode not in CAPTURE_MODES:
+            raise ValueError(f"{mode!r} is not a capture mode; allowed: {', '.join(CAPTURE_MODES)}")
+    return modes
+
+
+def arms(text: str) -> tuple[str, ...]:
+    """Ways to correct; the first one decides."""
+    given, known = comma_list(text), get_args(CorrectionArm)
+    for arm in given:
+        if arm not in known:
+            raise ValueError(f"{arm!r} is no way to correct; allowed: {', '.join(known)}")
+    if not given:
+        raise ValueError(f"names nothing; allowed: {', '.join(known)}")
+    return given
+
+
+def flag(text: str) -> bool:
+    """Yes or no."""
+    truth = {"true": True, "1": True, "yes": True, "on": True}
+    falsehood = {"false": False, "0": False, "no": False, "off": False}
+    try:
+        return (truth | falsehood)[text.strip().lower()]
+    except KeyError:
+        raise ValueError(f"{text!r} is not a yes or no; allowed: true, false") from None
+
+
+def count(least: int) -> Callable[[str], int]:
+    """Makes a reader of whole numbers of at least `least`."""
+
+    def parse(text: str) -> int:
+        if not text.strip().isdecimal() or int(text) < least:
+            raise ValueError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return parse
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0 and below a day."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 86_400:
+        raise ValueError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    """Makes a reader of exactly these words."""
+
+    def parse(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"{text!r} is not allowed; allowed: {', '.join(allowed)}")
+        return text
+
+    return parse
+
+
+def path(text: str) -> Path | None:
+    """A path; None for an empty text."""
+    return Path(text) if text else None
+
+
+def or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Makes a reader that takes an empty text for None."""
+    return lambda text: parse(text) if text else None
+
+
+def percent(text: str) -> float:
+    """A percentage from 0 to 100, with or without its sign."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise ValueError(f"{text!r} is not a percentage from 0 to 100")
+    return value
+
+
+def dollars(text: str) -> float:
+    """An amount of US dollars, with or without its sign."""
+    try:
+        value = float(text.removeprefix("$"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise ValueError(f"{text!r} is not an amount of US dollars")
+    return value
+
+
+def shard(text: str) -> tuple[int, int]:
+    """Number and count of a shard, such as 1/4."""
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise ValueError(f"{text!r} is not a shard; write it as 1/4 ... 4/4")
+    return int(number), int(of)

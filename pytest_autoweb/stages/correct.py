@@ -1,0 +1,85 @@
+"""The correction loop: try a failed attempt again while that is allowed and promises anything."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pytest_autoweb.calibrate.guidance import Guidance, guide
+from pytest_autoweb.calibrate.policy import Rules, next_move
+from pytest_autoweb.results import ArmRun, Attempt, CorrectionArm, Usage, total_usage
+from pytest_autoweb.stages.base import Clock, change
+from pytest_autoweb.stages.outcome import repairable
+
+Once = Callable[[Attempt, int, Guidance | None], Attempt]
+"""Makes one more attempt, from a reset state: what failed, the new attempt's index, what it may
+know."""
+
+
+class Corrected(NamedTuple):
+    """All attempts of one arm."""
+
+    attempts: tuple[Attempt, ...]
+    """The first one included."""
+    stopped: str
+    """Why there was no further retry; empty when it passed."""
+
+
+def correct(
+    first: Attempt, arm: CorrectionArm, rules: Rules, clock: Clock, once: Once
+) -> Corrected:
+    """Retry until it passes or there is a reason to stop.
+
+    The outcome of each retry is written back on its correction, so that the next reflection sees
+    what helped.
+
+    Args:
+        first: the first attempt, passed or failed.
+        arm: how to correct; `off` is the ordinary repair, which knows no rules but the number.
+        rules: what may be done for this cell.
+        clock: for the waits.
+        once: makes one more attempt.
+    """
+    attempts: tuple[Attempt, ...] = (first,)
+    while True:
+        last = attempts[-1]
+        if last.checks_passed:
+            return Corrected(attempts, "")
+        if not repairable(last):
+            return Corrected(attempts, _why_not(last))
+        if arm == "off":
+            if len(attempts) > rules.max_retries:
+                return Corrected(attempts, f"{rules.max_retries} retries are allowed")
+            attempts = (*attempts, once(last, len(attempts) + 1, None))
+            continue
+        move = next_move(attempts, rules)
+        if not move.retry:
+            return Corrected(attempts, move.reason)
+        if move.wait_s:
+            clock.sleep(move.wait_s)
+        guidance = guide(arm, attempts, move, rules.max_retries)
+        made = once(last, len(attempts) + 1, guidance)
+        attempts = (*attempts, _with_outcome(made))
+
+
+def beside(made: Corrected, arm: CorrectionArm) -> ArmRun:
+    """The retries of an arm that does not decide."""
+    retries = made.attempts[1:]
+    return ArmRun(
+        arm=arm,
+        attempts=retries,
+        passed=bool(made.attempts[-1].checks_passed),
+        stopped=made.stopped,
+        usage=sum(total_usage(retries).values(), Usage()),
+    )
+
+
+def _with_outcome(attempt: Attempt) -> Attempt:
+    if attempt.correction is None:
+        return attempt
+    outcome = "solved" if attempt.checks_passed else "not_solved"
+    return change(attempt, correction=attempt.correction.model_copy(update={"outcome": outcome}))
+
+
+def _why_not(last: Attempt) -> str:
+    if last.failure is None:
+        return "no check could be evaluated"
+    return f"{last.failure.kind}: {last.failure.message}"

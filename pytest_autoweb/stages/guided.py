@@ -1,0 +1,30 @@
+"""What a correction tells a retry, as text for the prompts."""
+
+from pytest_autoweb.llm.prompts import fence
+from pytest_autoweb.results import Attempt
+from pytest_autoweb.stages.base import Tools
+
+_LINES = 12
+
+
+def told(attempt: Attempt, tools: Tools) -> str:
+    """Advice, evidence and reflection; empty where a retry is told nothing of the kind.
+
+    Page text and the model's own words stand between fences: both may be hostile.
+    """
+    guidance = tools.guidance
+    if guidance is None or guidance.arm in ("off", "plain"):
+        return ""
+    parts = [guidance.recovery.user_prompt] if guidance.arm == "reflexion" else []
+    if guidance.evidence:
+        parts.append(evidence_text(tools))
+    if attempt.correction and attempt.correction.reflection:
+        parts.append(fence(attempt.correction.reflection, "reflection"))
+    return "\n".join(parts)
+
+
+def evidence_text(tools: Tools) -> str:
+    """What was seen on the page when the attempt before failed."""
+    assert tools.guidance is not None, "only a correction has evidence"
+    lines = [f"- {fact}" for fact in tools.guidance.evidence[:_LINES]]
+    return fence("\n".join(lines) or "- nothing unusual was seen", "evidence")

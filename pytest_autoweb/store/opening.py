@@ -32,18 +32,23 @@ class Store:
 
     Args:
         url: as `address.read_address` gives it.
+        wait_s: longest wait for another writer.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, *, wait_s: int = WAIT_S) -> None:
         self.shown = shown(url)
+        self._wait_s = wait_s
         self._password = url.password or ""
         self._sqlite = url.get_backend_name() == "sqlite"
-        self._engine = _sqlite_engine(url) if self._sqlite else _postgres_engine(url)
+        self._engine = _sqlite_engine(url, wait_s) if self._sqlite else _postgres_engine(url)
         self._migrated = False
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction that holds the store alone; tables are brought up to date first.
+    def write(self, *, alone: bool = True) -> Iterator[Connection]:
+        """A transaction that writes; tables are brought up to date first.
+
+        Args:
+            alone: hold the whole store, as is needed by what is made from the rows of many runs.
 
         Raises:
             StoreError: it cannot be reached, was written by a newer version, or refuses.
@@ -51,8 +56,8 @@ class Store:
         with self._told(), self._engine.connect() as connection:
             connection = connection.execution_options(autoweb_write=True)
             with connection.begin():
-                if not self._sqlite:
-                    connection.execute(text(f"SET LOCAL lock_timeout = '{WAIT_S}s'"))
+                if not self._sqlite and (alone or not self._migrated):
+                    connection.execute(text(f"SET LOCAL lock_timeout = '{self._wait_s}s'"))
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 if not self._migrated:
                     migrate(connection)
@@ -97,8 +102,8 @@ class Store:
             raise StoreError(f"the store {self.shown}: {reason}") from None
 
 
-def _sqlite_engine(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": WAIT_S})
+def _sqlite_engine(url: URL, wait_s: int) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": wait_s})
 
     # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html: the driver's own way of beginning
     # transactions would leave changes of the schema outside of them.

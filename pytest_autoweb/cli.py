@@ -9,6 +9,7 @@ from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
     comment,
     compare,
+    dashboard,
     gate,
     judge_labels,
     locate,
@@ -33,6 +34,7 @@ COMMANDS = (
     judge_labels,
     locate,
     store,
+    dashboard,
 )
 
 EPILOG = """\

@@ -23,7 +23,7 @@ ROWS = (
     {"options", "llm", "browser", "sandbox"},
     {"calibrate", "judge", "locate", "report"},
     {"act", "store"},
-    {"collect"},
+    {"collect", "dashboard"},
     {"stages"},
     {"bench", "strategies"},
     {"pipeline", "analysis", "controls_run", "verify"},
@@ -31,7 +31,7 @@ ROWS = (
     {"session"},
     {"conclusion"},
     {"checks", "items", "testing"},
-    {"commands", "controller", "dashboard", "fixtures", "hookspecs"},
+    {"commands", "controller", "fixtures", "hookspecs"},
     {"preview", "shards"},
     {"plugin", "cli"},
 )

@@ -50,4 +50,5 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
 
 def shown(url: URL) -> str:
     """The URL as it may be printed."""
-    return without_password(url.render_as_string(hide_password=True))
+    plain = url.set(drivername=url.get_backend_name())
+    return without_password(plain.render_as_string(hide_password=True))

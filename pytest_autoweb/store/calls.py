@@ -1,7 +1,7 @@
 """Tool calls and corrections as rows; pure."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from pytest_autoweb.calibrate.classify import classify_call, classify_failure
@@ -40,22 +40,27 @@ def tool_name(target: str, method: str) -> str:
 
 def call_rows(attempt: Attempt, attempt_id: str, began: datetime) -> list[dict[str, Any]]:
     """The calls of an attempt that were performed, in their order."""
-    performed = [call for call in attempt.tool_calls if not call.replayed]
-    return [
-        {
-            "id": row_id(attempt_id, "call", place),
-            "session_id": attempt_id,
-            "tool_name": clean(tool_name(call.target, call.method)),
-            "parameters": {"target": clean(call.target), "arguments": clean(call.arguments)},
-            "result": _result(call),
-            "execution_time_ms": round(call.duration_ms),
-            "is_duplicate": call.duplicate,
-            "is_corrected": False,
-            "validation_result": _validation(call),
-            "created_at": began,
-        }
-        for place, call in enumerate(performed)
-    ]
+    rows = []
+    for place, call in enumerate(call for call in attempt.tool_calls if not call.replayed):
+        rows.append(_row(call, attempt_id, place, began))
+        # When a call was made is not known; this keeps their order.
+        began += timedelta(milliseconds=call.duration_ms, microseconds=1)
+    return rows
+
+
+def _row(call: ToolCall, attempt_id: str, place: int, began: datetime) -> dict[str, Any]:
+    return {
+        "id": row_id(attempt_id, "call", place),
+        "session_id": attempt_id,
+        "tool_name": clean(tool_name(call.target, call.method)),
+        "parameters": {"target": clean(call.target), "arguments": clean(call.arguments)},
+        "result": _result(call),
+        "execution_time_ms": round(call.duration_ms),
+        "is_duplicate": call.duplicate,
+        "is_corrected": False,
+        "validation_result": _validation(call),
+        "created_at": began,
+    }
 
 
 def _result(call: ToolCall) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, insert, select
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.run_folder import is_run_folder, read_manifest, read_run
-from pytest_autoweb.results import CellResult
+from pytest_autoweb.report.run_folder import Run, is_run_folder, read_manifest, read_run
+from pytest_autoweb.saving import Manifest
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.rollup import roll_up
 from pytest_autoweb.store.rows import Rows, rows_of, run_id
@@ -64,14 +64,25 @@ def read_rows(folder: Path) -> Rows:
             f"{folder} is shard {run.info.shard[0]} of {run.info.shard[1]}; a store takes the "
             "whole run (`autoweb merge-reports`), so that no cell counts twice"
         )
+    return rows_of(run, _identity(read_manifest(folder), run))
+
+
+def identify(folder: Path) -> str | None:
+    """The id of the run in a folder; None: there is none."""
+    if not is_run_folder(folder):
+        return None
     manifest = read_manifest(folder)
-    planned = [cell.folder for cell in manifest.cells] or _own_folders(run.cells)
-    return rows_of(run, run_id(manifest.ts or run.info.ts, planned))
+    return _identity(manifest, None if manifest.ts and manifest.cells else read_run(folder))
 
 
-def _own_folders(cells: tuple[CellResult, ...]) -> list[str]:
-    """Without the controls that were run later."""
-    return [cell.folder for cell in cells if cell.folder.startswith("cells/")]
+def _identity(manifest: Manifest, run: Run | None) -> str:
+    """Of what the manifest says, and of the whole run where that is not enough."""
+    ts, cells = manifest.ts, tuple(cell.folder for cell in manifest.cells)
+    if run is not None:
+        ts = ts or run.info.ts
+        # Without the controls that were run later.
+        cells = cells or tuple(c.folder for c in run.cells if c.folder.startswith("cells/"))
+    return run_id(ts, cells)
 
 
 class Reach(NamedTuple):

@@ -163,7 +163,7 @@ class ToolCallRecord(Base):
     validation_result: Mapped[str]
     """`VALID`: a claim that holds; `INVALID`: failed; `UNVERIFIED`: nothing looked at it alone."""
     created_at: Mapped[dt.datetime] = mapped_column(index=True)
-    """When its attempt began."""
+    """When its attempt began, and the time of the calls before: an estimate that keeps order."""
 
 
 class CachedCall(Base):

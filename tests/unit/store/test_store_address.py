@@ -27,7 +27,7 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
 def test_what_is_shown_still_says_which_store_it_is() -> None:
     url = read_address("postgres://ana:secret@db.example:5432/runs?sslmode=require")
 
-    assert shown(url) == "postgresql+psycopg://ana:***@db.example:5432/runs?sslmode=***"
+    assert shown(url) == "postgresql://ana:***@db.example:5432/runs?sslmode=***"
 
 
 def test_a_relative_path_is_relative_to_the_given_folder(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""`autoweb dashboard`: trends, failures and runs of a store, in the browser."""
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.commands.store import add_store_option, open_store
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+PORT = 8017
+_EPILOG = """\
+Prints an address that lets its holder in; the token in it is made anew at every start, unless the
+environment variable AUTOWEB_DASHBOARD_TOKEN holds one. REST takes it as `Authorization: Bearer
+TOKEN`; /docs describes the addresses. The server only reads the store.
+
+Without --host only this machine can reach it. On another address everything, the token included,
+goes over the network in the clear: put a proxy with TLS before it.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb dashboard`."""
+    dashboard = subparsers.add_parser(
+        "dashboard",
+        help="show what the runs of a store have in common",
+        description="Serves trends of pass rate and cost, failure types, the reliability of tools, "
+        "corrections, runs and cells, as pages and as REST.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_store_option(dashboard)
+    dashboard.add_argument(
+        "--port", type=int, default=PORT, help=f"port to listen on; 0 takes a free one ({PORT})"
+    )
+    dashboard.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
+    )
+    dashboard.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until stopped.
+
+    Raises:
+        SettingsError: a flag is wrong, or a package is missing.
+        StoreError: the store cannot be read.
+    """
+    store = open_store(args.store)
+    from pytest_autoweb.store.extra import need
+
+    need("dashboard", "fastapi", "uvicorn")
+    from pytest_autoweb.dashboard.serve import serve
+
+    with store:
+        with store.read():
+            print(f"autoweb dashboard of {store.shown}; stop it with Ctrl-C", flush=True)
+        token = os.environ.get("AUTOWEB_DASHBOARD_TOKEN", "")
+        tell = lambda address: print(address, flush=True)  # noqa: E731
+        serve(store, host=args.host, port=args.port, token=token, tell=tell)
+    return 0

@@ -1,0 +1,1 @@
+"""The web face of a store: pages for people, REST for programs."""

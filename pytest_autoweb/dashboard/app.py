@@ -1,0 +1,92 @@
+"""The whole of the dashboard: guard, REST, pages, and the description of REST."""
+
+from collections.abc import Collection
+from typing import Any
+
+from fastapi import FastAPI, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from fastapi.security import HTTPBearer
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from pytest_autoweb import __version__
+from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.dashboard.calibration_api import calibration_routes
+from pytest_autoweb.dashboard.guard import Guard
+from pytest_autoweb.dashboard.pages import page, page_routes
+from pytest_autoweb.dashboard.runs_api import run_routes
+from pytest_autoweb.dashboard.shapes import Problem
+from pytest_autoweb.errors import StoreError
+from pytest_autoweb.store.opening import Store
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    401: {"model": Problem, "description": "The token is missing or wrong."},
+    422: {"model": Problem, "description": "The request is not as described here."},
+    503: {"model": Problem, "description": "The store cannot be reached."},
+}
+
+
+def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1",)) -> FastAPI:
+    """The application (ASGI).
+
+    Args:
+        store: where everything shown is read from.
+        token: what lets one in.
+        hosts: names and addresses it is called by, without port.
+    """
+    app = FastAPI(
+        title="autoweb dashboard",
+        version=__version__,
+        description="What runs of pytest-autoweb left in a store. Rates are fractions from 0 to 1.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    bearer = Security(HTTPBearer(auto_error=False, description="The token of the command."))
+    for routes in (calibration_routes(store), run_routes(store)):
+        app.include_router(routes, dependencies=[bearer], responses=_PROBLEMS)
+    app.include_router(page_routes(store))
+    app.add_api_route("/static/base.css", _look_of_reports, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=asset_dir("templates") / "dashboard" / "static"))
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> HTMLResponse:
+        return page("docs.html.j2", "REST", api=app.openapi())
+
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(StoreError, _no_store)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_middleware(
+        Guard, token=token, hosts=hosts, sign_in=lambda: page("sign_in.html.j2", "Sign in", 401)
+    )
+    return app
+
+
+def _look_of_reports() -> FileResponse:
+    return FileResponse(asset_dir("templates") / "report" / "base.css")
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    """Says where the fault is, without repeating what was sent."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return _told(request, 422, f"{where}: {first['msg']}")
+
+
+def _no_store(request: Request, error: Exception) -> Response:
+    return _told(request, 503, str(error))
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _told(request, error.status_code, error.detail, error.headers)
+
+
+def _told(request: Request, status: int, detail: str, headers: Any = None) -> Response:
+    """A problem, as JSON for programs and as a page for people."""
+    detail = detail.encode("utf-8", "replace").decode()
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"detail": detail}, status, headers)
+    return page("problem.html.j2", f"Error {status}", status, detail=detail)

@@ -1,0 +1,130 @@
+"""The pages for people; every text in them is escaped, and none needs a script but signing in."""
+
+import datetime as dt
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import FileResponse, HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.dashboard import charts, reports
+from pytest_autoweb.dashboard.asked import since
+from pytest_autoweb.dashboard.calibration_api import Days, overview, tool_shape
+from pytest_autoweb.dashboard.runs_api import (
+    Id,
+    cell_detail,
+    run_detail,
+    run_shape,
+    trend_shape,
+)
+from pytest_autoweb.store import history, queries
+from pytest_autoweb.store.opening import Store
+
+PAGE = 50
+
+
+def page_routes(store: Store) -> APIRouter:
+    """The pages, reading one store."""
+    routes = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    @routes.get("/")
+    def home(days: Days = 90) -> HTMLResponse:
+        begin = since(days)
+        with store.read() as connection:
+            points = [trend_shape(point) for point in history.trends(connection, begin)]
+            arms = queries.arms(connection, begin)
+            runs = history.runs(connection, limit=10)
+        return page(
+            "home.html.j2",
+            "Overview",
+            days=days,
+            numbers=overview(store, begin),
+            trends=charts.trends_of(points),
+            charts=charts,
+            arms=arms,
+            runs=[run_shape(run) for run in runs],
+        )
+
+    @routes.get("/runs")
+    def runs(offset: int = 0) -> HTMLResponse:
+        offset = min(max(offset, 0), 1_000_000)
+        with store.read() as connection:
+            found = history.runs(connection, limit=PAGE + 1, offset=offset)
+        shown = [run_shape(run) for run in found[:PAGE]]
+        more = offset + PAGE if len(found) > PAGE else None
+        return page("runs.html.j2", "Runs", runs=shown, more=more)
+
+    @routes.get("/runs/{run_id}")
+    def run(run_id: Id) -> HTMLResponse:
+        detail = run_detail(store, run_id)
+        return page("run.html.j2", f"Run {detail.run.ts}", run=detail.run, cells=detail.cells)
+
+    @routes.get("/runs/{run_id}/report")
+    def report(run_id: Id) -> FileResponse:
+        with store.read() as connection:
+            found = history.run(connection, run_id)
+        path = reports.report_page(found) if found else None
+        if path is None:
+            raise HTTPException(404, "the report of this run is not on this machine")
+        return FileResponse(path, headers={"content-security-policy": reports.POLICY})
+
+    @routes.get("/cells/{cell_id}")
+    def cell(cell_id: Id) -> HTMLResponse:
+        detail = cell_detail(store, cell_id)
+        title = f"{detail.cell.case_id} on {detail.cell.model}"
+        return page("cell.html.j2", title, detail=detail, cell=detail.cell)
+
+    @routes.get("/tools/{name}")
+    def tool(name: str) -> HTMLResponse:
+        with store.read() as connection:
+            found = queries.tool(connection, name)
+        if found is None:
+            raise HTTPException(404, "no record of such a tool")
+        return page("tool.html.j2", name, tool=tool_shape(found))
+
+    return routes
+
+
+def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page out of a template of `templates/dashboard`."""
+    environment = Environment(
+        loader=FileSystemLoader(asset_dir("templates") / "dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "money": money,
+        "duration": duration,
+        "moment": moment,
+        "segment": lambda text: quote(text, safe=""),
+    }
+    return HTMLResponse(environment.get_template(template).render(title=title, **values), status)
+
+
+def percent(value: float | None) -> str:
+    """A fraction as a person reads it; a dash where there is none."""
+    return "–" if value is None else f"{value:.0%}" if value in (0, 1) else f"{value:.1%}"
+
+
+def money(value: float | None, complete: bool = True) -> str:
+    """US dollars; unknown is not 0, and a lower bound says so."""
+    if value is None:
+        return "unknown"
+    return f"{'' if complete else '≥ '}${value:.4f}"
+
+
+def duration(milliseconds: float | None) -> str:
+    """A time as a person reads it."""
+    if milliseconds is None:
+        return "–"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def moment(value: dt.datetime) -> str:
+    """A moment, to the minute."""
+    return f"{value:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,205 @@
+"""Questions about runs, their cells and how models do over time."""
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from pytest_autoweb.report.numbers import Rates, rates_of
+from pytest_autoweb.report.pairing import GOOD
+from pytest_autoweb.report.rows import CellRow as Reduced
+from pytest_autoweb.report.sides import cost_of
+from pytest_autoweb.results import Record
+from pytest_autoweb.store.rollup import count_if
+from pytest_autoweb.store.tables import (
+    AttemptRow,
+    CellRow,
+    CheckRow,
+    CorrectionRecord,
+    RunRow,
+    ToolCallRecord,
+)
+
+Row = dict[str, Any]
+
+_KEPT = (
+    "case_id",
+    "case_path",
+    "model",
+    "capture_mode",
+    "repeat",
+    "outcome",
+    "cost_usd",
+    "cost_complete",
+)
+
+
+class ModelInRun(Record):
+    """One model in one run: a point of its trend."""
+
+    run_id: str
+    started_at: dt.datetime
+    commit: str
+    model: str
+    cells: int
+    first_attempt: Rates
+    """As in the run's report."""
+    after_repair: Rates
+    cost_usd: float | None
+    """None: no call had a price."""
+    cost_complete: bool
+    failure_types: dict[str, int]
+    """Of cells that did not pass."""
+
+
+class RunSummary(Record):
+    """One run."""
+
+    id: str
+    ts: str
+    started_at: dt.datetime
+    duration_s: float
+    commit: str
+    interrupted: bool
+    models: tuple[str, ...]
+    cells: int
+    """Controls included."""
+    passed: int
+    """Healed ones included, controls not."""
+    failed: int
+    broken: int
+    folder: str
+
+
+def trends(connection: Connection, since: dt.date) -> tuple[ModelInRun, ...]:
+    """Every model of every run, oldest run first; controls have no trend."""
+    begin = dt.datetime.combine(since, dt.time(), dt.UTC)
+    rows = connection.execute(
+        select(CellRow.__table__, RunRow.started_at.label("run_started"), RunRow.commit)
+        .join(RunRow, RunRow.id == CellRow.run_id)
+        .where(RunRow.started_at >= begin, ~CellRow.control, CellRow.outcome != "skipped")
+        .order_by(RunRow.started_at, RunRow.id, CellRow.model, CellRow.id)
+    ).mappings()
+    return tuple(
+        _point(list(cells)) for _, cells in groupby(rows, lambda row: (row["run_id"], row["model"]))
+    )
+
+
+def _point(cells: Sequence[Any]) -> ModelInRun:
+    first = cells[0]
+    reduced = [_reduced(cell) for cell in cells]
+    cost = cost_of(reduced)
+    kinds = sorted(cell["failure_type"] for cell in cells if cell["failure_type"])
+    return ModelInRun(
+        run_id=first["run_id"],
+        started_at=first["run_started"],
+        commit=first["commit"],
+        model=first["model"],
+        cells=len(cells),
+        first_attempt=rates_of(reduced, GOOD["first_attempt"]),
+        after_repair=rates_of(reduced, GOOD["after_repair"]),
+        cost_usd=cost.usd,
+        cost_complete=cost.complete,
+        failure_types={kind: len(list(own)) for kind, own in groupby(kinds)},
+    )
+
+
+def _reduced(cell: Any) -> Reduced:
+    return Reduced(**{name: cell[name] for name in _KEPT}, checksums={})
+
+
+def runs(
+    connection: Connection, *, limit: int = 50, offset: int = 0, model: str = ""
+) -> tuple[RunSummary, ...]:
+    """Runs, newest first.
+
+    Args:
+        connection: to the store.
+        limit: how many at most.
+        offset: how many to leave out.
+        model: only runs that had cells of it; empty: all.
+    """
+    wanted = select(RunRow.id).order_by(RunRow.started_at.desc(), RunRow.id)
+    if model:
+        wanted = wanted.where(RunRow.id.in_(select(CellRow.run_id).where(CellRow.model == model)))
+    found = list(connection.execute(wanted.limit(limit).offset(offset)).scalars())
+    summaries = {summary.id: summary for summary in _summaries(connection, found)}
+    return tuple(summaries[identity] for identity in found)
+
+
+def run(connection: Connection, identity: str) -> RunSummary | None:
+    """One run; None: the store has no such run."""
+    return next(_summaries(connection, [identity]), None)
+
+
+def _summaries(connection: Connection, identities: Sequence[str]) -> Iterator[RunSummary]:
+    contestant = ~CellRow.control
+    rows = connection.execute(
+        select(
+            RunRow.__table__,
+            func.count(CellRow.id).label("cells"),
+            count_if(contestant & CellRow.outcome.in_(("passed", "healed"))).label("passed"),
+            count_if(contestant & (CellRow.outcome == "failed")).label("failed"),
+            count_if(contestant & (CellRow.outcome == "broken")).label("broken"),
+        )
+        .outerjoin(CellRow, CellRow.run_id == RunRow.id)
+        .where(RunRow.id.in_(identities))
+        .group_by(RunRow.id)
+    ).mappings()
+    for row in rows:
+        yield RunSummary(**{name: row[name] for name in RunSummary.model_fields})
+
+
+def cells(connection: Connection, run_id: str) -> list[Row]:
+    """The cells of a run, contestants before controls."""
+    rows = connection.execute(
+        select(CellRow.__table__)
+        .where(CellRow.run_id == run_id)
+        .order_by(
+            CellRow.control,
+            CellRow.case_path,
+            CellRow.case_id,
+            CellRow.model,
+            CellRow.capture_mode,
+            CellRow.repeat,
+        )
+    )
+    return [dict(row) for row in rows.mappings()]
+
+
+def cell(connection: Connection, identity: str) -> Row | None:
+    """A cell's row, with its `attempts`, each with `checks`, `tool_calls` and `correction`."""
+    found = connection.execute(select(CellRow.__table__).where(CellRow.id == identity))
+    row = found.mappings().one_or_none()
+    if row is None:
+        return None
+    attempts = connection.execute(
+        select(AttemptRow.__table__)
+        .where(AttemptRow.cell_id == identity)
+        .order_by(AttemptRow.attempt_index)
+    ).mappings()
+    return {**row, "attempts": [_attempt(connection, dict(one)) for one in attempts.all()]}
+
+
+def _attempt(connection: Connection, attempt: Row) -> Row:
+    checks = connection.execute(
+        select(CheckRow.__table__)
+        .where(CheckRow.attempt_id == attempt["id"])
+        .order_by(CheckRow.check_index, CheckRow.id)
+    )
+    calls = connection.execute(
+        select(ToolCallRecord.__table__)
+        .where(ToolCallRecord.session_id == attempt["id"])
+        .order_by(ToolCallRecord.created_at, ToolCallRecord.id)
+    )
+    correction = connection.execute(
+        select(CorrectionRecord.__table__).where(CorrectionRecord.id == attempt["id"])
+    )
+    return {
+        **attempt,
+        "checks": [dict(row) for row in checks.mappings()],
+        "tool_calls": [dict(row) for row in calls.mappings()],
+        "correction": dict(one) if (one := correction.mappings().one_or_none()) else None,
+    }

@@ -1,0 +1,249 @@
+"""Questions about tool calls and corrections. Rates come with what they are rates of."""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+
+from pytest_autoweb.report.statistics import Interval, wilson
+from pytest_autoweb.results import Record
+from pytest_autoweb.store.fields import clean
+from pytest_autoweb.store.rollup import count_if, ok, share
+from pytest_autoweb.store.tables import (
+    AttemptRow,
+    CellRow,
+    CorrectionRecord,
+    DailyMetrics,
+    ToolCallRecord,
+    ToolReliability,
+)
+
+
+class Share(Record):
+    """A part of a whole."""
+
+    part: int
+    n: int
+    value: float | None
+    """From 0 to 1; None: there is no whole."""
+    interval: Interval | None
+    """95%, Wilson's."""
+
+
+class Day(Record):
+    """One day's numbers, or those of several days together."""
+
+    date: dt.date | None = None
+    calls: int
+    duplicates: Share
+    failures: Share
+    corrections: Share
+    """Corrections that helped, of those tried."""
+
+
+class FailureCount(Record):
+    """How often calls failed in one way."""
+
+    failure_type: str
+    web_kind: str
+    calls: Share
+    """Of all failed calls."""
+
+
+class Tool(Record):
+    """One tool."""
+
+    name: str
+    successes: Share
+    avg_ms: float | None
+    corrections: Share
+    last_failure_type: str | None
+    updated_at: dt.datetime
+
+
+class ArmNumbers(Record):
+    """How often one way of correcting helped."""
+
+    arm: str
+    solved: Share
+    avg_ms: float | None
+    """Of the attempts that corrected."""
+    calls: int
+    """Model calls of these attempts."""
+
+
+def share_of(part: int, n: int) -> Share:
+    """A part of a whole, with its interval."""
+    return Share(part=part, n=n, value=share(part, n), interval=wilson(part, n))
+
+
+def days(connection: Connection, since: dt.date) -> tuple[Day, ...]:
+    """The days that have records, oldest first."""
+    rows = connection.execute(
+        select(DailyMetrics.__table__).where(DailyMetrics.date >= since).order_by(DailyMetrics.date)
+    )
+    return tuple(
+        _day(
+            row.total_tool_calls,
+            row.duplicate_calls,
+            row.failed_calls,
+            row.corrected_calls,
+            row.correction_success,
+            date=row.date,
+        )
+        for row in rows
+    )
+
+
+def together(days: Sequence[Day]) -> Day:
+    """Several days as one."""
+    return _day(
+        sum(day.calls for day in days),
+        sum(day.duplicates.part for day in days),
+        sum(day.failures.part for day in days),
+        sum(day.corrections.n for day in days),
+        sum(day.corrections.part for day in days),
+    )
+
+
+def _day(
+    calls: int, twice: int, failed: int, tried: int, solved: int, date: dt.date | None = None
+) -> Day:
+    return Day(
+        date=date,
+        calls=calls,
+        duplicates=share_of(twice, calls),
+        failures=share_of(failed, calls),
+        corrections=share_of(solved, tried),
+    )
+
+
+def failure_counts(connection: Connection, since: dt.date) -> tuple[FailureCount, ...]:
+    """How calls failed, the most frequent way first."""
+    kind = ToolCallRecord.result["failure_type"].as_string()
+    web = ToolCallRecord.result["web_kind"].as_string()
+    rows = connection.execute(
+        select(kind, web, func.count())
+        .where(~ok, ToolCallRecord.created_at >= _begin(since))
+        .group_by(kind, web)
+    ).all()
+    total = sum(count for _, _, count in rows)
+    return tuple(
+        FailureCount(failure_type=name, web_kind=web_kind, calls=share_of(count, total))
+        for name, web_kind, count in sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+    )
+
+
+def ranking(connection: Connection) -> tuple[Tool, ...]:
+    """All tools, the most reliable first.
+
+    By the lower end of the interval, so that a single success does not outrank a thousand.
+    """
+    tools = _tools(connection, select(ToolReliability.__table__))
+    return tuple(sorted(tools, key=lambda tool: (-_certain(tool), tool.name)))
+
+
+def tool(connection: Connection, name: str) -> Tool | None:
+    """One tool; None: it was never called."""
+    wanted = select(ToolReliability.__table__).where(ToolReliability.tool_name == clean(name))
+    return next(iter(_tools(connection, wanted)), None)
+
+
+def _certain(tool: Tool) -> float:
+    return tool.successes.interval.low if tool.successes.interval else 0.0
+
+
+def _tools(connection: Connection, wanted: Select[Any]) -> list[Tool]:
+    counted = connection.execute(
+        select(ToolCallRecord.tool_name, func.count(), count_if(CorrectionRecord.is_successful))
+        .join(CorrectionRecord, CorrectionRecord.tool_call_id == ToolCallRecord.id)
+        .group_by(ToolCallRecord.tool_name)
+    )
+    corrections = {name: (solved, tried) for name, tried, solved in counted}
+    return [
+        Tool(
+            name=row.tool_name,
+            successes=share_of(row.success_count, row.total_calls),
+            avg_ms=row.avg_execution_time,
+            corrections=share_of(*corrections.get(row.tool_name, (0, 0))),
+            last_failure_type=row.last_failure_type,
+            updated_at=row.updated_at,
+        )
+        for row in connection.execute(wanted)
+    ]
+
+
+def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
+    """How often corrections helped, by the way of correcting (`off`: the ordinary repair)."""
+    rows = connection.execute(
+        select(
+            CellRow.correction,
+            func.count(),
+            count_if(CorrectionRecord.is_successful),
+            func.sum(AttemptRow.duration_ms),
+            func.sum(AttemptRow.calls),
+        )
+        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
+        .join(CellRow, CellRow.id == AttemptRow.cell_id)
+        .where(CorrectionRecord.created_at >= _begin(since))
+        .group_by(CellRow.correction)
+        .order_by(CellRow.correction)
+    )
+    return tuple(
+        ArmNumbers(
+            arm=arm, solved=share_of(solved, tried), avg_ms=share(time, tried), calls=int(calls)
+        )
+        for arm, tried, solved, time, calls in rows
+    )
+
+
+def _begin(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time(), dt.UTC)
+
+
+class Precedent(Record):
+    """What the records say of a call like the one asked about."""
+
+    same_call: Share
+    """Successes of calls with the same tool and parameters."""
+    same_tool: Share
+    last_error: str | None
+    """Of the same tool."""
+
+
+def precedent(
+    connection: Connection, tool: str, parameters: dict[str, str], run_id: str = ""
+) -> Precedent:
+    """What is known of a call.
+
+    Args:
+        connection: to the store.
+        tool: its name, as in `tool_call_records`.
+        parameters: `target`, `arguments` or both; what is given must be equal.
+        run_id: only in this run; empty: in all.
+    """
+    of_tool = [ToolCallRecord.tool_name == clean(tool)]
+    if run_id:
+        of_run = (
+            select(AttemptRow.id)
+            .join(CellRow, CellRow.id == AttemptRow.cell_id)
+            .where(CellRow.run_id == clean(run_id))
+        )
+        of_tool.append(ToolCallRecord.session_id.in_(of_run))
+    same = [
+        ToolCallRecord.parameters[name].as_string() == clean(text)
+        for name, text in parameters.items()
+    ]
+    counted = select(count_if(ok), func.count())
+    last = connection.execute(
+        select(ToolCallRecord.result)
+        .where(*of_tool, ~ok)
+        .order_by(ToolCallRecord.created_at.desc(), ToolCallRecord.id.desc())
+        .limit(1)
+    ).scalar()
+    return Precedent(
+        same_call=share_of(*connection.execute(counted.where(*of_tool, *same)).one()),
+        same_tool=share_of(*connection.execute(counted.where(*of_tool)).one()),
+        last_error=last["error"] if last else None,
+    )

@@ -47,6 +47,9 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
     for finding in said:
         if (words := keywords.find(finding.fact)) is not None:
             return _by_evidence(words[0], kind, finding)
+    silent = next((finding for finding in findings if finding.code == "no_answer"), None)
+    if silent is not None and not statuses:
+        return _by_evidence("SERVICE_UNAVAILABLE", kind, silent)
     if statuses:
         return classify("", status=statuses[-1].status).model_copy(update={"web_kind": kind})
     return found

@@ -294,11 +294,16 @@ def server_findings(
     for entry in entries:
         own = entry.resource_type == "document" or urlsplit(entry.url).netloc == host
         telling = entry.resource_type in _TELLING and own and entry.counted
+        asked = entry.resource_type == "document" or entry.method not in _SAFE
+        path = urlsplit(entry.url).path
+        if telling and asked and entry.status is None:
+            why = entry.failed or "not answered yet"
+            told = redact(f"{entry.method} {path}: {why}")[:300]
+            found.append(Finding(code="no_answer", fact=told))
         if not telling or entry.status is None or entry.status < 400:
             continue
         if entry.resource_type != "document" and entry.method == "GET" and entry.status == 404:
             continue
-        path = urlsplit(entry.url).path
         told = redact(f"{entry.method} {path} was answered with {entry.status}")[:300]
         found.append(Finding(code="server_status", fact=told, status=entry.status))
     return tuple(found[-5:])

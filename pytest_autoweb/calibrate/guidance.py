@@ -10,7 +10,7 @@ from pytest_autoweb.results.calibration import Classification, FindingCode
 
 _TOLD: frozenset[FindingCode] = frozenset(
     ("missing", "near", "ambiguous", "hidden", "covered", "disabled", "readonly", "wrong_kind",
-     "outside", "other_frame", "dialog_open", "option_missing", "value_differs", "server_status",
+     "outside", "other_frame", "dialog_open", "option_missing", "value_differs", "server_status", "no_answer",
      "field_invalid", "page_says")
 )  # fmt: skip
 
@@ -33,10 +33,9 @@ class Guidance:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What was seen on the page when it failed, a sentence each."""
-        return tuple(
-            dict.fromkeys(found.fact for found in self.failed.findings if found.code in _TOLD)
-        )
+        """How it ended, and what was seen on the page then; a sentence each."""
+        seen = (found.fact for found in self.failed.findings if found.code in _TOLD)
+        return tuple(dict.fromkeys((f"the run ended with: {said(self.failed)}", *seen)))
 
 
 def guide(arm: CorrectionArm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Guidance:
@@ -50,7 +49,7 @@ def guide(arm: CorrectionArm, attempts: tuple[Attempt, ...], move: Move, limit: 
     """
     failed, retry = attempts[-1], len(attempts)
     found = failed.classification or Classification(type="UNKNOWN", by="none")
-    error = failed.failure.message if failed.failure else ""
+    error = said(failed)
     recovery = recover(found, error, tool=failed_tool(failed), retry=retry - 1, max_retries=limit)
     told = arm not in ("off", "plain")
     return Guidance(
@@ -77,3 +76,11 @@ def failed_tool(attempt: Attempt) -> str:
     """The call that failed, such as `click`; empty when none did."""
     failed = [call.method for call in attempt.tool_calls if not call.ok]
     return failed[-1] if failed else ""
+
+
+def said(attempt: Attempt) -> str:
+    """What went wrong, without what the checks expect: a retry must reach the outcome, not them."""
+    if attempt.failure is None or attempt.failure.kind == "check":
+        hints = [c.hint for c in attempt.checks if c.passed is False and c.hint and not c.advisory]
+        return " ".join(["the task's outcome was not reached.", *dict.fromkeys(hints)])
+    return attempt.failure.message

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
+from pytest_autoweb.report.corrections import CorrectionFacts, corrections_of
 from pytest_autoweb.report.decision_facts import DecisionFacts, decision_facts
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
@@ -90,6 +91,8 @@ class Report(Record):
     """What decided the exit status."""
     decision_facts: tuple[DecisionFacts, ...] = ()
     """Of the models that acted by sight."""
+    corrections: tuple[CorrectionFacts, ...] = ()
+    """Failure types of each model, and what corrections gained over the control arm."""
     history: History | None = None
     """What earlier runs of the storage folder say."""
     rejudging: Rejudging | None = None
@@ -131,6 +134,7 @@ def build_report(
         gates=beside.gates,
         judges=beside.judges,
         decision_facts=decision_facts(run.cells),
+        corrections=corrections_of(run.cells),
         rejudging=beside.rejudging,
         history=beside.history,
         notes=(*run.notes, *beside.notes),

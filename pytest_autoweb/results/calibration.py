@@ -85,6 +85,7 @@ FindingCode = Literal[
     "url_differs",
     "row_missing",
     "server_status",
+    "no_answer",  # a server that was asked has not answered
     "field_invalid",
     "page_says",
     "present",  # what was looked for is there

@@ -16,8 +16,7 @@ def told(attempt: Attempt, tools: Tools) -> str:
     if guidance is None or guidance.arm in ("off", "plain"):
         return ""
     parts = [guidance.recovery.user_prompt] if guidance.arm == "reflexion" else []
-    if guidance.evidence:
-        parts.append(evidence_text(tools))
+    parts.append(evidence_text(tools))
     if attempt.correction and attempt.correction.reflection:
         parts.append(fence(attempt.correction.reflection, "reflection"))
     return "\n".join(parts)
@@ -26,5 +25,5 @@ def told(attempt: Attempt, tools: Tools) -> str:
 def evidence_text(tools: Tools) -> str:
     """What was seen on the page when the attempt before failed."""
     assert tools.guidance is not None, "only a correction has evidence"
-    lines = [f"- {fact}" for fact in tools.guidance.evidence[:_LINES]]
-    return fence("\n".join(lines) or "- nothing unusual was seen", "evidence")
+    lines = (f"- {fact}" for fact in tools.guidance.evidence[:_LINES])
+    return fence("\n".join(lines), "evidence")

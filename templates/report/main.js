@@ -3,6 +3,7 @@
 import { Comparisons } from "./comparison.js";
 import { costPanel, stagesPanel } from "./costs.js";
 import { Detail } from "./detail.js";
+import { correctionsPanel } from "./corrections.js";
 import { decisionsPanel } from "./decisions.js";
 import { el } from "./dom.js";
 import { gatesPanel } from "./gates.js";
@@ -121,6 +122,7 @@ function draw() {
     costPanel(models),
     stagesPanel(models),
     decisionsPanel(report.decision_facts),
+    correctionsPanel(report.corrections),
     stabilityPanel(report, links),
     trendPanel(report.history),
     judgesPanel(report.judges),

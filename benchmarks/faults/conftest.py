@@ -1,0 +1,11 @@
+"""Lets the scripted model of `answers.py` answer for the name `fake/obedient`."""
+
+from answers import Obedient
+
+from pytest_autoweb.llm.client import Client
+from pytest_autoweb.llm.spec import ModelSpec
+
+
+def pytest_autoweb_client(spec: ModelSpec) -> Client | None:
+    """See `pytest_autoweb.hookspecs`."""
+    return Obedient() if spec.name == "fake/obedient" else None

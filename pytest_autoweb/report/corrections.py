@@ -1,0 +1,174 @@
+"""What corrections did: failure types of each model, and the gain of each arm over plain; pure.
+
+A gain is claimed only against the control arm that retries as often and is told nothing, on the
+same first attempts. Repeats of a case are averaged first: the case is the unit.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from pytest_autoweb.report.controls import is_control
+from pytest_autoweb.report.numbers import CaseKey, case_key
+from pytest_autoweb.report.statistics import Interval, difference_interval, mcnemar, wilson
+from pytest_autoweb.results import CellResult, CorrectionArm, Record, Usage, total_usage
+from pytest_autoweb.results.calibration import FailureType
+
+
+class TypeCount(Record):
+    """How often first attempts failed in one way."""
+
+    type: FailureType
+    count: int
+
+
+class ArmFacts(Record):
+    """One way to correct, on the cells whose first attempt failed."""
+
+    arm: CorrectionArm
+    cells: int
+    recovered: int
+    rate: float | None
+    """None: no first attempt failed."""
+    interval: Interval | None
+    """Wilson's, at 95 %, over cells."""
+    retries: int
+    calls: int
+    """Model calls of the retries."""
+    cost_usd: float | None
+    """None: no call had a price."""
+    waited_s: float
+    """Pauses before retries."""
+    pairs: int = 0
+    """Cases that the plain arm was run on, too."""
+    gain: float | None = None
+    """Mean over cases of the share recovered minus that of plain; None without a plain arm."""
+    gain_interval: Interval | None = None
+    """Of the gain, at 95 %."""
+    only_this: int = 0
+    """Cases that only this arm recovered; a case of several repeats: in more than half of them."""
+    only_plain: int = 0
+    p: float | None = None
+    """McNemar's exact test on these two."""
+    calls_more: int | None = None
+    """Model calls beyond those of plain on the same cells."""
+
+    @property
+    def sentence(self) -> str:
+        """The facts in one line."""
+        told = f"{self.recovered} of {self.cells} recovered with {self.calls} calls"
+        if self.arm == "plain":
+            return f"{told} (control arm)"
+        if self.gain is None:
+            return f"{told}; gain not measured (no plain arm was run)"
+        at = self.gain_interval
+        span = f" [{at.low:+.0%} to {at.high:+.0%}]" if at else ""
+        return (
+            f"{told}; gain over plain {self.gain:+.0%}{span}, p = {self.p:.3f} over "
+            f"{self.pairs} cases, {self.calls_more:+d} calls"
+        )
+
+
+class CorrectionFacts(Record):
+    """The corrections of one model."""
+
+    model: str
+    cells: int
+    failed_first: int
+    types: tuple[TypeCount, ...] = ()
+    """Of first attempts, the most often first."""
+    duplicates: int = 0
+    """Calls that were made before in the same state of the page; acting ones were made again."""
+    cached: int = 0
+    """Readings that were answered from the cache."""
+    arms: tuple[ArmFacts, ...] = ()
+
+
+class _Run(NamedTuple):
+    key: CaseKey
+    passed: bool
+    retries: int
+    usage: Usage
+    waited_s: float
+
+
+def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
+    """The facts of every model, in the order of the cells; controls are left out."""
+    by_model: dict[str, list[CellResult]] = {}
+    for cell in cells:
+        if cell.attempts and not is_control(cell.model):
+            by_model.setdefault(cell.model, []).append(cell)
+    return tuple(_facts(model, own) for model, own in by_model.items())
+
+
+def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
+    failed = [cell for cell in cells if cell.attempts[0].failure]
+    types = Counter(
+        first.classification.type
+        for first in (c.attempts[0] for c in failed)
+        if first.classification
+    )
+    calls = [call for cell in cells for attempt in cell.attempts for call in attempt.tool_calls]
+    runs: dict[CorrectionArm, list[_Run]] = {}
+    for cell in failed:
+        for arm, run in _runs(cell):
+            runs.setdefault(arm, []).append(run)
+    plain = runs.get("plain", [])
+    return CorrectionFacts(
+        model=model,
+        cells=len(cells),
+        failed_first=len(failed),
+        types=tuple(TypeCount(type=name, count=n) for name, n in types.most_common()),
+        duplicates=sum(call.duplicate for call in calls),
+        cached=sum(call.cached for call in calls),
+        arms=tuple(_arm(arm, own, plain) for arm, own in runs.items()),
+    )
+
+
+def _runs(cell: CellResult) -> Iterable[tuple[CorrectionArm, _Run]]:
+    ways = [(cell.correction, cell.attempts[1:], cell.passed)]
+    ways += [(each.arm, each.attempts, each.passed) for each in cell.arms]
+    for arm, retries, passed in ways:
+        usage = sum(total_usage(retries).values(), Usage())
+        waited = sum(a.correction.waited_s for a in retries if a.correction)
+        yield arm, _Run(case_key(cell), passed, len(retries), usage, waited)
+
+
+def _arm(arm: CorrectionArm, runs: Sequence[_Run], plain: Sequence[_Run]) -> ArmFacts:
+    recovered, usage = sum(run.passed for run in runs), sum((r.usage for r in runs), Usage())
+    facts = ArmFacts(
+        arm=arm,
+        cells=len(runs),
+        recovered=recovered,
+        rate=recovered / len(runs) if runs else None,
+        interval=wilson(recovered, len(runs)),
+        retries=sum(run.retries for run in runs),
+        calls=usage.calls,
+        cost_usd=usage.cost_usd,
+        waited_s=sum(run.waited_s for run in runs),
+    )
+    if arm == "plain" or not plain:
+        return facts
+    ours, theirs = _means(runs), _means(plain)
+    both = [(ours[key], theirs[key]) for key in ours if key in theirs]
+    differences = [a - b for a, b in both]
+    only_this = sum(a > 0.5 >= b for a, b in both)
+    only_plain = sum(b > 0.5 >= a for a, b in both)
+    update = {
+        "pairs": len(both),
+        "gain": fmean(differences) if both else None,
+        "gain_interval": difference_interval(differences),
+        "only_this": only_this,
+        "only_plain": only_plain,
+        "p": mcnemar(only_this, only_plain),
+        "calls_more": usage.calls - sum(run.usage.calls for run in plain),
+    }
+    return facts.model_copy(update=update)
+
+
+def _means(runs: Sequence[_Run]) -> dict[CaseKey, float]:
+    by_case: dict[CaseKey, list[float]] = {}
+    for run in runs:
+        by_case.setdefault(run.key, []).append(float(run.passed))
+    return {key: fmean(values) for key, values in by_case.items()}

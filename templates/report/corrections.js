@@ -1,0 +1,35 @@
+/* How first attempts failed, and what trying again gained over being told nothing. */
+
+import { count, el, modelName, percent, text } from "./dom.js";
+
+const ARMS = { off: "ordinary repair", plain: "plain (control)", reflexion: "reflexion", constrained: "constrained" };
+
+export function correctionsPanel(facts) {
+  const failed = facts.filter((f) => f.failed_first > 0);
+  if (!failed.length) return null;
+  return el("section", { "aria-labelledby": "corrections-heading" },
+    el("div.heading", el("h2", { id: "corrections-heading" }, "Failures and corrections"),
+      el("p.small", "Types of failed first attempts, and how many of these cells each way to correct recovered. A gain is only claimed over the control arm, which retries from the same failures and is told nothing.")),
+    el("div.card.listing", el("div.scroll-x", typesTable(failed))),
+    el("div.card.listing", el("div.scroll-x", armsTable(failed))));
+}
+
+function typesTable(facts) {
+  return el("table.rows.small-table", el("thead", el("tr", ["Model", "Failed first", "Types", "Repeated calls", "From cache"].map((h, i) => el(i === 0 || i === 2 ? "th" : "th.num", { scope: "col" }, h)))),
+    el("tbody", facts.map((f) => el("tr", el("td", modelName(f.model)), el("td.num", `${f.failed_first} of ${f.cells}`),
+      el("td", f.types.map((t) => `${t.type.toLowerCase().replaceAll("_", " ")} ${t.count}`).join(", ")), el("td.num", count(f.duplicates)), el("td.num", count(f.cached))))));
+}
+
+const span = (at) => (at ? ` (${percent(at.low)} to ${percent(at.high)})` : "");
+const COLUMNS = [
+  ["Recovered", (a) => `${a.recovered} of ${a.cells}${span(a.interval)}`], ["Retries", (a) => count(a.retries)], ["Calls", (a) => count(a.calls)],
+  ["Cost", (a) => (a.cost_usd === null ? "unknown" : `$${a.cost_usd.toFixed(4)}`)],
+  ["Gain over plain", (a) => (a.arm === "plain" ? "–" : a.gain === null ? "not measured" : `${percent(a.gain)}${span(a.gain_interval)}`)],
+  ["Only this / only plain", (a) => (a.gain === null ? "–" : `${a.only_this} / ${a.only_plain} of ${a.pairs} cases`)],
+  ["p", (a) => (a.p === null ? "–" : a.p.toFixed(3))], ["Calls beyond plain", (a) => (a.calls_more === null ? "–" : String(a.calls_more))],
+];
+
+function armsTable(facts) {
+  return el("table.rows.small-table", el("thead", el("tr", el("th", { scope: "col" }, "Model"), el("th", { scope: "col" }, "Correction"), COLUMNS.map(([name]) => el("th.num", { scope: "col" }, name)))),
+    el("tbody", facts.flatMap((f) => f.arms.map((a) => el("tr", el("td", modelName(f.model)), el("td", text(ARMS[a.arm])), COLUMNS.map(([, show]) => el("td.num", show(a))))))));
+}

@@ -1,7 +1,7 @@
-"""A scripted model for `benchmarks/calibration.py`: errs once in each case, then does as it is told.
+"""A scripted model for `benchmarks/calibration.py`: errs once, then does as it is told.
 
-It shows what the mechanism can do with a model that follows evidence, and nothing about models. Without
-evidence in the prompt it says the same again.
+It shows what the mechanism can do with a model that follows evidence, and nothing about models.
+Without evidence in the prompt it says the same again.
 """
 
 import json

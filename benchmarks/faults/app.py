@@ -1,7 +1,7 @@
 """A small shop with one planted fault a page, for `benchmarks/calibration.py`.
 
-usage: app.py PORT. There is no data to put back, so `/reset` does nothing. An outage or a lock ends by
-itself after the first request that meets it, as in life.
+usage: app.py PORT. There is no data to put back, so `/reset` does nothing. An outage or a lock ends
+by itself after the first request that meets it, as in life.
 """
 
 import sys

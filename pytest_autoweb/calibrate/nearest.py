@@ -55,9 +55,9 @@ def nearest(
         method: what was to be done; an element on which it cannot be done comes last.
         most: elements at most.
     """
-    found = [Near(each, _score(each, words, role, method)) for each in elements]
-    near = sorted((n for n in found if n.likeness >= LEAST), key=lambda n: -n.likeness)
-    return tuple(near[:most])
+    alike = [each for each in elements if _named_like(each, words) >= LEAST]
+    found = [Near(each, _score(each, words, role, method)) for each in alike]
+    return tuple(sorted(found, key=lambda near: -near.likeness)[:most])
 
 
 def near_texts(texts: Sequence[str], wanted: str, *, most: int = 5) -> tuple[str, ...]:
@@ -66,9 +66,13 @@ def near_texts(texts: Sequence[str], wanted: str, *, most: int = 5) -> tuple[str
     return tuple(text for score, text in scored[:most] if score >= LEAST)
 
 
-def _score(element: RefElement, words: str, role: str, method: str) -> float:
+def _named_like(element: RefElement, words: str) -> float:
     names = (element.name, element.hint.removeprefix("after ").strip('"'))
-    score = max(likeness(name, words) for name in names) if words else 0.5
+    return max(likeness(name, words) for name in names) if words else 0.5
+
+
+def _score(element: RefElement, words: str, role: str, method: str) -> float:
+    score = _named_like(element, words)
     if role and element.role == role:
         score += _SAME_ROLE
     elif role and not any({role, element.role} <= alike for alike in _ALIKE_ROLES):

@@ -23,7 +23,7 @@ _STYLES = (
 )
 _SCRIPTS = (
     *("dom.js", "charts.js", "code.js", "page.js", "gates.js", "comparison.js", "costs.js"),
-    *("stability.js", "matrix.js", "decisions.js", "locations.js", "detail.js"),
+    *("stability.js", "matrix.js", "decisions.js", "corrections.js", "locations.js", "detail.js"),
     "main.js",
 )
 """In the order of their imports; they become one module."""

@@ -1,0 +1,145 @@
+"""When a failed attempt is tried again, and what a reflection says."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.calibrate.cause import cause_of
+from pytest_autoweb.calibrate.guidance import guide
+from pytest_autoweb.calibrate.policy import Rules, next_move
+from pytest_autoweb.calibrate.recovery import alternatives, recover
+from pytest_autoweb.calibrate.reflection import past_reflections, read_reflection
+from pytest_autoweb.results import (
+    Attempt,
+    CheckResult,
+    Classification,
+    Correction,
+    Failure,
+    Finding,
+)
+from pytest_autoweb.stages.base import Clock
+from pytest_autoweb.stages.correct import correct
+
+RULES = Rules(max_retries=3, resettable=True)
+
+
+def failed(kind: str, **more: object) -> Attempt:
+    found = Classification.model_validate({"type": kind, "by": "status"})
+    failure = Failure(kind="step", message="it broke")
+    return Attempt(failure=failure, classification=found).model_copy(update=more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits"),
+    [("SERVICE_UNAVAILABLE", [1, 2, 4]), ("RESOURCE_CONFLICT", [1, 2, 4]), ("DATA_NOT_FOUND", [])],
+)
+def test_three_retries_follow_the_first_attempt_and_only_passing_troubles_are_waited_for(
+    kind: str, waits: list[float]
+) -> None:
+    slept: list[float] = []
+    made = correct(
+        failed(kind),
+        "plain",
+        RULES,
+        Clock(sleep=slept.append),
+        lambda last, index, guidance: failed(
+            kind, correction=guidance.correction if guidance else None
+        ),
+    )
+    assert (len(made.attempts), slept, made.stopped) == (4, waits, "3 retries were made")
+    outcomes = [a.correction.outcome for a in made.attempts if a.correction]
+    assert outcomes == ["not_solved"] * 3
+
+
+def test_rights_are_not_retried_but_by_the_login_hook_once() -> None:
+    first = failed("PERMISSION_ERROR")
+    assert next_move([first], RULES).retry is False
+    may = RULES._replace(can_relogin=True)
+    assert next_move([first], may).relogin is True
+    again = failed("PERMISSION_ERROR", correction=Correction(arm="plain", retry=1, relogin=True))
+    assert next_move([first, again], may).retry is False
+
+
+def test_what_may_have_changed_something_is_not_done_twice_without_a_reset() -> None:
+    wrote = failed("DATA_NOT_FOUND", writes=1)
+    assert next_move([wrote], RULES).retry is True
+    assert next_move([wrote], RULES._replace(resettable=False)).retry is False
+    assert next_move([failed("DATA_NOT_FOUND")], RULES._replace(resettable=False)).retry is True
+
+
+@pytest.mark.parametrize(
+    ("finding", "kind"),
+    [
+        (Finding(code="server_status", fact="POST /a", status=409), "RESOURCE_CONFLICT"),
+        (Finding(code="server_status", fact="GET /a", status=401), "PERMISSION_ERROR"),
+        (Finding(code="field_invalid", fact="the field refuses its value"), "VALIDATION_ERROR"),
+        (Finding(code="page_says", fact='the page says "Red is out of stock"'), "BUSINESS_ERROR"),
+        (Finding(code="page_says", fact='the page says "该商品库存不足"'), "BUSINESS_ERROR"),
+        (Finding(code="no_answer", fact="GET /late: not answered yet"), "SERVICE_UNAVAILABLE"),
+        (Finding(code="near", fact="similar: button"), "VALIDATION_ERROR"),
+    ],
+)
+def test_what_page_and_server_say_outweighs_the_symptom(finding: Finding, kind: str) -> None:
+    check = Failure(kind="check", message="check 0 (text) does not hold: saw out of stock 401")
+    found = cause_of(check, [finding])
+    assert found is not None
+    assert found.type == kind
+
+
+def test_a_retry_is_never_told_what_the_checks_expect() -> None:
+    check = CheckResult(
+        index=0, type="text", passed=False, expected="SECRET", actual="SECRET", hint="look again"
+    )
+    failure = Failure(kind="check", message="expected SECRET")
+    attempt = failed("VALIDATION_ERROR", failure=failure, checks=(check,))
+    guidance = guide("reflexion", (attempt,), next_move([attempt], RULES), 3)
+    told = f"{guidance.recovery.user_prompt} {guidance.evidence} {guidance.correction}"
+    assert "SECRET" not in told
+    assert "look again" in told
+
+
+def test_advice_names_at_most_three_other_calls_of_the_same_sort() -> None:
+    assert len(alternatives("click")) == 3
+    assert "click" not in [each.name for each in alternatives("click")]
+    assert alternatives("no_such_call") == ()
+    found = Classification(type="BUSINESS_ERROR", by="none")
+    advice = recover(found, "out of stock", tool="click", retry=3)
+    assert (advice.requires_user_confirmation, advice.should_retry) == (True, True)
+    assert advice.can_retry is False
+
+
+@given(st.text())
+def test_any_reply_reads_as_some_reflection(reply: str) -> None:
+    said = read_reflection(reply)
+    assert said.confidence is None or 0 <= said.confidence <= 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "strategy", "confidence"),
+    [
+        ('Well: {"correctionStrategy": "ABANDON", "confidence": 0.1}', "ABANDON", 0.1),
+        ('{"correctionStrategy": "re-query", "confidence": "70%"}', "RE_QUERY", 0.7),
+        ('{"修正策略": "放弃", "置信度": 20, "反思": "没有"}', "ABANDON", 0.2),
+        ("try the other button", None, None),
+    ],
+)
+def test_a_reflection_is_read_in_the_forms_that_models_write(
+    reply: str, strategy: str | None, confidence: float | None
+) -> None:
+    said = read_reflection(reply)
+    assert (said.strategy, said.confidence) == (strategy, pytest.approx(confidence))
+
+
+def test_the_last_three_reflections_say_whether_they_helped() -> None:
+    attempts = [
+        failed(
+            "UNKNOWN",
+            correction=Correction(
+                arm="reflexion", retry=n, reflection=f"r{n}", outcome="not_solved"
+            ),
+        )
+        for n in range(1, 5)
+    ]
+    lines = past_reflections(attempts).splitlines()
+    assert [line.split()[-1] for line in lines] == ["r2", "r3", "r4"]
+    assert "[did not help]" in lines[0]

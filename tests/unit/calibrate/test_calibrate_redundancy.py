@@ -1,0 +1,105 @@
+"""What counts as the same call, and what is answered without making it."""
+
+import json
+import unicodedata
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.calibrate.redundancy import TTL_S, MemoryCache, Recall, call_hash, canonical
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=10,
+)  # fmt: skip
+
+
+def shuffled(value: Any) -> Any:
+    """The same value, put together the other way round and in another Unicode form."""
+    if isinstance(value, dict):
+        return {shuffled(k): shuffled(v) for k, v in reversed(value.items())}
+    if isinstance(value, list):
+        return [shuffled(inner) for inner in value]
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
+
+
+@given(VALUES)
+def test_a_value_has_one_hash_however_it_was_put_together(value: Any) -> None:
+    if _same_size(value, shuffled(value)):
+        assert call_hash("t", value) == call_hash("t", shuffled(value))
+
+
+def _same_size(one: Any, other: Any) -> bool:
+    """Whether no two keys became one in the other Unicode form."""
+    if isinstance(one, dict):
+        pairs = zip(one.values(), reversed(list(other.values())), strict=False)
+        return len(one) == len(other) and all(_same_size(a, b) for a, b in pairs)
+    if isinstance(one, list):
+        return all(_same_size(a, b) for a, b in zip(one, other, strict=True))
+    return True
+
+
+@given(VALUES)
+def test_the_canonical_form_reads_back_as_the_value(value: Any) -> None:
+    if _same_size(value, shuffled(value)):
+        assert json.loads(canonical(value)) == shuffled(value)
+
+
+def test_one_as_number_fraction_truth_and_text_are_four_values() -> None:
+    assert len({call_hash("t", value) for value in (1, 1.0, True, "1", None, [], {})}) == 7
+    assert call_hash("a", {}) != call_hash("b", {})
+
+
+class Shop:
+    """A page whose content changes by itself, and what was read from it."""
+
+    def __init__(self) -> None:
+        self.content, self.now = "old", 0.0
+        self.page = SimpleNamespace(url="http://shop/")
+        self.cache = MemoryCache(lambda: self.now)
+        self.recall = Recall(lambda page: (page.url, self.content), self.cache)
+
+    def read(self, method: str = "count") -> bool:
+        """Whether the reading was answered from the cache."""
+        known = self.recall.ask(self.page, method, "x", acting=False)
+        if not known.answered:
+            known.done(self.content)
+        else:
+            assert known.value == self.content
+        return known.answered
+
+
+def test_a_reading_is_answered_again_only_while_the_page_is_the_same() -> None:
+    shop = Shop()
+    assert [shop.read(), shop.read()] == [False, True]
+    shop.content = "new"
+    assert [shop.read(), shop.read()] == [False, True]
+    shop.recall.ask(shop.page, "click", "button", acting=True)
+    assert [shop.read(), shop.read()] == [False, True]
+    shop.now = TTL_S + 1
+    assert shop.read() is False
+
+
+def test_a_reading_during_which_the_page_changed_is_not_kept() -> None:
+    shop = Shop()
+    known = shop.recall.ask(shop.page, "count", "x", acting=False)
+    shop.content = "new"
+    known.done("old")
+    shop.content = "old"
+    assert shop.read() is False
+
+
+def test_acting_calls_are_counted_and_never_answered() -> None:
+    shop = Shop()
+    first = shop.recall.ask(shop.page, "wait_for_timeout", "x", acting=False)
+    again = shop.recall.ask(shop.page, "wait_for_timeout", "x", acting=False)
+    assert (first.duplicate, again.duplicate, again.answered) == (False, True, False)
+    clicks = [shop.recall.ask(shop.page, "click", "b", acting=True) for _ in range(2)]
+    for click in clicks:
+        click.done("nothing")
+        assert click.answered is False

@@ -1,0 +1,65 @@
+"""The language of a constrained second try."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.browser.base import RefElement
+from pytest_autoweb.results import Attempt, Finding, ToolCall
+from pytest_autoweb.stages.constrained import code_of_calls, grammar, offer, schema, strays
+
+SAVE = 'page.get_by_role("button", name="Save changes", exact=True)'
+NAME = 'page.get_by_label("Name", exact=True)'
+
+
+def call(target: str, method: str, *, ok: bool) -> ToolCall:
+    return ToolCall(
+        step_index=1, seq=0, target=target, method=method, arguments="", acting=True, ok=ok,
+        duration_ms=1,
+    )  # fmt: skip
+
+
+FAILED = Attempt(
+    tool_calls=(
+        call("page.get_by_label('Name', exact=True)", "fill", ok=True),
+        call("page.get_by_role('button', name='Save')", "click", ok=False),
+    ),
+    findings=(Finding(code="near", fact="similar", locators=(SAVE,)),),
+)
+HERE = [RefElement("e1", "textbox", "Name", "", NAME, ("fill", "press"))]
+
+
+def test_only_elements_that_were_found_may_be_named_and_no_call_that_failed() -> None:
+    offered = offer(HERE, [FAILED])
+    assert dict(offered.elements) == {SAVE: ("click",), NAME: ("fill", "press")}
+    assert strays(f'{NAME}.fill("ana")\n{SAVE}.click()', offered) == ()
+    assert (
+        strays("page.get_by_role('button',name='Save changes',exact=True).click()", offered) == ()
+    )
+    assert "not among" in strays('page.get_by_text("x").click()', offered)[0]
+    assert (
+        "tried and failed" in strays("page.get_by_role('button', name='Save').click()", offered)[0]
+    )
+    assert "does not take" in strays(f'{SAVE}.fill("x")', offered)[0]
+
+
+def test_grammar_and_schema_hold_the_same_elements() -> None:
+    offered = offer(HERE, [FAILED], may_answer=True)
+    rules = grammar(offered)
+    assert rules is not None
+    assert "Save changes" in rules
+    assert "name='Save')" not in rules
+    assert schema(offered)["properties"]["calls"]["items"]["properties"]["element"]["enum"] == [
+        SAVE,
+        NAME,
+    ]
+    reply = f'{{"calls": [{{"element": {NAME!r}, "action": "fill", "value": "ana"}}]}}'
+    assert code_of_calls(reply.replace("'", '"').replace(NAME, NAME.replace('"', '\\"'))) == (
+        f'{NAME}.fill("ana")'
+    )
+    assert grammar(offer([], [Attempt()])) is None
+
+
+@given(st.text())
+def test_no_reply_and_no_code_breaks_the_reader(text: str) -> None:
+    code_of_calls(text)
+    strays(text, offer(HERE, [FAILED]))

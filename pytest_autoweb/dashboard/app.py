@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from fastapi import FastAPI, Request, Security
+from fastapi import Depends, FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from fastapi.security import HTTPBearer
@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from pytest_autoweb import __version__
 from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.dashboard.asked import only_known
 from pytest_autoweb.dashboard.calibration_api import calibration_routes
 from pytest_autoweb.dashboard.guard import Guard
 from pytest_autoweb.dashboard.pages import page, page_routes
@@ -21,6 +22,7 @@ from pytest_autoweb.errors import StoreError
 from pytest_autoweb.store.opening import Store
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The body is not JSON, or says what cannot be."},
     401: {"model": Problem, "description": "The token is missing or wrong."},
     422: {"model": Problem, "description": "The request is not as described here."},
     503: {"model": Problem, "description": "The store cannot be reached."},
@@ -44,8 +46,9 @@ def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1
         openapi_url="/api/openapi.json",
     )
     bearer = Security(HTTPBearer(auto_error=False, description="The token of the command."))
+    needs = [bearer, Depends(only_known)]
     for routes in (calibration_routes(store), run_routes(store)):
-        app.include_router(routes, dependencies=[bearer], responses=_PROBLEMS)
+        app.include_router(routes, dependencies=needs, responses=_PROBLEMS)
     app.include_router(page_routes(store))
     app.add_api_route("/static/base.css", _look_of_reports, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=asset_dir("templates") / "dashboard" / "static"))

@@ -113,7 +113,7 @@ def percent(value: float | None) -> str:
 
 def money(value: float | None, complete: bool = True) -> str:
     """US dollars; unknown is not 0, and a lower bound says so."""
-    if value is None:
+    if value is None or (value == 0 and not complete):
         return "unknown"
     return f"{'' if complete else '≥ '}${value:.4f}"
 

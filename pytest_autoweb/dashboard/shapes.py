@@ -113,14 +113,20 @@ class DashboardAnswer(Shape):
     """The ten most reliable, by the lower end of the interval; over all days."""
 
 
+class CallParameters(Shape):
+    """What is given must be equal to what was recorded."""
+
+    target: Text | None = None
+    arguments: Text | None = None
+
+
 class VerifyRequest(Shape):
     """A call that failed, to be looked up in the records."""
 
     factory_id: Name = ""
     """The run to look in (its id); empty: all runs."""
     tool_name: Name
-    params: dict[Name, Text] = Field(default_factory=dict, max_length=2)
-    """`target`, `arguments` or both, as recorded."""
+    params: CallParameters = CallParameters()
     error: Text = ""
 
 

@@ -61,8 +61,8 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         "[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n"
         # A check that fails waits so long; here nothing comes late.
         "autoweb_check_timeout = 1\n"
-        # Its import would double what a small session costs.
-        "addopts = -p no:hypothesispytest\n"
+        # Their imports would double what a small session costs.
+        "addopts = -p no:hypothesispytest -p no:schemathesis\n"
     )
     return pytester
 

@@ -196,18 +196,20 @@ def test_pruning_leaves_what_the_younger_runs_alone_would_have_made(
     assert content(store) == _filled(tmp_path / "young.db", folders[1:])
 
 
+def _break_off(store: Store) -> None:
+    with store.write() as connection:
+        connection.execute(text("DELETE FROM runs"))
+        connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+
+
 def test_a_connection_that_breaks_in_the_middle_changes_nothing(
     postgres_url: str, tmp_path: Path
 ) -> None:
     with Store(read_address(postgres_url)) as store:
         sync_run(store, save(tmp_path / "run", some_cells(7, 0)))
         before = content(store)
-        with (
-            pytest.raises(StoreError, match="terminating connection") as broken,
-            store.write() as connection,
-        ):
-            connection.execute(text("DELETE FROM runs"))
-            connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        with pytest.raises(StoreError, match="terminating connection") as broken:
+            _break_off(store)
 
         assert "let-me-in" not in str(broken.value)
         assert content(store) == before
@@ -232,7 +234,7 @@ def test_a_run_has_one_identity_while_it_goes_on_and_when_it_is_over(
 ) -> None:
     cells = some_cells(7, 0)
     folder = save(tmp_path / "run", cells)
-    save_manifest(folder, cells, ts="20261121_093000_000")  # type: ignore[arg-type]
+    save_manifest(folder, cells, ts="20261121_093000_000")
     info = (folder / RUN_FILE).read_bytes()
     (folder / RUN_FILE).unlink()
     during = sync_run(store, folder)

@@ -1,0 +1,107 @@
+"""REST has the promised field names, fractions with what they are of, and null for no data."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from dashboard_server import holder
+
+from pytest_autoweb.store.address import read_address
+from pytest_autoweb.store.opening import Store
+
+
+def test_the_overview_counts_calls_and_corrections(client: httpx.Client) -> None:
+    told = client.get("/api/calibration/dashboard").json()
+    kinds = [(one["failureType"], one["webKind"], one["count"]) for one in told["topFailureTypes"]]
+    names = [tool["toolName"] for tool in told["toolReliabilityRanking"]]
+
+    assert (told["totalToolCalls"], told["duplicateCalls"], told["failedCalls"]) == (4, 1, 1)
+    assert (told["duplicateRate"], told["failureRate"]) == (0.25, 0.25)
+    assert (told["correctedCalls"], told["correctionSuccessRate"]) == (1, 1.0)
+    assert kinds == [("PARAMETER_ERROR", "strict_mode", 1)]
+    assert names == ["locator.click", "locator.fill"]
+
+
+def test_a_tool_is_told_with_the_promised_names(client: httpx.Client) -> None:
+    told = client.get("/api/calibration/tool/locator.fill/stats").json()
+
+    assert {name: told[name] for name in ("toolName", "totalCalls", "successRate")} == {
+        "toolName": "locator.fill",
+        "totalCalls": 2,
+        "successRate": 0.5,
+    }
+    assert (told["avgExecutionTime"], told["correctionSuccessRate"]) == (10.0, 1.0)
+    assert told["lastFailureType"] == "PARAMETER_ERROR"
+    assert client.get("/api/calibration/tool/locator.none/stats").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("message", "failure_type", "recoverable"),
+    [
+        ("strict mode violation: resolved to 2 elements", "PARAMETER_ERROR", True),
+        ("您没有权限执行此操作", "PERMISSION_ERROR", False),
+    ],
+)
+def test_a_failure_is_analysed_in_both_languages(
+    client: httpx.Client, message: str, failure_type: str, recoverable: bool
+) -> None:
+    asked = {"errorType": "Error", "errorMessage": message, "toolName": "locator.click"}
+    told = client.post("/api/calibration/analyze", json=asked).json()
+
+    assert (told["failureType"], told["recoverable"]) == (failure_type, recoverable)
+    assert message in told["recoveryPrompt"]
+    assert told["suggestions"]
+    assert "press" in told["alternatives"]
+
+
+def test_a_failed_call_is_looked_up_in_the_records(client: httpx.Client) -> None:
+    asked = {
+        "toolName": "locator.fill",
+        "params": {"target": "page.get_by_role('button')"},
+        "error": "Timeout 5000ms exceeded.",
+    }
+    known = client.post("/api/calibration/verify", json=asked).json()
+    elsewhere = client.post(
+        "/api/calibration/verify", json={**asked, "factoryId": "0" * 32, "toolName": "locator.fil"}
+    ).json()
+
+    assert known["hasData"] is True
+    assert known["contextInfo"]["sameToolSuccessRate"] == 0.5
+    assert elsewhere["hasData"] is False
+    assert elsewhere["contextInfo"]["sameCallSuccessRate"] is None
+    assert elsewhere["suggestion"] == ("No such tool was ever called; did you mean locator.fill?")
+
+
+def test_a_rate_of_nothing_is_null_and_never_0_or_1(tmp_path: Path) -> None:
+    with Store(read_address(f"sqlite:///{tmp_path}/none.db")) as store, holder(store) as client:
+        told = client.get("/api/calibration/dashboard").json()
+
+        assert [told[name] for name in told if name.endswith("Rate")] == [None] * 3
+        assert client.get("/api/trends").json() == []
+        assert "The store holds no runs yet" in client.get("/").text
+
+
+def test_a_run_leads_to_its_cells_and_these_to_their_calls(client: httpx.Client) -> None:
+    (run,) = client.get("/api/runs").json()
+    detail = client.get(f"/api/runs/{run['id']}").json()
+    healed = next(cell for cell in detail["cells"] if cell["outcome"] == "healed")
+    cell = client.get(f"/api/cells/{healed['id']}").json()
+    first, second = cell["attempts"]
+    (point,) = client.get("/api/trends").json()
+
+    assert (run["cells"], run["passed"], run["models"]) == (2, 2, ["m"])
+    assert [row["result"]["ok"] for row in first["tool_calls"]] == [False]
+    assert second["correction"]["tool_call_id"] == first["tool_calls"][0]["id"]
+    assert cell["report"].startswith(f"/runs/{run['id']}/report#two/")
+    assert (point["passRate"], point["afterRepairRate"], point["cases"]) == (0.5, 1.0, 2)
+    assert point["costUsd"] == pytest.approx(0.03)
+    assert client.get(f"/api/cells/{'0' * 32}").status_code == 404
+
+
+def test_a_lost_store_is_said_as_such(tmp_path: Path) -> None:
+    (tmp_path / "none.db").mkdir()
+    with Store(read_address(f"sqlite:///{tmp_path}/none.db")) as store, holder(store) as client:
+        answer = client.get("/api/runs")
+
+    assert answer.status_code == 503
+    assert "unable to open database file" in answer.json()["detail"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_autoweb.calibrate.redundancy import Cache
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.strategy import StrategyName
@@ -62,6 +63,8 @@ class Bench:
     stream: Callable[[str], None] = lambda line: None
     clock: Clock = field(default_factory=Clock)
     engine: MakeEngine = worker_engine
+    cache: Cache | None = None
+    """Shared with other processes; None: each attempt has its own, in memory."""
     relogin: Callable[[Case, "Page"], object] | None = None
     """The user's hook that logs in again; None: there is none."""
     judge: Callable[[Place], ModelJudge] | None = None

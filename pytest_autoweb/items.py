@@ -22,6 +22,7 @@ from pytest_autoweb.session import RunSession
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from pytest_autoweb.calibrate.redundancy import Cache
     from pytest_autoweb.cases.model import Case
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
@@ -29,6 +30,7 @@ WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
 """In a shard: all items that the session would run without `--autoweb-shard`."""
 _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Of each case id, the first file that has it."""
+_CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 CONTROL_RUNS = 3
 """Fresh times that `--autoweb-controls` runs each control of a case."""
 _RECORDINGS = ("tracing", "video", "screenshot")
@@ -209,7 +211,12 @@ def run_with_fixtures(
     name = cell.nodeid.partition("::")[2] or cell.nodeid
     remote = bool(request.getfixturevalue("connect_options"))
     relogin = _relogin(request.config)
-    bench = replace(session.bench(name, open_page), remote=remote, relogin=relogin)
+    bench = replace(
+        session.bench(name, open_page),
+        remote=remote,
+        relogin=relogin,
+        cache=_cache(request.config, session.settings),
+    )
     result = _run_or_break(cell, bench)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)
@@ -222,6 +229,18 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
     if not hook.get_hookimpls():
         return None
     return lambda case, page: hook(case=case, page=page)
+
+
+def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
+    """The cache that a URL names, opened once a process."""
+    if "://" not in settings.cache:
+        return None
+    if _CACHE not in config.stash:
+        from pytest_autoweb.store.caches import open_cache
+
+        config.stash[_CACHE] = opened = open_cache(settings.cache, base=settings.rootdir)
+        config.add_cleanup(opened.close)
+    return config.stash[_CACHE]
 
 
 def _run_or_break(cell: Cell, bench: Any) -> CellResult:

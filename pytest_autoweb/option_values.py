@@ -85,6 +85,13 @@ def one_of(*allowed: str) -> Callable[[str], str]:
     return parse
 
 
+def cache(text: str) -> str:
+    """`memory`, `off`, or the URL of a cache."""
+    if text not in ("memory", "off") and "://" not in text:
+        raise ValueError(f"{text!r} is no cache; allowed: memory, off, redis://..., a store's URL")
+    return text
+
+
 def path(text: str) -> Path | None:
     """A path; None for an empty text."""
     return Path(text) if text else None

@@ -13,6 +13,7 @@ from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.option_values import (
     arms,
+    cache,
     captures,
     comma_list,
     count,
@@ -109,8 +110,9 @@ OPTIONS: tuple[Option, ...] = (
            "(told nothing: the control arm), reflexion (told evidence and a reflection) or "
            "constrained (may only name elements that were found). Of several, the first decides; "
            "the others start from the same failure, to be compared with it.", arms, "ARMS"),
-    Option("cache", "memory", "Where readings that cannot have changed are kept: memory, or off.",
-           one_of("memory", "off"), "PLACE"),
+    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off, "
+           "or the URL of a Redis or a store; there identical model calls at temperature 0 are kept "
+           "too.", cache, "PLACE", shown=without_password),
     Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "
            "(stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
            "POLICY"),

@@ -24,6 +24,7 @@ from pytest_autoweb.calibrate.cause import cause_of
 from pytest_autoweb.calibrate.guidance import Guidance
 from pytest_autoweb.calibrate.policy import Rules
 from pytest_autoweb.calibrate.redundancy import MemoryCache, Recall
+from pytest_autoweb.calibrate.replies import remembering
 from pytest_autoweb.cases.model import Case, ServerHandle
 from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
@@ -250,7 +251,7 @@ def _tools(
     log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = _case_folder(cell, bench)
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    client = TimedClient(bench.client(cell.spec, case))
+    client = TimedClient(remembering(bench.client(cell.spec, case), cell.spec, bench.cache))
     with _open_page(case, bench, case_folder, policy, log) as page:
         border = _border(cell, case, bench, page, folder, redact, secrets)
         border.waited = client.waited
@@ -288,7 +289,7 @@ def _tools(
                 judge=bench.judge(_place(cell, case, this.failed)) if bench.judge else None,
             )
             if bench.settings.cache != "off":
-                border.recall = Recall(page_digest, MemoryCache())
+                border.recall = Recall(page_digest, bench.cache or MemoryCache())
             border.finders, border.functions = finders(tools), functions(tools)
             yield replace(tools, offered=border.offered)
         finally:

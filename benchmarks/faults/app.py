@@ -48,7 +48,7 @@ class Shop(BaseHTTPRequestHandler):
         name = parts.path.strip("/")
         if name == "late":
             if self._first():
-                time.sleep(7)
+                time.sleep(20)
             self._say(200, _HEAD + "<h2>Done</h2>")
         elif name in PAGES:
             self._say(200, f"{_HEAD}{PAGES[name]}{_SEND}")

@@ -10,8 +10,8 @@ from pytest_autoweb.results.calibration import Classification, FindingCode
 
 _TOLD: frozenset[FindingCode] = frozenset(
     ("missing", "near", "ambiguous", "hidden", "covered", "disabled", "readonly", "wrong_kind",
-     "outside", "other_frame", "dialog_open", "option_missing", "value_differs", "server_status", "no_answer",
-     "field_invalid", "page_says")
+     "outside", "other_frame", "dialog_open", "option_missing", "value_differs", "server_status",
+     "no_answer", "field_invalid", "page_says")
 )  # fmt: skip
 
 

@@ -103,7 +103,8 @@ def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
 
 
 def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
-    failed = [cell for cell in cells if cell.attempts[0].failure]
+    firsts = [(cell, cell.attempts[0]) for cell in cells]
+    failed = [cell for cell, first in firsts if first.failure and not first.checks_passed]
     types = Counter(
         first.classification.type
         for first in (c.attempts[0] for c in failed)

@@ -127,7 +127,8 @@ def test_a_reflection_is_read_in_the_forms_that_models_write(
     reply: str, strategy: str | None, confidence: float | None
 ) -> None:
     said = read_reflection(reply)
-    assert (said.strategy, said.confidence) == (strategy, pytest.approx(confidence))
+    assert said.strategy == strategy
+    assert said.confidence == pytest.approx(confidence)
 
 
 def test_the_last_three_reflections_say_whether_they_helped() -> None:

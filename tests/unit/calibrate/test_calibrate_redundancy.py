@@ -9,9 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.calibrate.redundancy import TTL_S, MemoryCache, Recall, call_hash, canonical
+from pytest_autoweb.calibrate.replies import RememberedReplies
+from pytest_autoweb.llm.client import Message, Reply, Request
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.results import Usage
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-VALUES = st.recursive(
+VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | TEXTS,
     lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
@@ -103,3 +107,22 @@ def test_acting_calls_are_counted_and_never_answered() -> None:
     for click in clicks:
         click.done("nothing")
         assert click.answered is False
+
+
+def test_an_identical_model_call_is_answered_again_within_its_repeat_only() -> None:
+    asked: list[Request] = []
+
+    class Model:
+        def complete(self, request: Request) -> Reply:
+            asked.append(request)
+            return Reply(text=f"reply {len(asked)}", usage=Usage(calls=1, input_tokens=5))
+
+    request = Request(model="m", messages=(Message(role="user", content="hi"),), stage="plan")
+    steady = RememberedReplies(Model(), ModelSpec(name="m"), MemoryCache())
+    again = request.model_copy(update={"attempt": 2})
+    replies = [steady.complete(each) for each in (request, again)]
+    assert [reply.text for reply in replies] == ["reply 1", "reply 1"]
+    assert [reply.usage.calls for reply in replies] == [1, 0]
+    assert steady.complete(request.model_copy(update={"repeat": 2})).text == "reply 2"
+    warm = RememberedReplies(Model(), ModelSpec(name="m", temperature=0.8), MemoryCache())
+    assert [warm.complete(request).text for _ in range(2)] == ["reply 3", "reply 4"]

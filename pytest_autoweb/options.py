@@ -110,7 +110,7 @@ OPTIONS: tuple[Option, ...] = (
            "(told nothing: the control arm), reflexion (told evidence and a reflection) or "
            "constrained (may only name elements that were found). Of several, the first decides; "
            "the others start from the same failure, to be compared with it.", arms, "ARMS"),
-    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off, "
+    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off "
            "or the URL of a Redis or a store; there identical model calls at temperature 0 are kept "
            "too.", cache, "PLACE", shown=without_password),
     Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "

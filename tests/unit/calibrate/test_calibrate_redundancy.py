@@ -55,7 +55,8 @@ def test_the_canonical_form_reads_back_as_the_value(value: Any) -> None:
 
 
 def test_one_as_number_fraction_truth_and_text_are_four_values() -> None:
-    assert len({call_hash("t", value) for value in (1, 1.0, True, "1", None, [], {})}) == 7
+    values: list[Any] = [1, 1.0, True, "1", None, [], {}]
+    assert len({call_hash("t", value) for value in values}) == 7
     assert call_hash("a", {}) != call_hash("b", {})
 
 

@@ -97,12 +97,8 @@ class _Acting:
             self.stop("timeout", f"the attempt's {self._tools.case.timeout:g} s are over")
             return
         self._observe(index)
-        situation = Situation(
-            self.course,
-            self._problems,
-            hint=past_attempt(self.attempt, self._all_tools),
-            before=self._before,
-        )
+        hint = past_attempt(self.attempt, self._all_tools)
+        situation = Situation(self.course, self._problems, hint=hint, before=self._before)
         self._before = self._view
         action = self._decide(self._view, situation)
         if self.attempt.failure:

@@ -71,6 +71,7 @@ COMES_WITH = {
     "markupsafe": "jinja2",
     "pydantic_core": "pydantic",
     "referencing": "jsonschema",
+    "starlette": "fastapi",
     "yaml": "pyyaml",
 }
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from pytest_autoweb.dashboard.shapes import TrendPoint
 
 WIDTH, HEIGHT, MARGIN = 640, 140, 14
+COST_HEIGHT = 36
 MOST = 30
 """Points drawn; the table below the drawing has all."""
 
@@ -18,6 +19,8 @@ class Mark(NamedTuple):
     """None: nothing was rated."""
     low: float
     high: float
+    cost: float
+    """Height of the bar that shows what the run cost; 0 where that is unknown."""
     point: TrendPoint
 
 
@@ -30,6 +33,8 @@ class Trend(NamedTuple):
     """The points of a polyline."""
     points: tuple[TrendPoint, ...]
     """All, newest first."""
+    dearest: float
+    """US dollars of the dearest run drawn; 0: no cost is known."""
 
 
 def trends_of(points: Sequence[TrendPoint]) -> list[Trend]:
@@ -46,15 +51,18 @@ def _trend(model: str, points: list[TrendPoint]) -> Trend:
     drawn = points[-MOST:]
     step = (WIDTH - 2 * MARGIN) / max(len(drawn) - 1, 1)
     start = MARGIN if len(drawn) > 1 else WIDTH / 2
-    marks = tuple(_mark(point, start + place * step) for place, point in enumerate(drawn))
+    dearest = max((point.cost_usd or 0.0 for point in drawn), default=0.0)
+    marks = tuple(_mark(point, start + n * step, dearest) for n, point in enumerate(drawn))
     line = " ".join(f"{mark.x:.1f},{mark.y:.1f}" for mark in marks if mark.y is not None)
-    return Trend(model, marks, line, tuple(reversed(points)))
+    return Trend(model, marks, line, tuple(reversed(points)), dearest)
 
 
-def _mark(point: TrendPoint, x: float) -> Mark:
+def _mark(point: TrendPoint, x: float, dearest: float) -> Mark:
     rate, interval = point.pass_rate, point.pass_interval
     low, high = (interval.low, interval.high) if interval else (rate or 0.0, rate or 0.0)
-    return Mark(x, None if rate is None else _height(rate), _height(low), _height(high), point)
+    cost = (point.cost_usd or 0.0) / dearest * COST_HEIGHT if dearest else 0.0
+    height = None if rate is None else _height(rate)
+    return Mark(x, height, _height(low), _height(high), cost, point)
 
 
 def _height(rate: float) -> float:

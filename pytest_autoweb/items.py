@@ -215,7 +215,8 @@ def run_with_fixtures(
         session.bench(name, open_page),
         remote=remote,
         relogin=relogin,
-        cache=_cache(request.config, session.settings),
+        # What is read from a page may be a secret: then it stays in this process.
+        cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
     result = _run_or_break(cell, bench)
     session.progress.emit(name, "end", result.outcome)

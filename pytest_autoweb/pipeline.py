@@ -289,9 +289,7 @@ def _tools(
                 judge=bench.judge(_place(cell, case, this.failed)) if bench.judge else None,
             )
             if bench.settings.cache != "off":
-                # What is read from a page may be a secret: then it stays in this process.
-                shared = None if case.secrets else bench.cache
-                border.recall = Recall(page_digest, shared or MemoryCache())
+                border.recall = Recall(page_digest, bench.cache or MemoryCache())
             border.finders, border.functions = finders(tools), functions(tools)
             yield replace(tools, offered=border.offered)
         finally:

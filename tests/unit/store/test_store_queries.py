@@ -1,0 +1,60 @@
+"""The dashboard's questions have the same answers in SQLite and in Postgres."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from made_up_run import BEGAN, realistic_cells
+from made_up_runs import attempt, call, save, tried
+
+from pytest_autoweb.report.numbers import rates_of
+from pytest_autoweb.report.pairing import GOOD
+from pytest_autoweb.report.rows import cell_row
+from pytest_autoweb.store import history, queries
+from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.sync import sync_run
+
+DAY = BEGAN.date()
+
+
+def test_questions_about_calls_are_answered(store: Store, tmp_path: Path) -> None:
+    first = attempt(1, [call("click", True), call("fill", False, ms=30)], False)
+    cells = [tried("one", "m", first, attempt(2, [call("fill", True)], True))]
+    run = sync_run(store, save(tmp_path / "run", cells)).run_id
+    target = {"target": "page.get_by_role('button')"}
+    with store.read() as connection:
+        (failure,) = queries.failure_counts(connection, DAY)
+        (arm,) = queries.arms(connection, DAY)
+        total = queries.together(queries.days(connection, DAY))
+        tools = queries.ranking(connection)
+        same = queries.precedent(connection, "locator.fill", target, run)
+        none = queries.precedent(connection, "locator.fill", {"arguments": "other\0"})
+        nothing = queries.failure_counts(connection, DAY + timedelta(days=1))
+
+    assert (failure.failure_type, failure.web_kind) == ("PARAMETER_ERROR", "strict_mode")
+    assert (failure.calls.part, failure.calls.value) == (1, 1.0)
+    assert (arm.arm, arm.solved.value, arm.avg_ms, arm.calls) == ("off", 1.0, 1000.0, 1)
+    assert (total.calls, total.failures.part, total.corrections.n) == (3, 1, 1)
+    assert [(tool.name, tool.avg_ms) for tool in tools] == [
+        ("locator.click", 10.0),
+        ("locator.fill", 20.0),
+    ]
+    assert (same.same_call.part, same.same_call.n) == (1, 2)
+    assert (none.same_call.value, none.same_tool.n) == (None, 2)
+    assert nothing == ()
+
+
+def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Path) -> None:
+    cells = realistic_cells()
+    sync_run(store, save(tmp_path / "run", cells))
+    with store.read() as connection:
+        points = history.trends(connection, DAY)
+        (run,) = history.runs(connection, model="openai/gpt-5-mini")
+
+    rows = {point.model: [cell_row(c) for c in cells if c.model == point.model] for point in points}
+    assert len(points) == 3
+    assert {point.model: point.first_attempt for point in points} == {
+        model: rates_of(own, GOOD["first_attempt"]) for model, own in rows.items()
+    }
+    assert run.passed == sum(
+        row.outcome in ("passed", "healed") for own in rows.values() for row in own
+    )

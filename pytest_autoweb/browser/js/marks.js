@@ -165,7 +165,7 @@
     const whole = rects.reduce((sum, r) => sum + area(r), 0);
     if (!seen.length || seen.reduce((sum, r) => sum + area(r), 0) < 0.3 * whole) return null;
     if (!onTop(element, seen, at.view)) return null;
-    const made = { element, tag, kind, rects: seen, box: union(seen), view: at.view,
+    const made = { element, tag, kind, rects: seen, box: union(seen), clip, view: at.view,
       owner: at.owner, inner: 0 };
     for (let up = at.owner; up && kind !== 'text'; up = up.owner) up.inner += 1;
     found.push(made);
@@ -311,7 +311,9 @@
     };
     if (['input', 'select', 'textarea'].includes(item.tag)) rects.push(dom.rect(item.element));
     else visit(item.element, 0);
-    return rects.filter(solid).map((r) => meet(shift(item.view, r), item.box))
+    const clips = dom.style(item.element).overflowX !== 'visible';
+    const shown = clips ? meet(item.clip, item.box) : item.clip;
+    return rects.filter(solid).map((r) => meet(shift(item.view, r), shown))
       .filter((r) => area(r) > 0);
   };
   const KEPT = ['type', 'placeholder', 'title', 'aria-label', 'alt', 'name'];

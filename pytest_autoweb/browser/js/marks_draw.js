@@ -6,7 +6,6 @@ async ({ picture, hidden, marks, page, port }) => {
   const LABEL = '#ffe900';
   const FAILED_LABEL = '#dddddd';
   const RINGS = 14;
-  const CELL = 4;
 
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
@@ -14,7 +13,8 @@ async ({ picture, hidden, marks, page, port }) => {
   const scale = width / port.width;
   const font = 15 * scale;
   const high = font * 1.25;
-  const gap = 4 * scale;
+  const gap = 5 * scale;
+  const cell = 4 * scale;
   const canvas = new OffscreenCanvas(width, height);
   const pen = canvas.getContext('2d');
   pen.drawImage(image, 0, 0);
@@ -39,12 +39,12 @@ async ({ picture, hidden, marks, page, port }) => {
 
   // How much of any rectangle is covered by the given ones, in one look: a summed-area table.
   const coverage = (rects) => {
-    const columns = Math.ceil(width / CELL) + 1;
-    const rows = Math.ceil(height / CELL) + 1;
+    const columns = Math.ceil(width / cell) + 1;
+    const rows = Math.ceil(height / cell) + 1;
     const clamp = (value, most) => Math.min(Math.max(value, 0), most);
     const cells = ([left, top, right, bottom]) => [
-      clamp(Math.floor(left / CELL), columns - 1), clamp(Math.floor(top / CELL), rows - 1),
-      clamp(Math.ceil(right / CELL), columns - 1), clamp(Math.ceil(bottom / CELL), rows - 1)];
+      clamp(Math.floor(left / cell), columns - 1), clamp(Math.floor(top / cell), rows - 1),
+      clamp(Math.ceil(right / cell), columns - 1), clamp(Math.ceil(bottom / cell), rows - 1)];
     const covered = new Uint8Array(columns * rows);
     for (const rect of rects) {
       const [left, top, right, bottom] = cells(rect);
@@ -60,7 +60,7 @@ async ({ picture, hidden, marks, page, port }) => {
     }
     return (rect) => {
       const [left, top, right, bottom] = cells(rect);
-      return CELL * CELL * (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top));
+      return cell * cell * (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top));
     };
   };
 
@@ -69,7 +69,7 @@ async ({ picture, hidden, marks, page, port }) => {
   const placed = [];
   const allowed = (item, r) => {
     if (r[0] < 0 || r[1] < 0 || r[2] > width || r[3] > height) return false;
-    const wide = grown(r, 1.5 * scale);
+    const wide = grown(r, 2 * scale);
     return !placed.some((other) => meets(wide, other)) && !item.read.some((box) => meets(wide, box));
   };
   // Beside the box, then within its corners, then in rings around it.
@@ -151,11 +151,13 @@ async ({ picture, hidden, marks, page, port }) => {
     line([[x, y], end], 'rgba(255,255,255,0.85)', 3);
     line([[x, y], end], item.colour, 1.5);
   };
+  const shown = (item) => `[${item.number}]`;
   const number = (item, r) => {
+    fill(grown(r, 1.5 * scale), '#ffffff');
     fill(r, item.failed ? FAILED_LABEL : LABEL);
     const cross = item.failed ? high * 0.8 : 0;
     pen.fillStyle = '#000000';
-    pen.fillText(String(item.number), (r[0] + r[2] - cross) / 2, (r[1] + r[3]) / 2 + font * 0.05);
+    pen.fillText(shown(item), (r[0] + r[2] - cross) / 2, (r[1] + r[3]) / 2 + font * 0.05);
     if (!item.failed) return;
     const c = [r[2] - cross, r[1] + high * 0.25, r[2] - high * 0.25, r[3] - high * 0.25];
     line([[c[0], c[1]], [c[2], c[3]]], '#c00000', 2);
@@ -168,7 +170,7 @@ async ({ picture, hidden, marks, page, port }) => {
   pen.textAlign = 'center';
   for (const item of items) outline(item);
   const labels = items.map((item) => {
-    const w = pen.measureText(String(item.number)).width + font * 0.7
+    const w = pen.measureText(shown(item)).width + font * 0.7
       + (item.failed ? high * 0.8 : 0);
     const r = nearest(item, w, high) || anywhere(item, w, high);
     if (r) placed.push(r);

@@ -34,8 +34,6 @@ from pytest_autoweb.locate.limits import Limits
 from pytest_autoweb.locate.sight import Sight
 from pytest_autoweb.locate.simulated import Noise
 from pytest_autoweb.locate.trials import Contender, PageGeometry, Trial, geometry_of, trials
-from pytest_autoweb.testing.pixels import Noise as PixelNoise
-from pytest_autoweb.testing.pixels import PixelReadingClient, Target
 
 PAGES = Path(__file__).parent / "locator_pages.json"
 APART = Limits(absent=0.03, combined_marks=0)
@@ -274,6 +272,10 @@ def layouts(size: int, luck: int) -> Iterator[PageGeometry]:
 
 def live(urls: Sequence[str], seed: int, targets: int = 4) -> Iterator[dict[str, Any]]:
     """Locate on real pages: the model's stand-in reads lines and numbers in the pictures."""
+    # Needs Pillow, which nothing else here does.
+    from pytest_autoweb.testing.pixels import Noise as PixelNoise
+    from pytest_autoweb.testing.pixels import PixelReadingClient, Target
+
     noise = PixelNoise(slack=8, wrong_line=0.05, wrong_mark=0.05, unseen=0.02)
     for url, _, page in opened(urls, VIEWPORTS[:1]):
         view = take_view(page)

@@ -16,8 +16,9 @@ class Limits:
     confidence: float = 0.95
     """`found` and `not_found` need at least this probability."""
     absent: float = 0.28
-    """Probability, before any question, that the target is not in the picture. At 0.28 one answer is
-    never enough and two that agree are; at 0.03 one may be."""
+    """Probability, before any question, that the target is not in the picture.
+
+    At 0.28 one answer is never enough and two that agree are; at 0.03 one may be."""
     erratic: float = 0.005
     """Probability, before any question, that the answers fit nothing, or something else."""
     combined_marks: int = 40

@@ -56,6 +56,10 @@ def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester
     ran = Ran(project, *kinds)
 
     assert ran.code == 1
+    killed = (project.path / "killed").read_text(encoding="utf-8").split()
+    # The spare one too; the same supervisor keeps no second server.
+    assert killed.count("worker") >= 3
+    assert {"worker", "server", "browser"} == set(killed)
     assert ran.outcomes == {
         "worker": ("passed", ""),
         "worker:300": ("failed", "sandbox"),

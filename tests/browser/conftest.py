@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from cell_launch import cell_args
 from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
@@ -19,6 +20,14 @@ def browser_type_launch_args(
         playwright_executable=playwright.chromium.executable_path,
         browser_name=browser_name,
     )
+
+
+@pytest.fixture(scope="session")
+def cell_browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser as cells have it: what its pages do not get past is the proxy of their case."""
+    browser = playwright.chromium.launch(**cell_args(playwright))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

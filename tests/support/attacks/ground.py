@@ -131,12 +131,12 @@ class Ground:
         """Open the page anew, unless nobody has done anything to it."""
         if self._as_found and self.page.url == url:
             return
-        for _ in range(3):
+        for _ in range(5):
             try:
                 self.page.goto(url)
                 return
             except Error:  # what the attack before has begun comes in between
-                continue
+                self.page.wait_for_timeout(100)
         self.page.goto(url)
 
     def told(self, outcome: StepOutcome) -> str:

@@ -10,7 +10,10 @@ from made_up_run import CellKey, cell, realistic_cells, save_run
 from pytest_autoweb.cli import main
 
 HOSTILE = "::add-mask::x\n  ::error file=a.py::forged\n##[error]forged"
-SCRIPT = f"```python\n# Step 1\nlog({HOSTILE!r})\nanswer({HOSTILE!r})\n# Step 2\nraise ValueError({HOSTILE!r})\n```"
+SCRIPT = (
+    f"```python\n# Step 1\nlog({HOSTILE!r})\nanswer({HOSTILE!r})\n"
+    f"# Step 2\nraise ValueError({HOSTILE!r})\n```"
+)
 
 
 def commands(output: list[str]) -> list[str]:

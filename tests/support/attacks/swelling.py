@@ -6,7 +6,7 @@ from pytest_autoweb.sandbox.base import Limits
 
 
 def _hungry(name: str, held: str, code: str, lint: str = "") -> Attack:
-    return Attack(name, lint, held, code, limits=SHORT)
+    return Attack(name, lint, held, code, limits=_limits(held))
 
 
 def _much(name: str, code: str, *, on_page: bool = False) -> Attack:
@@ -14,7 +14,13 @@ def _much(name: str, code: str, *, on_page: bool = False) -> Attack:
 
 
 def _on_page(name: str, held: str, code: str, *, scripts: bool = False) -> Attack:
-    return Attack(name, "", held, code, scripts=scripts, on_page=True, limits=SHORT)
+    limits = _limits(held)
+    return Attack(name, "", held, code, scripts=scripts, on_page=True, limits=limits)
+
+
+def _limits(held: str) -> Limits:
+    """What is to run out of time gets little; on a busy machine the rest may need more."""
+    return SHORT if TIMEOUT in held else Limits()
 
 
 _PYTHON = [

@@ -43,8 +43,8 @@ async ({ picture, hidden, marks, page, port }) => {
     const rows = Math.ceil(height / cell) + 1;
     const clamp = (value, most) => Math.min(Math.max(value, 0), most);
     const cells = ([left, top, right, bottom]) => [
-      clamp(Math.floor(left / cell), columns - 1), clamp(Math.floor(top / cell), rows - 1),
-      clamp(Math.ceil(right / cell), columns - 1), clamp(Math.ceil(bottom / cell), rows - 1)];
+      clamp(Math.round(left / cell), columns - 1), clamp(Math.round(top / cell), rows - 1),
+      clamp(Math.round(right / cell), columns - 1), clamp(Math.round(bottom / cell), rows - 1)];
     const covered = new Uint8Array(columns * rows);
     for (const rect of rects) {
       const [left, top, right, bottom] = cells(rect);
@@ -90,16 +90,21 @@ async ({ picture, hidden, marks, page, port }) => {
     }
     return found.map(([px, py]) => [px, py, px + w, py + h]);
   };
+  // What a spot costs whatever else is placed: its distance, and what it covers of the page.
+  const price = (r, ring, turn) => {
+    // Off a corner it is hard to see which box a number belongs to.
+    const odd = ring === 0 && turn >= 10 && turn < 14 ? 0.5 : 0;
+    const size = (r[2] - r[0]) * (r[3] - r[1]);
+    return ring + odd + turn * 0.01 + (4 * textIn(r) + 6 * marksIn(r)) / size;
+  };
   const nearest = (item, w, h) => {
     let best = null;
     let least = Infinity;
-    const size = w * h;
     for (let ring = 0; ring < RINGS && ring < least; ring += 1) {
       spots(item.box, w, h, ring).forEach((r, turn) => {
-        const wide = grown(r, gap / 2);
-        const price = ring + turn * 0.01 + (4 * textIn(wide) + 1.5 * marksIn(wide)) / size;
-        if (price < least && allowed(item, r)) {
-          least = price;
+        const costs = price(r, ring, turn);
+        if (costs < least && allowed(item, r)) {
+          least = costs;
           best = r;
         }
       });
@@ -169,13 +174,19 @@ async ({ picture, hidden, marks, page, port }) => {
   pen.textBaseline = 'middle';
   pen.textAlign = 'center';
   for (const item of items) outline(item);
-  const labels = items.map((item) => {
-    const w = pen.measureText(shown(item)).width + font * 0.7
-      + (item.failed ? high * 0.8 : 0);
-    const r = nearest(item, w, high) || anywhere(item, w, high);
-    if (r) placed.push(r);
-    return r;
-  });
+  const wide = (item) => pen.measureText(shown(item)).width + font * 0.7
+    + (item.failed ? high * 0.8 : 0);
+  // Who has the least choice chooses first.
+  const choice = new Map(items.map((item) => [item, spots(item.box, wide(item), high, 0)
+    .filter((r, turn) => price(r, 0, turn) < 0.5 && allowed(item, r)).length]));
+  const labels = items.map(() => null);
+  const turns = items.map((item, i) => i).sort(
+    (a, b) => choice.get(items[a]) - choice.get(items[b]) || a - b);
+  for (const i of turns) {
+    const w = wide(items[i]);
+    labels[i] = nearest(items[i], w, high) || anywhere(items[i], w, high);
+    if (labels[i]) placed.push(labels[i]);
+  }
   items.forEach((item, i) => labels[i] && leader(item, labels[i]));
   items.forEach((item, i) => labels[i] && number(item, labels[i]));
 

@@ -368,7 +368,8 @@ def test_boxes_are_where_the_pixels_are(
 def test_a_finer_screen_gives_the_same_marks_in_finer_pixels(
     browser: Browser, eye: Callable[..., Any]
 ) -> None:
-    html = "<button>One</button> <a href=/x>two</a><p><input placeholder=three> text beside it"
+    html = """<style>body > * { position: absolute }</style><button style="top: 40px">One</button>
+    <a href=/x style="top: 50px; left: 200px">two</a><input style="top: 120px; left: 90px">"""
     drawn = {}
     for ratio in (1, 2, 3):
         context = browser.new_context(

@@ -66,11 +66,15 @@ async ({ picture, hidden, marks, page, port }) => {
 
   const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture)));
   const marksIn = coverage(items.flatMap((item) => item.rects));
-  const placed = [];
-  const allowed = (item, r) => {
-    if (r[0] < 0 || r[1] < 0 || r[2] > width || r[3] > height) return false;
-    const wide = grown(r, 2 * scale);
-    return !placed.some((other) => meets(wide, other)) && !item.read.some((box) => meets(wide, box));
+  const labels = items.map(() => null);
+  const inPicture = (r) => r[0] >= 0 && r[1] >= 0 && r[2] <= width && r[3] <= height;
+  const clear = (item, r) => {
+    const around = grown(r, 2 * scale);
+    return inPicture(r) && !item.read.some((box) => meets(around, box));
+  };
+  const inTheWay = (r) => {
+    const around = grown(r, 2 * scale);
+    return items.map((item, i) => i).filter((i) => labels[i] && meets(around, labels[i].box));
   };
   // Beside the box, then within its corners, then in rings around it.
   const spots = ([left, top, right, bottom], w, h, ring) => {
@@ -97,34 +101,50 @@ async ({ picture, hidden, marks, page, port }) => {
     const size = (r[2] - r[0]) * (r[3] - r[1]);
     return ring + odd + turn * 0.01 + (4 * textIn(r) + 6 * marksIn(r)) / size;
   };
-  const nearest = (item, w, h) => {
+  // The spots that do not cover the item's own text, the cheapest of each ring first.
+  const offers = (item, ring) => spots(item.box, item.width, high, ring)
+    .map((box, turn) => ({ box, costs: price(box, ring, turn) }))
+    .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
+  const anywhere = (item) => {
     let best = null;
-    let least = Infinity;
-    for (let ring = 0; ring < RINGS && ring < least; ring += 1) {
-      spots(item.box, w, h, ring).forEach((r, turn) => {
-        const costs = price(r, ring, turn);
-        if (costs < least && allowed(item, r)) {
-          least = costs;
-          best = r;
-        }
-      });
-    }
-    return best;
-  };
-  const anywhere = (item, w, h) => {
-    let best = null;
-    let least = Infinity;
-    for (let y = 0; y + h <= height; y += h / 3) {
-      for (let x = 0; x + w <= width; x += w / 3) {
-        const r = [x, y, x + w, y + h];
-        const far = Math.hypot(x - item.box[0], y - item.box[1]);
-        if (far < least && allowed(item, r)) {
-          least = far;
-          best = r;
+    for (let y = 0; y + high <= height; y += high / 3) {
+      for (let x = 0; x + item.width <= width; x += item.width / 3) {
+        const box = [x, y, x + item.width, y + high];
+        const costs = RINGS + Math.hypot(x - item.box[0], y - item.box[1]) / high;
+        if ((!best || costs < best.costs) && clear(item, box) && !inTheWay(box).length) {
+          best = { box, costs };
         }
       }
     }
     return best;
+  };
+  const put = (i) => {
+    let best = null;
+    for (let ring = 0; ring < RINGS && (!best || ring < best.costs); ring += 1) {
+      const free = offers(items[i], ring).find(({ box }) => !inTheWay(box).length);
+      if (free && (!best || free.costs < best.costs)) best = free;
+    }
+    labels[i] = best || anywhere(items[i]);
+  };
+  const spent = (some) => some.reduce(
+    (sum, i) => sum + (labels[i] ? labels[i].costs : 10 * RINGS), 0);
+  // A number that stands badly takes a good place if those who stood there find other ones.
+  const improve = (i) => {
+    const now = spent([i]);
+    for (const offer of offers(items[i], 0)) {
+      if (offer.costs > now - 0.3) return;
+      const others = inTheWay(offer.box).filter((other) => other !== i);
+      const moved = [i, ...others];
+      const before = moved.map((other) => labels[other]);
+      const cost = spent(moved);
+      for (const other of moved) labels[other] = null;
+      labels[i] = offer;
+      others.forEach(put);
+      if (spent(moved) < cost - 0.1) return;
+      moved.forEach((other, k) => {
+        labels[other] = before[k];
+      });
+    }
   };
 
   const outline = (item) => {
@@ -174,21 +194,17 @@ async ({ picture, hidden, marks, page, port }) => {
   pen.textBaseline = 'middle';
   pen.textAlign = 'center';
   for (const item of items) outline(item);
-  const wide = (item) => pen.measureText(shown(item)).width + font * 0.7
-    + (item.failed ? high * 0.8 : 0);
-  // Who has the least choice chooses first.
-  const choice = new Map(items.map((item) => [item, spots(item.box, wide(item), high, 0)
-    .filter((r, turn) => price(r, 0, turn) < 0.5 && allowed(item, r)).length]));
-  const labels = items.map(() => null);
-  const turns = items.map((item, i) => i).sort(
-    (a, b) => choice.get(items[a]) - choice.get(items[b]) || a - b);
-  for (const i of turns) {
-    const w = wide(items[i]);
-    labels[i] = nearest(items[i], w, high) || anywhere(items[i], w, high);
-    if (labels[i]) placed.push(labels[i]);
+  for (const item of items) {
+    item.width = pen.measureText(shown(item)).width + font * 0.7 + (item.failed ? high * 0.8 : 0);
   }
-  items.forEach((item, i) => labels[i] && leader(item, labels[i]));
-  items.forEach((item, i) => labels[i] && number(item, labels[i]));
+  // Who has the least choice chooses first.
+  const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
+  const turns = items.map((item, i) => i).sort((a, b) => choice[a] - choice[b] || a - b);
+  turns.forEach(put);
+  for (let round = 0; round < 3; round += 1) turns.forEach(improve);
+  const drawn = items.map((item, i) => [item, labels[i]]).filter(([, label]) => label);
+  for (const [item, label] of drawn) leader(item, label.box);
+  for (const [item, label] of drawn) number(item, label.box);
 
   const blob = await canvas.convertToBlob({ type: 'image/png' });
   const out = new Uint8Array(await blob.arrayBuffer());
@@ -196,5 +212,6 @@ async ({ picture, hidden, marks, page, port }) => {
   for (let i = 0; i < out.length; i += 32768) {
     text += String.fromCharCode(...out.subarray(i, i + 32768));
   }
-  return { picture: btoa(text), labels, scale };
+  const boxes = labels.map((label) => label && label.box);
+  return { picture: btoa(text), labels: boxes, scale };
 }

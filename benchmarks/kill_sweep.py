@@ -42,6 +42,7 @@ cases:
 MODELS = ("fake/a:100", "fake/b:100", "fake/c:100")
 KINDS = (*WORDS, "main", "interrupt")
 BLAMELESS = {"passed", "broken", "skipped", "ungraded"}
+PATIENCE_S = 300
 GATE = "import sys; from pytest_autoweb.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -86,10 +87,10 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
     except subprocess.TimeoutExpired:
         killed = kill(process.pid, kind, str(folder))
     try:
-        process.wait(timeout=120)
+        process.wait(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
-        return "hung", ["the session did not end in two minutes"]
+        return "hung", [f"the session did not end in {PATIENCE_S} s"]
     return judge(folder / "autoweb-report", kind, killed)
 
 

@@ -12,8 +12,8 @@ def browser_ended(page: "Page") -> bool:
     browser = page.context.browser
     if browser is None:
         return False
-    # Its end is noticed only while Playwright's event loop runs; without a driver that fails in more
-    # ways than one.
+    # Its end is noticed only while Playwright's event loop runs. Without a driver that fails, in
+    # more ways than one.
     with suppress(Exception):
         page.wait_for_timeout(1)
     return not browser.is_connected()

@@ -42,6 +42,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.marks import MarkedPage, find_marks, mark_page
+from pytest_autoweb.browser.marks_board import draw
 
 ROOT = Path(__file__).parent.parent
 LIMIT = 60
@@ -301,23 +302,33 @@ def timing(browser: Browser, rounds: int) -> dict[str, float]:
         for r in range(0, 100, 5)
     )
     page.set_content(f"<table>{rows}</table><p>{buttons}")
-    find, shot, whole = [], [], []
+    times: dict[str, list[float]] = {"find": [], "screenshot": [], "draw": [], "mark_page": []}
     count = 0
     for _ in range(rounds):
-        start = time.perf_counter()
-        handle, _, marks = find_marks(page)
-        count = len(marks)
-        find.append(time.perf_counter() - start)
+        with timed(times["find"]):
+            handle, seen, marks = find_marks(page)
+            listed = "\n".join(f"[{mark.number}] {mark.role} {mark.text}" for mark in marks)
+        count = len(listed.splitlines())
         handle.dispose()
-        start = time.perf_counter()
-        page.screenshot(caret="initial", animations="disabled")
-        shot.append(time.perf_counter() - start)
-        start = time.perf_counter()
-        mark_page(page).listing()
-        whole.append(time.perf_counter() - start)
+        with timed(times["screenshot"]):
+            shot = page.screenshot(caret="initial", animations="disabled")
+        shapes = [
+            {**shape, "number": n, "failed": False} for n, shape in enumerate(seen["marks"], 1)
+        ]
+        with timed(times["draw"]):
+            draw(page, shot, marks=shapes, hidden=(), page_text=seen["page"], port=seen["port"])
+        with timed(times["mark_page"]):
+            mark_page(page).listing()
     page.context.close()
-    median = {"find": find, "screenshot": shot, "mark_page": whole}
-    return {"elements": count, **{k: 1000 * statistics.median(v) for k, v in median.items()}}
+    return {"elements": count, **{k: 1000 * statistics.median(v) for k, v in times.items()}}
+
+
+@contextmanager
+def timed(kept: list[float]) -> Iterator[None]:
+    """Keep how long the body took, in seconds."""
+    start = time.perf_counter()
+    yield
+    kept.append(time.perf_counter() - start)
 
 
 def total(readings: Sequence[Reading]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ async ({ picture, hidden, marks, page, port }) => {
   const font = 15 * scale;
   const high = font * 1.25;
   const gap = 5 * scale;
-  const cell = 4 * scale;
+  const cell = 2 * scale;
   const canvas = new OffscreenCanvas(width, height);
   const pen = canvas.getContext('2d');
   pen.drawImage(image, 0, 0);
@@ -65,7 +65,7 @@ async ({ picture, hidden, marks, page, port }) => {
   };
 
   const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture)));
-  const marksIn = coverage(items.flatMap((item) => item.rects));
+  const marksIn = coverage(items.flatMap((item) => item.rects.map((r) => grown(r, 2 * scale))));
   const labels = items.map(() => null);
   const inPicture = (r) => r[0] >= 0 && r[1] >= 0 && r[2] <= width && r[3] <= height;
   const clear = (item, r) => {
@@ -76,34 +76,33 @@ async ({ picture, hidden, marks, page, port }) => {
     const around = grown(r, 2 * scale);
     return items.map((item, i) => i).filter((i) => labels[i] && meets(around, labels[i].box));
   };
-  // Beside the box, then within its corners, then in rings around it.
+  // Beside the box, off its corners, within it; farther away in each next ring. What a spot costs:
+  // its distance, how it stands to the box, and what it covers of the page.
   const spots = ([left, top, right, bottom], w, h, ring) => {
     const g = gap + ring * 0.75 * high;
-    const x = (left + right - w) / 2;
-    const y = (top + bottom - h) / 2;
-    const found = [
-      [left, top - h - g], [left - w - g, y], [right + g, y], [right - w, top - h - g],
-      [left, bottom + g], [right - w, bottom + g], [x, top - h - g], [x, bottom + g],
-      [left - w - g, top], [right + g, top], [left - w - g, top - h - g], [right + g, top - h - g],
-      [left - w - g, bottom + g], [right + g, bottom + g],
-    ];
+    const across = (share) => left + (right - left - w) * share;
+    const down = (share) => top + (bottom - top - h) * share;
+    const [above, below, before, behind] = [top - h - g, bottom + g, left - w - g, right + g];
     const inset = 2 * scale;
-    if (ring === 0) {
-      found.push([right - w - inset, top + inset], [left + inset, top + inset],
-        [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]);
-    }
-    return found.map(([px, py]) => [px, py, px + w, py + h]);
-  };
-  // What a spot costs whatever else is placed: its distance, and what it covers of the page.
-  const price = (r, ring, turn) => {
+    const beside = [
+      [left, above], [before, down(0.5)], [behind, down(0.5)], [across(1), above], [left, below],
+      [across(1), below], [across(0.5), above], [across(0.5), below], [before, top], [behind, top],
+      ...[0.25, 0.75].flatMap((share) => [[before, down(share)], [behind, down(share)],
+        [across(share), above], [across(share), below]]),
+    ];
+    const corners = [[before, above], [behind, above], [before, below], [behind, below]];
+    const within = ring ? [] : [[right - w - inset, top + inset], [left + inset, top + inset],
+      [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
     // Off a corner it is hard to see which box a number belongs to.
-    const odd = ring === 0 && turn >= 10 && turn < 14 ? 0.5 : 0;
-    const size = (r[2] - r[0]) * (r[3] - r[1]);
-    return ring + odd + turn * 0.01 + (4 * textIn(r) + 6 * marksIn(r)) / size;
+    const odd = [...beside.map(() => 0), ...corners.map(() => 0.5), ...within.map(() => 0)];
+    return [...beside, ...corners, ...within].map(([x, y], turn) => {
+      const box = [x, y, x + w, y + h];
+      const covered = (4 * textIn(box) + 6 * marksIn(box)) / (w * h);
+      return { box, costs: ring + odd[turn] + turn * 0.01 + covered };
+    });
   };
   // The spots that do not cover the item's own text, the cheapest of each ring first.
   const offers = (item, ring) => spots(item.box, item.width, high, ring)
-    .map((box, turn) => ({ box, costs: price(box, ring, turn) }))
     .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
   const anywhere = (item) => {
     let best = null;

@@ -22,7 +22,8 @@ page.get_by_role("button", name="Log in").click()
 ```"""
 WORDS = {
     "worker": "boot = json.loads",
-    "browser": "--remote-debugging-pipe",
+    "browser": "--no-startup-window",
+    "renderer": "--type=renderer",
     "driver": "run-driver",
     "server": "supervise.py",
     "xdist": "exec(eval(sys.stdin.readline()))",

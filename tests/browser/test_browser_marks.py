@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -197,32 +196,6 @@ def test_an_element_is_found_again_as_itself_or_by_its_looks_but_never_as_anothe
     assert marked.locator(9) is None
     page.set_content("<div id=top>Another kind of thing</div>")
     assert marked.locator(3) is None
-
-
-def test_the_text_follows_the_precedence_and_no_secret_is_ever_told(
-    show: Show, eye: Callable[..., Any]
-) -> None:
-    page = show(
-        """<button aria-label=label title=title>inner</button><br>
-        <button aria-label=label title=title></button><br>
-        <input placeholder=hint title=title value=typed><br><input title=title value=typed><br>
-        <input value=typed><br><input type=submit value=Go><br>
-        <input type=password value=hunter2><br><input value="my s3cret code"><br>
-        <a href="/x?t=s3cret">s3cret link</a>"""
-    )
-
-    marked = mark_page(page, hide=lambda text: text.replace("s3cret", "<secret>"))
-
-    assert texts(marked) == [
-        *("inner", "label", "hint", "title", "typed", "Go", ""),
-        *("my <secret> code", "<secret> link"),
-    ]
-    assert marked.marks[2].texts == ("hint", "title", "typed")
-    assert "s3cret" not in repr(marked.marks) + marked.listing()
-    assert "hunter2" not in repr(marked.marks)
-    boxes = [marked.marks[i].box for i in (6, 7)]
-    centres = [(box.x + box.width / 2, box.y + box.height / 2) for box in boxes]
-    assert eye(marked.picture, centres) == [[85, 85, 85]] * 2
 
 
 @pytest.mark.parametrize(

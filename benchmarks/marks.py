@@ -293,15 +293,15 @@ def measured(page: Page, board: Page, groups: Sequence[str], keep: Path | None) 
         ]
 
 
-def timing(browser: Browser, rounds: int) -> dict[str, float]:
-    """Milliseconds, medians, of a page with 200 elements."""
+def timing(browser: Browser, rounds: int, *, spaced: bool) -> dict[str, float]:
+    """Milliseconds, medians, of a page with 200 elements: with room between them, or without."""
     page = browser.new_context(viewport={"width": 1280, "height": 1000}).new_page()
-    buttons = "".join(f"<button>Do {i}</button> " for i in range(100))
-    rows = "".join(
-        "<tr>" + "".join(f"<td><a href='/i/{n}'>Item number {n}</a>" for n in range(r, r + 5))
-        for r in range(0, 100, 5)
+    cells = "".join(f"<a href='/item/{n}'>Item {n}</a><button>Buy {n}</button>" for n in range(100))
+    gaps = "28px 44px" if spaced else "0"
+    page.set_content(
+        f"<div style='display: grid; gap: {gaps}; grid-template-columns: repeat(10, auto);"
+        f" justify-content: start; padding: 20px'>{cells}</div>"
     )
-    page.set_content(f"<table>{rows}</table><p>{buttons}")
     times: dict[str, list[float]] = {"find": [], "screenshot": [], "draw": [], "mark_page": []}
     count = 0
     for _ in range(rounds):
@@ -375,14 +375,19 @@ def main() -> None:
         )
         board = browser.new_context().new_page()
         results = measured(context.new_page(), board, options.groups, options.keep)
-        times = timing(browser, options.rounds) if options.rounds else {}
+        times = {
+            name: timing(browser, options.rounds, spaced=name == "spaced")
+            for name in ("spaced", "dense")
+            if options.rounds
+        }
         browser.close()
     if options.each:
         for result in results:
             print(result)
     print(table(results))
     print(f"not placed: {sum(result.unplaced for result in results)}")
-    print(json.dumps({key: round(value, 1) for key, value in times.items()}))
+    for name, parts in times.items():
+        print(name, json.dumps({key: round(value, 1) for key, value in parts.items()}))
     if options.json:
         pages = [asdict(result) for result in results]
         options.json.write_text(json.dumps({"pages": pages, "times": times}, indent=1))

@@ -1,11 +1,14 @@
 // Runs in an empty page of our own: draws frames and numbers over a picture, finding a free place
 // for each number. Returns the new picture and where the numbers stand, in its pixels.
-async ({ picture, hidden, marks, page, port }) => {
+async (order) => {
+  const { picture, hidden, marks, page, port } = JSON.parse(order);
   const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
   const FAILED = '#777777';
   const LABEL = '#ffe900';
   const FAILED_LABEL = '#dddddd';
   const RINGS = 14;
+  const CROWD = 2;
+  const TRIES = 150;
 
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
@@ -34,6 +37,7 @@ async ({ picture, hidden, marks, page, port }) => {
     box: toPicture(mark.box),
     rects: mark.rects.map(toPicture),
     read: mark.read.map(toPicture),
+    offers: [],
     colour: mark.failed ? FAILED : COLOURS[mark.number % COLOURS.length],
   }));
 
@@ -74,7 +78,11 @@ async ({ picture, hidden, marks, page, port }) => {
   };
   const inTheWay = (r) => {
     const around = grown(r, 2 * scale);
-    return items.map((item, i) => i).filter((i) => labels[i] && meets(around, labels[i].box));
+    const found = [];
+    for (let i = 0; i < labels.length; i += 1) {
+      if (labels[i] && meets(around, labels[i].box)) found.push(i);
+    }
+    return found;
   };
   // Beside the box, off its corners, within it; farther away in each next ring. What a spot costs:
   // its distance, how it stands to the box, and what it covers of the page.
@@ -101,13 +109,17 @@ async ({ picture, hidden, marks, page, port }) => {
       return { box, costs: ring + odd[turn] + turn * 0.01 + covered };
     });
   };
-  // The spots that do not cover the item's own text, the cheapest of each ring first.
-  const offers = (item, ring) => spots(item.box, item.width, high, ring)
-    .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
+  // The spots that do not cover the item's own text, the cheapest of each ring first. They do not
+  // depend on where other numbers stand.
+  const offers = (item, ring) => {
+    item.offers[ring] ||= spots(item.box, item.width, high, ring)
+      .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
+    return item.offers[ring];
+  };
   const anywhere = (item) => {
     let best = null;
-    for (let y = 0; y + high <= height; y += high / 3) {
-      for (let x = 0; x + item.width <= width; x += item.width / 3) {
+    for (let y = 0; y + high <= height; y += high / 2) {
+      for (let x = 0; x + item.width <= width; x += item.width / 2) {
         const box = [x, y, x + item.width, y + high];
         const costs = RINGS + Math.hypot(x - item.box[0], y - item.box[1]) / high;
         if ((!best || costs < best.costs) && clear(item, box) && !inTheWay(box).length) {
@@ -127,12 +139,16 @@ async ({ picture, hidden, marks, page, port }) => {
   };
   const spent = (some) => some.reduce(
     (sum, i) => sum + (labels[i] ? labels[i].costs : 10 * RINGS), 0);
+  let tries = TRIES;
   // A number that stands badly takes a good place if those who stood there find other ones.
   const improve = (i) => {
     const now = spent([i]);
     for (const offer of offers(items[i], 0)) {
       if (offer.costs > now - 0.3) return;
       const others = inTheWay(offer.box).filter((other) => other !== i);
+      if (others.length > CROWD) continue;
+      if (!tries) return;
+      tries -= 1;
       const moved = [i, ...others];
       const before = moved.map((other) => labels[other]);
       const cost = spent(moved);
@@ -200,7 +216,7 @@ async ({ picture, hidden, marks, page, port }) => {
   const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
   const turns = items.map((item, i) => i).sort((a, b) => choice[a] - choice[b] || a - b);
   turns.forEach(put);
-  for (let round = 0; round < 3; round += 1) turns.forEach(improve);
+  for (let round = 0; round < 2; round += 1) turns.forEach(improve);
   const drawn = items.map((item, i) => [item, labels[i]]).filter(([, label]) => label);
   for (const [item, label] of drawn) leader(item, label.box);
   for (const [item, label] of drawn) number(item, label.box);

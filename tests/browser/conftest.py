@@ -57,6 +57,8 @@ def kept_page(browser: Browser) -> Iterator[Page]:
 def blank(kept_page: Page) -> Page:
     """An empty page, without the cost of a new context; cookies and storage are shared."""
     kept_page.goto("about:blank")
+    # Where an earlier test left the mouse, the next page would be hovered.
+    kept_page.mouse.move(0, 0)
     return kept_page
 
 

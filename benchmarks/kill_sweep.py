@@ -4,10 +4,10 @@
 
 Each session runs one case on three models that answer from a script. At a random time after the
 cells were collected one of its processes gets SIGKILL: pytest itself, an xdist worker, a sandbox
-worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then `autoweb
-gate` reads the run folder, as one would after a crash. The report must have every planned cell
-once, `passed` only with a result on the disk, no model blamed for what was killed (but for its own
-sandbox worker), and every file whole.
+worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then
+`autoweb gate` reads the run folder, as one would after a crash. The report must have every planned
+cell once, `passed` only with a result on the disk, no model blamed for what was killed (but for its
+own sandbox worker), and every file whole.
 """
 
 import argparse
@@ -21,13 +21,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 SUPPORT = Path(__file__).parents[1] / "tests" / "support"
 sys.path.append(str(SUPPORT))
 
-from killing import WORDS, below  # noqa: E402
+from killing import MARK, WORDS, ours  # noqa: E402
 
 SITE = """<!doctype html><title>Shop</title><label>Name <input id="name"></label>
 <button onclick="out.textContent = 'Welcome, ' + document.getElementById('name').value">Log in
@@ -41,8 +40,9 @@ cases:
     expect: [{text: "Welcome, ana"}]
 """
 MODELS = ("fake/a:100", "fake/b:100", "fake/c:100")
-KINDS = (*WORDS, "main", "interrupt", "xdist")
+KINDS = (*WORDS, "main", "interrupt")
 BLAMELESS = {"passed", "broken", "skipped", "ungraded"}
+PATIENCE_S = 300
 GATE = "import sys; from pytest_autoweb.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -76,7 +76,8 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
     flags += ["--autoweb-max-repairs=0", *(["-n", "2"] if kind == "xdist" else [])]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *flags],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        cwd=folder, env={**os.environ, MARK: str(folder)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     while process.poll() is None and not (folder / "autoweb-report/manifest.json").is_file():
         time.sleep(0.05)
@@ -84,12 +85,12 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
         process.wait(timeout=after)
         killed = "ended before"
     except subprocess.TimeoutExpired:
-        killed = kill(process.pid, kind)
+        killed = kill(process.pid, kind, str(folder))
     try:
-        process.wait(timeout=120)
+        process.wait(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
-        return "hung", ["the session did not end in two minutes"]
+        return "hung", [f"the session did not end in {PATIENCE_S} s"]
     return judge(folder / "autoweb-report", kind, killed)
 
 
@@ -104,25 +105,17 @@ def write_project(folder: Path) -> None:
     (folder / "conftest.py").write_text((SUPPORT / "killing.py").read_text(encoding="utf-8"))
 
 
-def kill(pid: int, kind: str) -> str:
+def kill(pid: int, kind: str, mark: str) -> str:
     """Kill one process of that kind; what was killed."""
     if kind in {"main", "interrupt"}:
         os.kill(pid, signal.SIGKILL if kind == "main" else signal.SIGINT)
         return "killed"
-    word = WORDS.get(kind, "sys.path.insert" if kind == "xdist" else kind).encode()
-    for child in _shuffled(below(pid)):
-        with contextlib.suppress(OSError):
-            line = Path(f"/proc/{child}/cmdline").read_bytes()
-            if word in line or (kind == "xdist" and b"execnet" in line):
-                os.kill(child, signal.SIGKILL)
-                return "killed"
-    return "not there"
-
-
-def _shuffled(pids: Iterator[int]) -> list[int]:
-    found = list(pids)
-    random.shuffle(found)
-    return found
+    found = [child for child, line in ours(pid, mark) if WORDS[kind] in line]
+    if not found:
+        return "not there"
+    with contextlib.suppress(OSError):
+        os.kill(random.choice(found), signal.SIGKILL)
+    return "killed"
 
 
 def judge(report: Path, kind: str, killed: str) -> tuple[str, list[str]]:

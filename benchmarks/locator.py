@@ -34,8 +34,6 @@ from pytest_autoweb.locate.limits import Limits
 from pytest_autoweb.locate.sight import Sight
 from pytest_autoweb.locate.simulated import Noise
 from pytest_autoweb.locate.trials import Contender, PageGeometry, Trial, geometry_of, trials
-from pytest_autoweb.testing.pixels import Noise as PixelNoise
-from pytest_autoweb.testing.pixels import PixelReadingClient, Target
 
 PAGES = Path(__file__).parent / "locator_pages.json"
 APART = Limits(absent=0.03, combined_marks=0)
@@ -136,12 +134,14 @@ def measure(pages: Sequence[PageGeometry], effort: Effort, seed: int) -> dict[st
             rows.append(row_of(contender.name, noise, present, gone))
             print_row(rows[-1])
             said += list(calibration(contender, noise, present, gone))
-    print("\n| said, `bayes` | noise | searches | said | right |\n|---|--:|--:|--:|--:|")
+    print("\n| `bayes` said | noise | searches | mean | right | right, if there |")
+    print("|---|--:|--:|--:|--:|--:|")
     for one in said:
         if one["algorithm"] == "bayes":
+            there = one["right_when_present"] or 0.0
             print(
                 f"| {one['from']:.2f} to {one['to']:.2f} | {one['noise']:.0%} | {one['searches']}"
-                f" | {one['said']:.1%} | {one['right']:.1%} |"
+                f" | {one['said']:.1%} | {one['right']:.1%} | {there:.1%} |"
             )
     print(f"\n{HEAD}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     harder = list(rows_of_harder(pages, effort, seed))
@@ -204,6 +204,7 @@ def calibration(
     for low, high in pairwise(BINS):
         inside = [pair for pair in found if low <= pair[0].outcome.confidence < high]
         total = sum(weight for _, weight in inside)
+        there = [trial.solved for trial, _ in inside if trial.target is not None]
         if inside:
             yield {
                 "algorithm": contender.name,
@@ -213,6 +214,7 @@ def calibration(
                 "searches": len(inside),
                 "said": sum(trial.outcome.confidence * part for trial, part in inside) / total,
                 "right": sum(trial.solved * part for trial, part in inside) / total,
+                "right_when_present": sum(there) / len(there) if there else None,
             }
 
 
@@ -270,6 +272,10 @@ def layouts(size: int, luck: int) -> Iterator[PageGeometry]:
 
 def live(urls: Sequence[str], seed: int, targets: int = 4) -> Iterator[dict[str, Any]]:
     """Locate on real pages: the model's stand-in reads lines and numbers in the pictures."""
+    # Needs Pillow, which nothing else here does.
+    from pytest_autoweb.testing.pixels import Noise as PixelNoise
+    from pytest_autoweb.testing.pixels import PixelReadingClient, Target
+
     noise = PixelNoise(slack=8, wrong_line=0.05, wrong_mark=0.05, unseen=0.02)
     for url, _, page in opened(urls, VIEWPORTS[:1]):
         view = take_view(page)

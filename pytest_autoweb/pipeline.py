@@ -14,6 +14,7 @@ from pytest_autoweb.act.at_hand import MarksAtHand
 from pytest_autoweb.bench import Bench, Cell
 from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
+from pytest_autoweb.browser.ended import browser_ended
 from pytest_autoweb.browser.network import guarded_page
 from pytest_autoweb.browser.origin import OriginPolicy
 from pytest_autoweb.browser.page_digest import page_digest
@@ -353,8 +354,7 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 
 def _unless_browser_gone(attempt: Attempt, tools: Tools) -> Attempt:
     """The attempt; without a browser at its end it says nothing of the model."""
-    browser = tools.page.context.browser
-    if attempt.checks_passed or browser is None or browser.is_connected():
+    if attempt.checks_passed or not browser_ended(tools.page):
         return attempt
     failure = Failure(kind="browser", message="the browser ended while the cell ran")
     return change(attempt, failure=failure)

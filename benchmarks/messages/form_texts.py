@@ -49,7 +49,7 @@ def django_texts() -> Iterator[Provoked]:
     from django import forms
     from django.utils import translation
 
-    class Form(forms.Form):
+    class Form(forms.Form):  # type: ignore[misc]
         name = forms.CharField(max_length=3)
         code = forms.CharField(min_length=9)
         email = forms.EmailField()

@@ -118,7 +118,7 @@ def held_out_calls(browser: Browser) -> Iterator[Provoked]:
     page.set_content(PAGE)
     for number, (act, label, kind) in enumerate(CALLS):
         try:
-            said = raised(lambda act=act: act(page))
+            said = raised(act, page)
         except AssertionError:
             continue
         yield Provoked(*said, None, label, kind, f"playwright: held out {number + 1}")
@@ -128,7 +128,7 @@ def held_out_calls(browser: Browser) -> Iterator[Provoked]:
 def held_out_errors() -> Iterator[Provoked]:
     """Python, SQLite, the network, and statuses with a JSON body."""
     for code in SCRIPTS:
-        kind, text = raised(lambda code=code: exec(code, {}))
+        kind, text = raised(exec, code, {})
         yield Provoked(kind, text, None, "PARAMETER_ERROR", "script_error", f"python: {code!r}")
     for statement, label in SQL:
         with closing(sqlite3.connect(":memory:")) as base:
@@ -136,7 +136,7 @@ def held_out_errors() -> Iterator[Provoked]:
                 "create table a (code text not null unique, amount integer check (amount > 0));"
                 "insert into a values ('k', 1);"
             )
-            said = raised(lambda base=base, statement=statement: base.execute(statement))
+            said = raised(base.execute, statement)
         yield Provoked(*said, None, label, "", f"sqlite: {statement}")
     for status, body, label in BODIES:
         yield Provoked("", json.dumps(body), status, label, "", f"HTTP {status} with JSON")
@@ -145,5 +145,6 @@ def held_out_errors() -> Iterator[Provoked]:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
         client = http.client.HTTPConnection("127.0.0.1", server.getsockname()[1], timeout=1)
-        kind, text = raised(lambda: (client.request("GET", "/"), client.getresponse()))
+        client.request("GET", "/")
+        kind, text = raised(client.getresponse)
     yield Provoked(kind, text, None, "SERVICE_UNAVAILABLE", "", "python: a closed connection")

@@ -20,14 +20,14 @@ class Provoked(NamedTuple):
     """What said it."""
 
 
-def raised(act: Callable[[], object]) -> tuple[str, str]:
-    """Class and text of the exception that a call ends in.
+def raised(act: Callable[..., object], *args: object) -> tuple[str, str]:
+    """Class and text of the exception that a call with these arguments ends in.
 
     Raises:
         AssertionError: it ends in none, so nothing was provoked.
     """
     try:
-        act()
+        act(*args)
     except Exception as error:
         return type(error).__name__, str(error)
     raise AssertionError("the call did not fail")

@@ -69,7 +69,7 @@ def script_errors() -> Iterator[Provoked]:
     """Mistakes that generated scripts make."""
     for code in [*SCRIPTS, _RECURSION]:
         names: dict[str, object] = {"page": object()}
-        kind, text = raised(lambda code=code, names=names: exec(code, names))
+        kind, text = raised(exec, code, names)
         yield Provoked(kind, text, None, "PARAMETER_ERROR", "script_error", f"python: {code!r}")
 
 

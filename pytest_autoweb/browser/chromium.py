@@ -135,7 +135,7 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
 
 
 def describe_own_sandbox(browsers: Collection[str]) -> str:
-    """Whether Chromium holds its pages by its own means, as one line; empty: no Chromium is used."""
+    """Whether Chromium holds its pages by its own means, in a line; empty: it is not used."""
     if "chromium" not in browsers:
         return ""
     return "OFF, because pytest runs as root" if _root_flags() else "on"

@@ -43,7 +43,7 @@ class View:
     _marked: MarkedPage
     _left: float
     _top: float
-    _hidden: tuple[tuple[float, ...], ...]
+    _hidden: tuple[Sequence[float], ...]
 
     def locator(self, mark: Mark) -> "Locator | None":
         """What finds the element now; None: it is gone."""

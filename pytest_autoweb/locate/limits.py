@@ -5,14 +5,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Budget, thresholds, and what is assumed of a vision model's mistakes."""
+    """Budget, thresholds, and what is assumed of a vision model's mistakes.
+
+    The assumptions come from simulation on 243 pages, not from a real model; docs/locator.md has
+    what each of them does to calls and success. Refit them when a real model's mistakes are known.
+    """
 
     calls: int = 8
     """Model calls of one search, invalid answers included."""
     confidence: float = 0.95
     """`found` and `not_found` need at least this probability."""
     absent: float = 0.28
-    """Probability, before any question, that the target is not in the picture."""
+    """Probability, before any question, that the target is not in the picture.
+
+    At 0.28 one answer is never enough and two that agree are; at 0.03 one may be."""
     erratic: float = 0.005
     """Probability, before any question, that the answers fit nothing, or something else."""
     combined_marks: int = 40

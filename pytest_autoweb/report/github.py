@@ -29,8 +29,8 @@ def on_github(environ: Mapping[str, str]) -> bool:
 def neutral(text: str) -> str:
     """Text that the runner cannot take for one of its commands, however a model wrote it.
 
-    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure's and TeamCity's have
-    `##vso[` and `##teamcity[`; GitLab's needs control characters, which are gone by then.
+    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure's and TeamCity's
+    have `##vso[` and `##teamcity[`; GitLab's needs control characters, which are gone by then.
     """
     return _MARKED.sub("## ", _COMMAND.sub(r"\1: :", text))
 

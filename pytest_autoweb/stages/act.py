@@ -1,8 +1,6 @@
 """Strategy `act`: observe, decide, verify, perform, until nothing is left to do."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
 from pytest_autoweb.act.course import MAX_CIRCLES, MAX_IN_VAIN, Course
@@ -24,6 +22,8 @@ from pytest_autoweb.results import (
     StepResult,
 )
 from pytest_autoweb.stages.base import Tools, change, error_line, fail
+from pytest_autoweb.stages.decision_texts import why_failed, without_secrets
+from pytest_autoweb.stages.dialogs import dialogs_answered
 from pytest_autoweb.stages.execute import relative, run_block
 from pytest_autoweb.stages.sight import (
     Situation,
@@ -37,13 +37,14 @@ from pytest_autoweb.stages.sight import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Dialog, Page
+    from playwright.sync_api import Page
 
 SETTLE_MS = 300
 """Quiet time before a new look."""
+LOW_CONFIDENCE = 0.5
+"""Below it an icon without text is looked for by sight, where there is a locator."""
 SIGHT_AFTER = 2
 """Refusals of one text after which the vision locator looks for it, where there is one."""
-_DIALOG_CHARS = 200
 
 
 def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
@@ -53,7 +54,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     `--autoweb-feedback=false` makes this the control arm.
     """
     acting = _Acting(attempt, tools)
-    with _dialogs_answered(tools, acting.course):
+    with dialogs_answered(tools, acting.course.done.append):
         for index in range(1, tools.settings.max_decisions + 1):
             acting.turn(index)
             if acting.over:
@@ -165,8 +166,18 @@ class _Acting:
             self._break_circle(action, chosen, circle)
         elif chosen.resolution is not None and chosen.mark is None:
             self._refuse(action, chosen, chosen.resolution)
+        elif self._is_doubtful(action, chosen):
+            self._look_for(action, chosen)
         else:
             self._perform(action, chosen)
+
+    def _is_doubtful(self, action: Action, chosen: _Chosen) -> bool:
+        """An icon that nothing speaks for but a number of which the model is not sure."""
+        if chosen.resolution is None or chosen.resolution.status != "number_only":
+            return False
+        unsure = action.confidence is not None and action.confidence < LOW_CONFIDENCE
+        described = isinstance(action, OnElement) and bool(action.expected_text.strip())
+        return unsure and described and "get_by_sight" in self._tools.offered
 
     def _verified(self, action: Action) -> _Chosen:
         """The element that is meant; an ambiguous text gets one second look."""
@@ -184,10 +195,15 @@ class _Acting:
         if not isinstance(again, OnElement):
             return _Chosen(self._view, first, second_look=True)
         second = resolve(Choice(again.mark_id, action.expected_text), view.marks)
-        if second.mark is None and (mark := view.marked.mark(again.mark_id)):
-            # All that are marked fit the text alike: now the number decides.
-            second = second._replace(mark=mark)
-        return _Chosen(view, second, second_look=True)
+        # All that are marked fit the text alike: now the number decides.
+        mark = second.mark or view.marked.mark(again.mark_id)
+        same = next((m for m in self._view.marks if mark and m.identity == mark.identity), None)
+        if mark is None or same is None:
+            return _Chosen(self._view, first, second_look=True)
+        # The record keeps to the numbers of its picture, the first one.
+        update = {"taken": same.number, "box": tuple(same.box)}
+        kept = first.chosen.model_copy(update=update if same.number != number else {})
+        return _Chosen(view, second._replace(mark=mark, chosen=kept), second_look=True)
 
     def _fingerprint(self, action: Action, chosen: _Chosen) -> Fingerprint:
         mark = chosen.mark.number if chosen.mark else getattr(action, "mark_id", None)
@@ -234,6 +250,7 @@ class _Acting:
         """Let the vision locator find what was refused again and again."""
         assert isinstance(action, OnElement)
         before = len(self.attempt.locations)
+        self.course.refusals.clear()
         result = self._run(by_sight(action), chosen.view, told(action))
         click = result.failure.evidence.get("click") if result.failure else None
         if click and action.action == "click":
@@ -244,14 +261,16 @@ class _Acting:
             self._went_well(told(action))
             self._record(action, "performed", "", chosen, location=found)
         else:
-            self._record(action, "refused", _why(result), chosen, location=found)
+            self._record(action, "refused", why_failed(result), chosen, location=found)
             self._in_vain()
 
     # -- performing --------------------------------------------------------------------
 
     def _perform(self, action: Action, chosen: _Chosen) -> None:
         number = chosen.mark.number if chosen.mark else None
-        self.course.try_once(self._view.digest, action.action, number)
+        if chosen.resolution:
+            known = chosen.resolution.chosen
+            self.course.try_once(self._view.digest, action.action, known.taken or known.mark)
         line = told(action)
         code = code_of(action, number, viewport=self._view.marked.viewport)
         if code:
@@ -299,7 +318,7 @@ class _Acting:
             stopped = chosen.resolution._replace(chosen=late, mark=None)
             self._refuse(action, chosen._replace(resolution=stopped), stopped)
             return
-        reason = _why(result)
+        reason = why_failed(result)
         self.course.try_once(self._view.digest, action.action, getattr(action, "mark_id", None))
         self._note(chosen.mark, f"{told(action)}: {reason}")
         self._record(action, "failed", reason, chosen)
@@ -349,75 +368,32 @@ class _Acting:
         *,
         location: int | None = None,
     ) -> None:
-        redact, view = self._tools.redact, self._view
-        told_before = tuple(problem.line for problem in self._problems)
-        resolution = chosen.resolution if chosen else None
+        view = self._view
         width, height = view.marked.viewport
         decision = Decision(
             index=self._index,
-            url=redact(view.page.url),
+            url=view.page.url,
             picture=relative(self._picture, self._tools),
             viewport=(round(width), round(height)),
             marks=len(view.marks),
             failed_marks=self._failed_numbers,
-            feedback=told_before,
-            action=_redacted(action.model_dump(mode="json"), redact) if action else None,
-            thinking=redact(action.thinking) if action else "",
+            feedback=tuple(problem.line for problem in self._problems),
+            action=action.model_dump(mode="json") if action else None,
+            thinking=action.thinking if action else "",
             confidence=action.confidence if action else None,
-            chosen=(_clean(resolution.chosen, redact),) if resolution else (),
+            chosen=(chosen.resolution.chosen,) if chosen and chosen.resolution else (),
             second_look=bool(chosen and chosen.second_look),
             status=status,
-            error=redact(error),
+            error=error,
             location=location,
             calls=self._calls,
             duration_ms=(self._tools.clock.now() - self._began) * 1000,
         )
-        self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, decision))
+        clean = without_secrets(decision, self._tools.redact)
+        self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, clean))
 
 
 def _front_page(page: "Page", tools: Tools) -> "Page":
     """The tab in front: the one opened last, or what is left when it was closed."""
     tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
     return tabs[-1] if tabs else page
-
-
-def _why(result: StepResult) -> str:
-    """The first line of the error, and what stood in the way of a click."""
-    detail = str(result.failure.evidence.get("detail", "")) if result.failure else ""
-    covered = next((line for line in detail.splitlines() if "intercepts pointer" in line), "")
-    first = (result.error or "it failed").splitlines()[0]
-    return " ".join(f"{first} {covered.strip(' -')}".split())[:300]
-
-
-def _redacted(value: Any, redact: Any) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {key: _redacted(item, redact) for key, item in value.items()}
-    return [_redacted(item, redact) for item in value] if isinstance(value, list) else value
-
-
-def _clean(chosen: ChosenMark, redact: Any) -> ChosenMark:
-    texts = ("expected_text", "actual_text", "reason")
-    return chosen.model_copy(update={name: redact(getattr(chosen, name)) for name in texts})
-
-
-@contextmanager
-def _dialogs_answered(tools: Tools, course: Course) -> Iterator[None]:
-    """Dialogs are accepted, since nobody sees them on a picture, and told as done."""
-    from playwright.sync_api import Error
-
-    def answer(dialog: "Dialog") -> None:
-        said = " ".join(tools.redact(dialog.message).split())[:_DIALOG_CHARS]
-        course.done.append(f'a dialog said "{said}" and was accepted')
-        try:
-            dialog.accept()
-        except Error as error:
-            tools.log.write(f"a dialog could not be answered: {error}")
-
-    context = tools.page.context
-    context.on("dialog", answer)
-    try:
-        yield
-    finally:
-        context.remove_listener("dialog", answer)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from cell_launch import cell_args
 from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
@@ -19,6 +20,14 @@ def browser_type_launch_args(
         playwright_executable=playwright.chromium.executable_path,
         browser_name=browser_name,
     )
+
+
+@pytest.fixture(scope="session")
+def cell_browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser as cells have it: what its pages do not get past is the proxy of their case."""
+    browser = playwright.chromium.launch(**cell_args(playwright))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
@@ -48,6 +57,8 @@ def kept_page(browser: Browser) -> Iterator[Page]:
 def blank(kept_page: Page) -> Page:
     """An empty page, without the cost of a new context; cookies and storage are shared."""
     kept_page.goto("about:blank")
+    # Where an earlier test left the mouse, the next page would be hovered.
+    kept_page.mouse.move(0, 0)
     return kept_page
 
 

@@ -86,6 +86,7 @@ def test_one_of_many_alike_is_looked_at_a_second_time(
     assert result.outcome == "passed"
     first = result.attempts[0].decisions[0]
     assert (first.second_look, first.calls, first.status) == (True, 2, "performed")
+    assert (first.chosen[0].mark, first.chosen[0].taken) == (1, 3)
     again = prompt(client.requests[1])
     assert 'Several elements read "Delete"' in again
     assert "[2] button" in again

@@ -180,7 +180,7 @@ def test_a_killed_run_goes_on_without_losing_or_fetching_anything_twice(
         [sys.executable, "-c", CHILD, executable, url, str(tmp_path)], start_new_session=True
     )
     file = tmp_path / "progress.json"
-    for _ in range(600):
+    for _ in range(2400):
         if file.exists() and json.loads(file.read_text())["current_page_num"] == 3:
             break
         time.sleep(0.05)

@@ -1,7 +1,6 @@
 """Whatever a page tries, its traffic ends at the proxy of its case."""
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -10,31 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cell_launch import cell_args
 from leaks import EXPECTED, leaky_page
 from local_site import Site
 from playwright.sync_api import Browser, Error, Page, Playwright
 from trap import Trap
 
-from pytest_autoweb.browser.chromium import cell_launch_args, launch_args
 from pytest_autoweb.browser.network import NOT_LAUNCHED, guarded_page, missing_cover
 from pytest_autoweb.browser.origin import OriginPolicy
 
-KEYS = {"OPENAI_API_KEY": "sk-never-in-a-browser", "SHOP_PASSWORD": "never-in-a-browser"}
 Opener = Callable[..., AbstractContextManager[Page]]
-
-
-def cell_args(playwright: Playwright, *flags: str) -> dict[str, Any]:
-    found = launch_args(
-        {"args": list(flags)}, playwright_executable=playwright.chromium.executable_path
-    )
-    return cell_launch_args(found, {**os.environ, **KEYS}, alone=True)
-
-
-@pytest.fixture(scope="module")
-def cell_browser(playwright: Playwright) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(**cell_args(playwright))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture

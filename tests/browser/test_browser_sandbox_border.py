@@ -12,52 +12,6 @@ from pytest_autoweb.sandbox.lint import lint_code
 
 pytest_plugins = ["sandbox_shop"]
 
-REFUSED: dict[str, tuple[str, str]] = {
-    "a file address": ("page.goto('fi' + 'le:///etc/passwd')", "AW501"),
-    "a script address": ("page.goto('java' + 'script:alert(1)')", "AW501"),
-    "a script address with a tab": ("page.goto('java' + '\\tscript:alert(1)')", "AW501"),
-    "a data address": ("page.goto('da' + 'ta:text/html,x')", "AW501"),
-    "another origin": ("page.goto('http://evil.test/?q=1')", "AW501"),
-    "another origin without a scheme": ("page.goto('//evil.test/')", "AW501"),
-    "another origin behind a user name": (
-        "u = page.url.replace('shop', '').rstrip('/')\npage.goto(u + '@evil.test/')",
-        "AW501",
-    ),
-    "a backslash": ("page.goto('http:\\\\\\\\evil.test')", "AW501"),
-    "another origin in a frame": ("page.frames[1].goto('http://evil.test/')", "AW501"),
-    "a screenshot outside": ("page.screenshot(path='..' + '/x.png')", "AW502"),
-    "a screenshot at a path": ("page.screenshot(path='/tmp' + '/x.png')", "AW502"),
-    "a device name": ("page.screenshot(path='con.png')", "AW502"),
-    "a hidden file": ("page.screenshot(path='.bashrc')", "AW502"),
-    "a download outside": (
-        "with page.expect_download() as d:\n    page.click('text=Download')\n"
-        "d.value.save_as('..' + '/../x.csv')",
-        "AW502",
-    ),
-    "an upload of a path": ("page.set_input_files('#file', '/etc' + '/passwd')", "AW502"),
-    "an upload that is not listed": ("page.set_input_files('#file', 'other.pdf')", "AW502"),
-    "an upload by chooser": (
-        "with page.expect_file_chooser() as i:\n    page.click('#file')\n"
-        "i.value.set_files(['invoice.pdf', '..' + '/x'])",
-        "AW502",
-    ),
-    "an unknown secret": ("page.fill('#pw', '<secret:other>')", "AW503"),
-    "closing the page": ("page.close()", "AW504"),
-}
-
-
-@pytest.mark.parametrize(("code", "rule"), REFUSED.values(), ids=REFUSED.keys())
-def test_the_border_refuses(step: Step, tmp_path: Path, code: str, rule: str) -> None:
-    before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    url = step.border.page.url
-
-    outcome = step(code)
-
-    assert why(outcome)[:2] == ("sandbox", rule)
-    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert step.border.page.url == url
-    assert step("answer(page.title())").ok
-
 
 def test_a_refusal_cannot_be_swallowed(step: Step) -> None:
     outcome = step(
@@ -68,48 +22,6 @@ def test_a_refusal_cannot_be_swallowed(step: Step) -> None:
     assert why(outcome)[:2] == ("sandbox", "AW501")
     assert "allowed_origins" in why(outcome)[2]
     assert step.border.page.input_value("#user") == ""
-
-
-UNLINTED: dict[str, str] = {
-    "raw method": "call(page._root, 'set_content', ['<h1>forged</h1>'])",
-    "route": "call(page._root, 'route', ['**/*'])",
-    "network of the driver": "call(page._root, 'request', [])",
-    "pdf": "call(page._root, 'pdf', [], {'path': 'MARKER'})",
-    "script file": "call(page._root, 'add_script_tag', [], {'path': '/etc/hostname'})",
-    "implementation": "call(page._root, '_impl_obj', [])",
-    "class": "call(page._root, '__class__', [])",
-    "context": "page._border.call({'root': page._root, 'chain': [['context']]}, 'close', [], {})",
-    "storage": (
-        "page._border.call({'root': page._root, 'chain': [['context']]}, 'storage_state', [], "
-        "{'path': 'MARKER'})"
-    ),
-    "unknown object": "call('h77', 'click', ['a'])",
-    "chain into an action": (
-        "page._border.call({'root': page._root, 'chain': [['click', ['a'], {}]]}, 'title', [], {})"
-    ),
-    "expression matched in Python": ("call(page._root, 'wait_for_url', [{'$re': ['(a+)+$', 0]}])"),
-    "function where none belongs": ("call(page._root, 'evaluate', [{'$cb': 1}])\nraise ValueError"),
-    "path in a screenshot": "call(page._root, 'screenshot', [], {'path': 'MARKER'})",
-    "infinite number": "call(page._root, 'evaluate', ['1', {'$float': 'x'}])",
-}
-
-
-@pytest.mark.parametrize("code", UNLINTED.values(), ids=UNLINTED.keys())
-def test_a_worker_that_speaks_for_itself_gets_nothing(
-    step: Step, tmp_path: Path, code: str
-) -> None:
-    marker = tmp_path / "marker"
-    helper = (
-        "def call(root, method, args, kwargs={}):\n"
-        "    return page._border.call({'root': root, 'chain': []}, method, args, kwargs)\n"
-    )
-
-    outcome = step(helper + code.replace("MARKER", str(marker)), lint=False)
-
-    assert not outcome.ok
-    assert not marker.exists()
-    assert step("answer([page.title(), page.inner_text('h1')])").ok
-    assert step.engine.answer == (True, ["Shop", "Shop"])
 
 
 @pytest.mark.parametrize("number", ["float('inf')", "float('nan')", "10 ** 400"])

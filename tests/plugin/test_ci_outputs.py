@@ -10,7 +10,10 @@ from made_up_run import CellKey, cell, realistic_cells, save_run
 from pytest_autoweb.cli import main
 
 HOSTILE = "::add-mask::x\n  ::error file=a.py::forged\n##[error]forged"
-SCRIPT = f"```python\n# Step 1\nanswer({HOSTILE!r})\n# Step 2\nraise ValueError({HOSTILE!r})\n```"
+SCRIPT = (
+    f"```python\n# Step 1\nlog({HOSTILE!r})\nanswer({HOSTILE!r})\n"
+    f"# Step 2\nraise ValueError({HOSTILE!r})\n```"
+)
 
 
 def commands(output: list[str]) -> list[str]:
@@ -33,10 +36,12 @@ def test_a_pinned_failure_is_annotated_and_hostile_text_is_no_command(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
     result = project.runpytest_subprocess(
-        "cases", "--autoweb-models=fake/m", "--autoweb-max-repairs=0", "-k", "title", "-rA", "-v"
-    )
+        "cases", "--autoweb-models=fake/m", "--autoweb-max-repairs=0", "-k", "title", "-rA", "-v",
+        "--autoweb-stdout",
+    )  # fmt: skip
 
     result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*title?fake/m?* │ *## ?error?forged*"])
     gate, pinned = commands(result.outlines)
     assert gate == ("::error title=gate failed%3A must pass::1 of 1 pinned cells did not pass")
     place = f"{project.path.name}/cases/shop.yaml"

@@ -51,15 +51,20 @@ class Ran:
 
 def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester) -> None:
     """Workers before and during a step, the case's web server, a full disk; the browser last."""
-    kinds = ("worker", "worker:300", "server:300", "disk", "room", "browser:300", "none")
+    kinds = ("worker", "worker:300", "server:300", "renderer:300", "disk", "room", "browser:300")
 
-    ran = Ran(project, *kinds)
+    ran = Ran(project, *kinds, "none")
 
     assert ran.code == 1
+    killed = (project.path / "killed").read_text(encoding="utf-8").split()
+    # The spare one too; the same supervisor keeps no second server.
+    assert killed.count("worker") >= 3
+    assert {"worker", "server", "renderer", "browser"} == set(killed)
     assert ran.outcomes == {
         "worker": ("passed", ""),
         "worker:300": ("failed", "sandbox"),
         "server:300": ("passed", ""),
+        "renderer:300": ("ungraded", "step"),
         "disk": ("broken", "killed"),
         "room": ("passed", ""),
         "browser:300": ("broken", "browser"),

@@ -279,38 +279,3 @@ ATTACKS: dict[str, list[str]] = {
         "page.goto('FILE:///etc/passwd')",
     ],
 }
-
-RESOURCE_ATTACKS: dict[str, str] = {
-    "a loop that computes": "x = 1\nwhile x:\n    x += 1",
-    "a power": "x = 10 ** 10 ** 9",
-    "a loop inside C": "sum(iter(int, 1))",
-    "backtracking": "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
-    "an endless iterator": "import itertools\nfor i in itertools.count():\n    pass",
-    "swallowed errors": "x = 1\nwhile x:\n    try:\n        x = x + 1\n    except:\n        pass",
-    "a huge list": "x = list(range(10 ** 12))",
-    "a huge string": "x = 'a' * 10 ** 11",
-    "a growing list": "x = []\nwhile len(x) >= 0:\n    x.append('a' * 1_000_000 + str(len(x)))",
-    "deep recursion": "def f(n):\n    return f(n + 1)\nf(0)",
-}
-
-BYPASSING: tuple[str, ...] = (
-    # Steps that lint would never pass, aimed at the worker's own machinery.
-    "page._border.pipe.send({'op': 'nonsense'})",
-    "page._border.pipe.send({'op': 'done'})",
-    "page._border.pipe.send({'op': 'log', 'text': 5})",
-    "page._border.pipe.send({'op': 'cbdone', 'id': 1, 'value': None, 'error': None})",
-    "page._border.pipe.send({'op': 'ready'})",
-    "page._border.pipe.send({'op': 'call', 'id': 1})",
-    "page._border.pipe.send([1])",
-    "page._border.call({'root': 'h99', 'chain': []}, 'click', ['a'], {})",
-    "page._border.call({'root': page._root, 'chain': [['click', [], {}]]}, 'click', [], {})",
-    "page._border.call({'root': page._root, 'chain': [5]}, 'click', [], {})",
-    "page._border.call({'root': page._root, 'chain': [['locator']] * 100}, 'click', [], {})",
-    "page._border.call({'root': page._root, 'chain': []}, 'route', ['**/*'], {})",
-    "page._border.call({'root': page._root, 'chain': []}, '__class__', [], {})",
-    "page._border.call({'root': page._root, 'chain': []}, '_impl_obj', [], {})",
-    "page._border.call({'root': page._root, 'chain': []}, '$exit', [], {})",
-    "page._border.call({'root': page._root, 'chain': [], 'expect': True}, 'set_options', [], {})",
-    "page._border.call({'root': page._root, 'chain': []}, 'click', [{'$pickle': 'x'}], {})",
-    "page._border.call({'root': page._root, 'chain': []}, 'click', [{'$re': ['(', 0]}], {})",
-)

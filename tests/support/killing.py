@@ -3,6 +3,7 @@
 `fake/worker:500` and its like kill that much later (ms), while the model's code runs.
 """
 
+import contextlib
 import os
 import resource
 import signal
@@ -21,42 +22,63 @@ page.get_by_role("button", name="Log in").click()
 ```"""
 WORDS = {
     "worker": "boot = json.loads",
-    "browser": "--remote-debugging-pipe",
+    "browser": "--no-startup-window",
+    "renderer": "--type=renderer",
     "driver": "run-driver",
+    "server": "supervise.py",
+    "xdist": "exec(eval(sys.stdin.readline()))",
 }
 """What the command line of each kind of process holds."""
-WORDS["server"] = "supervise"
+MARK = "AUTOWEB_KILLING"
+"""A variable by which processes are known that left their parents, as the web server's does."""
+
+os.environ.setdefault(MARK, str(os.getpid()))
+if threading.current_thread() is threading.main_thread():
+    # A session that was started in the background would ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def below(pid: int) -> Iterator[int]:
-    """All processes that this one started, and theirs."""
+def ours(pid: int, mark: str) -> Iterator[tuple[int, str]]:
+    """Processes that this one started, and those that carry the mark, with their command lines."""
+    parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with contextlib.suppress(OSError):
             number, _, rest = path.read_text().partition(" (")
-        except OSError:
-            continue
-        if int(rest.rpartition(") ")[2].split()[1]) == pid:
-            yield int(number)
-            yield from below(int(number))
+            parents[int(number)] = int(rest.rpartition(") ")[2].split()[1])
+    wanted = f"{MARK}={mark}".encode()
+    for child in parents:
+        with contextlib.suppress(OSError):
+            marked = wanted in Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+            if child != pid and (marked or _descends(child, pid, parents)):
+                line = Path(f"/proc/{child}/cmdline").read_bytes()
+                yield child, line.replace(b"\0", b" ").decode(errors="replace")
+
+
+def _descends(child: int, pid: int, parents: dict[int, int]) -> bool:
+    while child in parents and child != pid:
+        child = parents[child]
+    return child == pid
 
 
 def kill(kind: str) -> None:
     """Kill what the word names: this very process, or processes below it."""
-    if kind == "main":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif kind == "interrupt":
-        os.kill(os.getpid(), signal.SIGINT)
-    elif kind == "disk":
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-    elif kind == "room":
-        most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    for pid in list(below(os.getpid())) if kind in WORDS else ():
-        try:
-            if WORDS[kind].encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
-        except OSError:
-            continue
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    match kind:
+        case "main":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+        case "disk" | "room":
+            size = 0 if kind == "disk" else most
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+        case "none":
+            return
+        case _:
+            for pid, line in list(ours(os.getpid(), os.environ[MARK])):
+                if WORDS[kind] in line:
+                    os.kill(pid, signal.SIGKILL)
+                    with Path("killed").open("a") as file:
+                        file.write(f"{kind}\n")
 
 
 def answer(kind: str, milliseconds: int) -> Callable[[Any], str]:

@@ -95,6 +95,29 @@
     return own && name in own.prototype ? Boolean(getter(own.prototype, name)(element)) : false;
   };
   const clean = (text) => text.replace(/[\u200b\ufeff\u00ad]/g, '').replace(/\s+/g, ' ').trim();
+  const editable = (element) => {
+    const value = attr(element, 'contenteditable');
+    return value === '' || value === 'true' || value === 'plaintext-only';
+  };
+  // Scripts cannot ask for listeners, but the common libraries keep a note of their own.
+  const NOTES = [
+    (key, kept) => key.startsWith('__reactProps$') && kept.onClick,
+    (key, kept) => key === '_vei' && kept.onClick,
+    (key) => key === '__onclick',
+    (key, kept) => key === '__on' && Array.from(kept).some((on) => on.type === 'click'),
+    (key, kept) => key.startsWith('jQuery') && kept.events && kept.events.click,
+  ];
+  const listens = (element) => {
+    try {
+      if (Object.keys(element).some(
+        (key) => NOTES.some((note) => element[key] && note(key, element[key])))) return true;
+      const lib = element.ownerDocument.defaultView.jQuery;
+      const events = lib && typeof lib._data === 'function' ? lib._data(element, 'events') : null;
+      return Boolean(events && events.click);
+    } catch {
+      return false;
+    }
+  };
 
   // Old libraries give arrays a toJSON that turns them into strings.
   const stringify = (result) => {
@@ -115,6 +138,6 @@
   return {
     nodeType, nodeValue, shadow, attributes, attr, has, matches, closest, rect, query, isElement,
     tag, style, children, childNodes, parent, parentNode, rendered, visible, reachable, isSecret,
-    value, flag, clean, stringify,
+    value, flag, clean, editable, listens, stringify,
   };
 }

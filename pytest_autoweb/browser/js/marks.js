@@ -48,29 +48,13 @@
   };
 
   const NATIVE = 'a[href], button, input:not([type=hidden]), textarea, select, summary';
-  const editable = (element) => {
-    const value = dom.attr(element, 'contenteditable');
-    return value === '' || value === 'true' || value === 'plaintext-only';
-  };
-  // Scripts cannot ask for listeners, but the common libraries keep a note of their own.
-  const NOTES = [
-    (key, kept) => key.startsWith('__reactProps$') && kept.onClick,
-    (key, kept) => key === '_vei' && kept.onClick,
-    (key) => key === '__onclick',
-    (key, kept) => key === '__on' && Array.from(kept).some((on) => on.type === 'click'),
-    (key, kept) => key.startsWith('jQuery') && kept.events && kept.events.click,
-  ];
   const listens = (element) => {
     try {
       if (EVENTS.some((name) => dom.has(element, name)) || element.onclick) return true;
-      if (Object.keys(element).some(
-        (key) => NOTES.some((note) => element[key] && note(key, element[key])))) return true;
-      const lib = element.ownerDocument.defaultView.jQuery;
-      const events = lib && typeof lib._data === 'function' ? lib._data(element, 'events') : null;
-      return Boolean(events && events.click);
     } catch {
       return false;
     }
+    return dom.listens(element);
   };
   const delegated = (element, tag) => ['li', 'div', 'span'].includes(tag)
     && DATA.some((name) => dom.has(element, name))
@@ -87,7 +71,7 @@
   const shows = (element, tag) => PICTURES.has(tag) || Array.from(dom.childNodes(element)).some(
     (node) => dom.nodeType(node) === 3 && dom.nodeValue(node).trim());
   const kindOf = (element, tag, css, above) => {
-    if (dom.matches(element, NATIVE) || editable(element)) return 'native';
+    if (dom.matches(element, NATIVE) || dom.editable(element)) return 'native';
     if (tag === 'label' && hiddenControl(element)) return 'native';
     if (tag === 'html' || tag === 'body' || tag === 'label' || tag === 'option') return '';
     if (listens(element)) return 'event';
@@ -165,7 +149,7 @@
     const whole = rects.reduce((sum, r) => sum + area(r), 0);
     if (!seen.length || seen.reduce((sum, r) => sum + area(r), 0) < 0.3 * whole) return null;
     if (!onTop(element, seen, at.view)) return null;
-    const made = { element, tag, kind, rects: seen, box: union(seen), view: at.view,
+    const made = { element, tag, kind, rects: seen, box: union(seen), clip, view: at.view,
       owner: at.owner, inner: 0 };
     for (let up = at.owner; up && kind !== 'text'; up = up.owner) up.inner += 1;
     found.push(made);
@@ -311,7 +295,9 @@
     };
     if (['input', 'select', 'textarea'].includes(item.tag)) rects.push(dom.rect(item.element));
     else visit(item.element, 0);
-    return rects.filter(solid).map((r) => meet(shift(item.view, r), item.box))
+    const clips = dom.style(item.element).overflowX !== 'visible';
+    const shown = clips ? meet(item.clip, item.box) : item.clip;
+    return rects.filter(solid).map((r) => meet(shift(item.view, r), shown))
       .filter((r) => area(r) > 0);
   };
   const KEPT = ['type', 'placeholder', 'title', 'aria-label', 'alt', 'name'];

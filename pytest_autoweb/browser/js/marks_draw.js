@@ -1,12 +1,14 @@
 // Runs in an empty page of our own: draws frames and numbers over a picture, finding a free place
 // for each number. Returns the new picture and where the numbers stand, in its pixels.
-async ({ picture, hidden, marks, page, port }) => {
+async (order) => {
+  const { picture, hidden, marks, page, port } = JSON.parse(order);
   const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
   const FAILED = '#777777';
   const LABEL = '#ffe900';
   const FAILED_LABEL = '#dddddd';
   const RINGS = 14;
-  const CELL = 4;
+  const CROWD = 2;
+  const TRIES = 150;
 
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
@@ -14,7 +16,8 @@ async ({ picture, hidden, marks, page, port }) => {
   const scale = width / port.width;
   const font = 15 * scale;
   const high = font * 1.25;
-  const gap = 4 * scale;
+  const gap = 5 * scale;
+  const cell = 2 * scale;
   const canvas = new OffscreenCanvas(width, height);
   const pen = canvas.getContext('2d');
   pen.drawImage(image, 0, 0);
@@ -34,17 +37,18 @@ async ({ picture, hidden, marks, page, port }) => {
     box: toPicture(mark.box),
     rects: mark.rects.map(toPicture),
     read: mark.read.map(toPicture),
+    offers: [],
     colour: mark.failed ? FAILED : COLOURS[mark.number % COLOURS.length],
   }));
 
   // How much of any rectangle is covered by the given ones, in one look: a summed-area table.
   const coverage = (rects) => {
-    const columns = Math.ceil(width / CELL) + 1;
-    const rows = Math.ceil(height / CELL) + 1;
+    const columns = Math.ceil(width / cell) + 1;
+    const rows = Math.ceil(height / cell) + 1;
     const clamp = (value, most) => Math.min(Math.max(value, 0), most);
     const cells = ([left, top, right, bottom]) => [
-      clamp(Math.floor(left / CELL), columns - 1), clamp(Math.floor(top / CELL), rows - 1),
-      clamp(Math.ceil(right / CELL), columns - 1), clamp(Math.ceil(bottom / CELL), rows - 1)];
+      clamp(Math.round(left / cell), columns - 1), clamp(Math.round(top / cell), rows - 1),
+      clamp(Math.round(right / cell), columns - 1), clamp(Math.round(bottom / cell), rows - 1)];
     const covered = new Uint8Array(columns * rows);
     for (const rect of rects) {
       const [left, top, right, bottom] = cells(rect);
@@ -60,66 +64,102 @@ async ({ picture, hidden, marks, page, port }) => {
     }
     return (rect) => {
       const [left, top, right, bottom] = cells(rect);
-      return CELL * CELL * (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top));
+      return cell * cell * (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top));
     };
   };
 
   const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture)));
-  const marksIn = coverage(items.flatMap((item) => item.rects));
-  const placed = [];
-  const allowed = (item, r) => {
-    if (r[0] < 0 || r[1] < 0 || r[2] > width || r[3] > height) return false;
-    const wide = grown(r, 1.5 * scale);
-    return !placed.some((other) => meets(wide, other)) && !item.read.some((box) => meets(wide, box));
+  const marksIn = coverage(items.flatMap((item) => item.rects.map((r) => grown(r, 2 * scale))));
+  const labels = items.map(() => null);
+  const inPicture = (r) => r[0] >= 0 && r[1] >= 0 && r[2] <= width && r[3] <= height;
+  const clear = (item, r) => {
+    const around = grown(r, 2 * scale);
+    return inPicture(r) && !item.read.some((box) => meets(around, box));
   };
-  // Beside the box, then within its corners, then in rings around it.
+  const inTheWay = (r) => {
+    const around = grown(r, 2 * scale);
+    const found = [];
+    for (let i = 0; i < labels.length; i += 1) {
+      if (labels[i] && meets(around, labels[i].box)) found.push(i);
+    }
+    return found;
+  };
+  // Beside the box, off its corners, within it; farther away in each next ring. What a spot costs:
+  // its distance, how it stands to the box, and what it covers of the page.
   const spots = ([left, top, right, bottom], w, h, ring) => {
     const g = gap + ring * 0.75 * high;
-    const x = (left + right - w) / 2;
-    const y = (top + bottom - h) / 2;
-    const found = [
-      [left, top - h - g], [left - w - g, y], [right + g, y], [right - w, top - h - g],
-      [left, bottom + g], [right - w, bottom + g], [x, top - h - g], [x, bottom + g],
-      [left - w - g, top], [right + g, top], [left - w - g, top - h - g], [right + g, top - h - g],
-      [left - w - g, bottom + g], [right + g, bottom + g],
-    ];
+    const across = (share) => left + (right - left - w) * share;
+    const down = (share) => top + (bottom - top - h) * share;
+    const [above, below, before, behind] = [top - h - g, bottom + g, left - w - g, right + g];
     const inset = 2 * scale;
-    if (ring === 0) {
-      found.push([right - w - inset, top + inset], [left + inset, top + inset],
-        [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]);
-    }
-    return found.map(([px, py]) => [px, py, px + w, py + h]);
+    const beside = [
+      [left, above], [before, down(0.5)], [behind, down(0.5)], [across(1), above], [left, below],
+      [across(1), below], [across(0.5), above], [across(0.5), below], [before, top], [behind, top],
+      ...[0.25, 0.75].flatMap((share) => [[before, down(share)], [behind, down(share)],
+        [across(share), above], [across(share), below]]),
+    ];
+    const corners = [[before, above], [behind, above], [before, below], [behind, below]];
+    const within = ring ? [] : [[right - w - inset, top + inset], [left + inset, top + inset],
+      [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
+    // Off a corner it is hard to see which box a number belongs to.
+    const odd = [...beside.map(() => 0), ...corners.map(() => 0.5), ...within.map(() => 0)];
+    return [...beside, ...corners, ...within].map(([x, y], turn) => {
+      const box = [x, y, x + w, y + h];
+      const covered = (4 * textIn(box) + 6 * marksIn(box)) / (w * h);
+      return { box, costs: ring + odd[turn] + turn * 0.01 + covered };
+    });
   };
-  const nearest = (item, w, h) => {
-    let best = null;
-    let least = Infinity;
-    const size = w * h;
-    for (let ring = 0; ring < RINGS && ring < least; ring += 1) {
-      spots(item.box, w, h, ring).forEach((r, turn) => {
-        const wide = grown(r, gap / 2);
-        const price = ring + turn * 0.01 + (4 * textIn(wide) + 1.5 * marksIn(wide)) / size;
-        if (price < least && allowed(item, r)) {
-          least = price;
-          best = r;
-        }
-      });
-    }
-    return best;
+  // The spots that do not cover the item's own text, the cheapest of each ring first. They do not
+  // depend on where other numbers stand.
+  const offers = (item, ring) => {
+    item.offers[ring] ||= spots(item.box, item.width, high, ring)
+      .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
+    return item.offers[ring];
   };
-  const anywhere = (item, w, h) => {
+  const anywhere = (item) => {
     let best = null;
-    let least = Infinity;
-    for (let y = 0; y + h <= height; y += h / 3) {
-      for (let x = 0; x + w <= width; x += w / 3) {
-        const r = [x, y, x + w, y + h];
-        const far = Math.hypot(x - item.box[0], y - item.box[1]);
-        if (far < least && allowed(item, r)) {
-          least = far;
-          best = r;
+    for (let y = 0; y + high <= height; y += high / 2) {
+      for (let x = 0; x + item.width <= width; x += item.width / 2) {
+        const box = [x, y, x + item.width, y + high];
+        const costs = RINGS + Math.hypot(x - item.box[0], y - item.box[1]) / high;
+        if ((!best || costs < best.costs) && clear(item, box) && !inTheWay(box).length) {
+          best = { box, costs };
         }
       }
     }
     return best;
+  };
+  const put = (i) => {
+    let best = null;
+    for (let ring = 0; ring < RINGS && (!best || ring < best.costs); ring += 1) {
+      const free = offers(items[i], ring).find(({ box }) => !inTheWay(box).length);
+      if (free && (!best || free.costs < best.costs)) best = free;
+    }
+    labels[i] = best || anywhere(items[i]);
+  };
+  const spent = (some) => some.reduce(
+    (sum, i) => sum + (labels[i] ? labels[i].costs : 10 * RINGS), 0);
+  let tries = TRIES;
+  // A number that stands badly takes a good place if those who stood there find other ones.
+  const improve = (i) => {
+    const now = spent([i]);
+    for (const offer of offers(items[i], 0)) {
+      if (offer.costs > now - 0.3) return;
+      const others = inTheWay(offer.box).filter((other) => other !== i);
+      if (others.length > CROWD) continue;
+      if (!tries) return;
+      tries -= 1;
+      const moved = [i, ...others];
+      const before = moved.map((other) => labels[other]);
+      const cost = spent(moved);
+      for (const other of moved) labels[other] = null;
+      labels[i] = offer;
+      others.forEach(put);
+      if (spent(moved) < cost - 0.1) return;
+      moved.forEach((other, k) => {
+        labels[other] = before[k];
+      });
+    }
   };
 
   const outline = (item) => {
@@ -151,11 +191,13 @@ async ({ picture, hidden, marks, page, port }) => {
     line([[x, y], end], 'rgba(255,255,255,0.85)', 3);
     line([[x, y], end], item.colour, 1.5);
   };
+  const shown = (item) => `[${item.number}]`;
   const number = (item, r) => {
+    fill(grown(r, 1.5 * scale), '#ffffff');
     fill(r, item.failed ? FAILED_LABEL : LABEL);
     const cross = item.failed ? high * 0.8 : 0;
     pen.fillStyle = '#000000';
-    pen.fillText(String(item.number), (r[0] + r[2] - cross) / 2, (r[1] + r[3]) / 2 + font * 0.05);
+    pen.fillText(shown(item), (r[0] + r[2] - cross) / 2, (r[1] + r[3]) / 2 + font * 0.05);
     if (!item.failed) return;
     const c = [r[2] - cross, r[1] + high * 0.25, r[2] - high * 0.25, r[3] - high * 0.25];
     line([[c[0], c[1]], [c[2], c[3]]], '#c00000', 2);
@@ -167,15 +209,17 @@ async ({ picture, hidden, marks, page, port }) => {
   pen.textBaseline = 'middle';
   pen.textAlign = 'center';
   for (const item of items) outline(item);
-  const labels = items.map((item) => {
-    const w = pen.measureText(String(item.number)).width + font * 0.7
-      + (item.failed ? high * 0.8 : 0);
-    const r = nearest(item, w, high) || anywhere(item, w, high);
-    if (r) placed.push(r);
-    return r;
-  });
-  items.forEach((item, i) => labels[i] && leader(item, labels[i]));
-  items.forEach((item, i) => labels[i] && number(item, labels[i]));
+  for (const item of items) {
+    item.width = pen.measureText(shown(item)).width + font * 0.7 + (item.failed ? high * 0.8 : 0);
+  }
+  // Who has the least choice chooses first.
+  const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
+  const turns = items.map((item, i) => i).sort((a, b) => choice[a] - choice[b] || a - b);
+  turns.forEach(put);
+  for (let round = 0; round < 2; round += 1) turns.forEach(improve);
+  const drawn = items.map((item, i) => [item, labels[i]]).filter(([, label]) => label);
+  for (const [item, label] of drawn) leader(item, label.box);
+  for (const [item, label] of drawn) number(item, label.box);
 
   const blob = await canvas.convertToBlob({ type: 'image/png' });
   const out = new Uint8Array(await blob.arrayBuffer());
@@ -183,5 +227,6 @@ async ({ picture, hidden, marks, page, port }) => {
   for (let i = 0; i < out.length; i += 32768) {
     text += String.fromCharCode(...out.subarray(i, i + 32768));
   }
-  return { picture: btoa(text), labels, scale };
+  const boxes = labels.map((label) => label && label.box);
+  return { picture: btoa(text), labels: boxes, scale };
 }

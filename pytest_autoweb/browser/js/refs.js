@@ -98,45 +98,19 @@
     });
     elements.push(element);
   };
-  const editable = (element) => {
-    const value = dom.attr(element, 'contenteditable');
-    return value === '' || value === 'true' || value === 'plaintext-only';
-  };
   const pointer = (element) => {
     if (dom.style(element).cursor !== 'pointer') return false;
     const above = dom.parent(element);
     return !above || dom.style(above).cursor !== 'pointer';
   };
-  // Scripts cannot ask for listeners, but the common libraries keep a note of their own.
-  const NOTES = [
-    (key, kept) => key.startsWith('__reactProps$') && kept.onClick,
-    (key, kept) => key === '_vei' && kept.onClick,
-    (key) => key === '__onclick',
-    (key, kept) => key === '__on' && Array.from(kept).some((on) => on.type === 'click'),
-    (key, kept) => key.startsWith('jQuery') && kept.events && kept.events.click,
-  ];
-  const oldJQuery = (element) => {
-    const lib = window.jQuery;
-    const events = lib && typeof lib._data === 'function' ? lib._data(element, 'events') : null;
-    return Boolean(events && events.click);
-  };
-  const listens = (element) => {
-    try {
-      return Object.keys(element).some(
-        (key) => NOTES.some((note) => element[key] && note(key, element[key])))
-        || oldJQuery(element);
-    } catch {
-      return false;
-    }
-  };
-  const explicit = (element) => dom.has(element, 'onclick') || listens(element);
+  const explicit = (element) => dom.has(element, 'onclick') || dom.listens(element);
   const clickable = (element) => explicit(element) || pointer(element)
     || dom.tag(element) === 'summary'
     || (dom.has(element, 'tabindex') && Number(dom.attr(element, 'tabindex')) >= 0);
   const INNER = 'a[href], button, input, select, textarea, summary, [role=button], [role=link], '
     + '[role=tab], [role=checkbox], [role=radio], [role=menuitem], [role=option], [onclick]';
   const innerCount = (element) => dom.query(element, '*').filter(
-    (inner) => (dom.matches(inner, INNER) || listens(inner)) && dom.visible(inner)).length;
+    (inner) => (dom.matches(inner, INNER) || dom.listens(inner)) && dom.visible(inner)).length;
   // A clickable region is listed as one thing only when it reads as one.
   const single = (element) => {
     if (innerCount(element)) return false;
@@ -164,7 +138,7 @@
   const asElement = (element, tag) => {
     const role = aria.role(element);
     if (role && ROLES.has(role)) return [role, aria.name(element, role), {}];
-    if (editable(element)) return ['textbox', aria.name(element, 'textbox'), { bare: role !== 'textbox' }];
+    if (dom.editable(element)) return ['textbox', aria.name(element, 'textbox'), { bare: role !== 'textbox' }];
     const hidden = hiddenTick(element);
     if (hidden) {
       return [aria.role(hidden), dom.clean(aria.content(element, null)),
@@ -209,7 +183,7 @@
         return;
       }
       if (WHOLE.has(made[0]) || made[2].rich || ['input', 'select', 'textarea'].includes(tag)
-        || editable(node)) return;
+        || dom.editable(node)) return;
     }
     const inline = css.display.startsWith('inline') || css.display === 'contents';
     const cell = css.display === 'table-cell';
@@ -243,7 +217,7 @@
   };
   const start = modal || document.body;
   if (start) {
-    if (start === document.body && editable(start)) {
+    if (start === document.body && dom.editable(start)) {
       add(start, 'textbox', aria.name(start, 'textbox'), { bare: true, rich: true });
     } else walk(start, 0, false);
   }

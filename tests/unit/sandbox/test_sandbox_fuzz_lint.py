@@ -40,7 +40,7 @@ def programs(seed: int) -> Iterator[str]:
     yield mutant(rng, CORPUS)
 
 
-@settings(BOUNDED, max_examples=60)
+@settings(BOUNDED, max_examples=40)
 @given(SEEDS)
 def test_the_lint_answers_every_program_at_once_and_always_the_same(seed: int) -> None:
     for code in programs(seed):
@@ -69,7 +69,7 @@ def watch() -> Iterator[Watch]:
     watch.close()
 
 
-@settings(BOUNDED, max_examples=80)
+@settings(BOUNDED, max_examples=40)
 @given(seed=SEEDS)
 def test_no_program_that_passes_the_lint_gets_hold_of_what_it_should_not(
     watch: Watch, seed: int

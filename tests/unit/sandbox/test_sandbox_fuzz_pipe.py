@@ -39,7 +39,7 @@ def puppets() -> Iterator[Puppets]:
     puppets.close()
 
 
-@settings(BOUNDED, max_examples=20)
+@settings(BOUNDED, max_examples=15)
 @given(seed=SEEDS)
 def test_a_hostile_worker_gets_a_failure_and_no_call_beyond_the_list(
     puppets: Puppets, tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -60,7 +60,7 @@ def test_a_hostile_worker_gets_a_failure_and_no_call_beyond_the_list(
     assert [text for call in calls if (text := call.complaint(folder))] == []
 
 
-@settings(BOUNDED, max_examples=10)
+@settings(BOUNDED, max_examples=8)
 @given(seed=SEEDS)
 def test_a_worker_that_is_sent_garbage_ends_or_answers(seed: int) -> None:
     rng = random.Random(seed)

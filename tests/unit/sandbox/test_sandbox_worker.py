@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from attack_corpus import ATTACKS, BYPASSING, RESOURCE_ATTACKS
 
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
@@ -195,18 +194,6 @@ def test_a_block_that_computes_for_ever_is_stopped_and_the_last_good_values_are_
     assert failure_of(run("f()"))[1].startswith("NameError")
 
 
-@pytest.mark.parametrize("code", RESOURCE_ATTACKS.values(), ids=RESOURCE_ATTACKS.keys())
-@ON_LINUX
-def test_a_hungry_block_ends_and_the_next_one_runs(run: Runner, code: str) -> None:
-    began = time.monotonic()
-    outcome = run(code, SHORT)
-
-    assert not outcome.ok
-    assert time.monotonic() - began < 5
-    assert failure_of(outcome)[0] in {"timeout", "sandbox", "step"}
-    assert run("print('alive')").log == "alive"
-
-
 @ON_LINUX
 def test_memory_beyond_the_limit_is_named(run: Runner) -> None:
     outcome = run("x = 'a' * 10 ** 9", SHORT)
@@ -278,32 +265,6 @@ def bait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bait]:
         yield Bait(secret, tmp_path / "marker", server)
 
 
-PYTHON_ATTACKS = [
-    code
-    for rule, group in ATTACKS.items()
-    if rule not in {"AW001", "AW002", "AW307"}
-    for code in group
-    if "page." not in code or "page._" in code
-]
-
-
-def test_no_python_attack_does_harm_when_the_lint_is_bypassed(run: Runner, bait: Bait) -> None:
-    port = str(bait.server.getsockname()[1])
-    assert len(PYTHON_ATTACKS) > 100
-    for code in PYTHON_ATTACKS:
-        filled = code.replace("{file}", str(bait.secret_file)).replace("{marker}", str(bait.marker))
-        filled = filled.replace("{port}", port).replace("{{", "{").replace("}}", "}")
-
-        outcome = run(filled, SHORT)
-
-        told = repr((outcome, run.engine.answer))
-        assert "CANARY" not in told, code
-        assert not bait.marker.exists(), code
-        with pytest.raises(BlockingIOError):
-            bait.server.accept()
-    assert run("print('alive')").log == "alive"
-
-
 FULL_PYTHON = (
     "b = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close']\n"
 )
@@ -351,46 +312,6 @@ def test_no_module_can_be_imported_late(run: Runner) -> None:
     outcome = run(OS + "os['sys'].modules['builtins'].__import__('ctypes')")
 
     assert failure_of(outcome) == ("step", "ImportError: no module can be imported here")
-
-
-@pytest.mark.parametrize("code", BYPASSING)
-def test_a_worker_that_breaks_the_protocol_is_a_failure_of_the_sandbox(
-    run: Runner, code: str
-) -> None:
-    outcome = run(code)
-
-    assert failure_of(outcome)[0] == "sandbox"
-    assert outcome.failure is not None
-    assert outcome.failure.rule in {"AW504", "AW507"}
-    assert run("print('alive')").log == "alive"
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"\n",
-        b"nonsense\n",
-        b"[" * 100_000 + b"\n",
-        b'{"op":"log","text":NaN}\n',
-        b"9" * 10_000 + b"\n",
-        b"\xff\xfe\n",
-        b"x" * 5_000_000,
-        b'{"op":"done","ok":true,"error":null,"names":[1],"vars":{}}\n',
-        b'{"op":"done","ok":false,"error":null,"names":[],"vars":{}}\n',
-    ],
-    ids=lambda raw: raw[:12].decode("latin-1").strip(),
-)
-def test_bytes_that_are_no_frame_end_the_worker(run: Runner, raw: bytes) -> None:
-    code = OS + f"fd = page._border.pipe._out\ndata = {raw[:20]!r} * {max(1, len(raw) // 20)}"
-    if len(raw) <= 200:
-        code = OS + f"fd = page._border.pipe._out\ndata = {raw!r}"
-    outcome = run(
-        code + "\ndata = data + b'\\n'\nwhile data:\n    data = data[os['write'](fd, data):]"
-    )
-
-    assert failure_of(outcome)[0] == "sandbox"
-    assert outcome.failure is not None
-    assert outcome.failure.rule == "AW507"
 
 
 def test_a_worker_that_floods_the_pipe_is_stopped(run: Runner) -> None:

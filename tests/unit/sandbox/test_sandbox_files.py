@@ -1,0 +1,47 @@
+"""What code may leave in the folder of its cell."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.sandbox import arguments
+from pytest_autoweb.sandbox.base import Border
+from pytest_autoweb.sandbox.handles import Refusal
+
+
+@pytest.fixture
+def border(tmp_path: Path) -> Border:
+    redact = Redactor({"password": "hunter2-hunter2"})
+    return Border(page=object(), artifacts=tmp_path, redact=redact)
+
+
+def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_written_anew(
+    border: Border,
+) -> None:
+    for number in range(arguments.MAX_FILES):
+        arguments.artifact(f"{number}.png", border).touch()
+
+    assert arguments.artifact("7.png", border).exists()
+    with pytest.raises(Refusal, match="more than 100 files") as refused:
+        arguments.artifact("one-more.png", border)
+    assert refused.value.rule == "AW505"
+
+
+def test_a_saved_file_that_is_too_large_goes_again(border: Border, tmp_path: Path) -> None:
+    path = tmp_path / "large.bin"
+    with path.open("wb") as stream:
+        stream.truncate(arguments.MAX_SAVED_BYTES + 1)
+
+    with pytest.raises(Refusal, match="larger than 20 MB"):
+        arguments.keep_saved(None, path, border)
+    assert not path.exists()
+
+
+def test_secrets_leave_a_saved_file_and_other_bytes_stay(border: Border, tmp_path: Path) -> None:
+    path = tmp_path / "mixed.bin"
+    path.write_bytes(b"\xff\x00 hunter2-hunter2 \xfe")
+
+    arguments.keep_saved(None, path, border)
+
+    assert path.read_bytes() == b"\xff\x00 <secret:password> \xfe"

@@ -9,7 +9,7 @@ demo: ## Set up, run the bundled cases on five models, say where the report is
 	@scripts/demo
 
 test: ## Set up, then lint, types, architecture and the whole suite
-	@scripts/setup
+	@scripts/setup --test
 	@scripts/check
 	@scripts/test
 

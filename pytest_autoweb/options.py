@@ -105,14 +105,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
     Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
-           "and this is not set.", count(0), "N"),
+           "and this is not set.", count(0),
+           "N"),
     Option("correction", "off", "How a failed attempt is tried again: off (ordinary repair), plain "
            "(told nothing: the control arm), reflexion (told evidence and a reflection) or "
            "constrained (may only name elements that were found). Of several, the first decides; "
            "the others start from the same failure, to be compared with it.", arms, "ARMS"),
     Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off "
-           "or the URL of a Redis or a store; there identical model calls at temperature 0 are kept "
-           "too.", cache, "PLACE", shown=without_password),
+           "or the URL of a Redis or a store, where identical model calls at temperature 0 are "
+           "kept too.", cache, "PLACE", shown=without_password),
     Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "
            "(stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
            "POLICY"),

@@ -27,8 +27,9 @@ PAGES = {
 <button onclick="send('/day', document.getElementById('day').value)">Order</button>""",
     "stock": """<button onclick="send('/stock')">Buy red</button>
 <button onclick="send('/ok')">Buy blue</button>""",
-    "frame": """<iframe name=pane srcdoc="<button onclick='parent.send(&quot;/ok&quot;)'>Confirm</button>">
-</iframe><button onclick="const old = document.querySelector('iframe'), pane = old.cloneNode();
+    "frame": """<iframe name=pane
+  srcdoc="<button onclick='parent.send(&quot;/ok&quot;)'>Confirm</button>"></iframe>
+<button onclick="const old = document.querySelector('iframe'), pane = old.cloneNode();
   old.replaceWith(pane)">Renew</button>""",
 }
 ANSWERS = {
@@ -42,7 +43,7 @@ _met: set[str] = set()
 class Shop(BaseHTTPRequestHandler):
     """Answers each page with its fault."""
 
-    def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
+    def do_GET(self) -> None:
         """Pages, and the addresses that are slow at first."""
         parts = urlsplit(self.path)
         name = parts.path.strip("/")
@@ -55,7 +56,7 @@ class Shop(BaseHTTPRequestHandler):
         else:
             self._say(200 if name == "" else 404, "Shop")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """What the buttons send."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         parts = self.path.strip("/").split("/")

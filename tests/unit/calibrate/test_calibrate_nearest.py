@@ -28,7 +28,7 @@ def test_the_renamed_button_comes_first_and_what_cannot_be_done_last() -> None:
         element("button", "Save changes", "click"),
     ]
     found = nearest(elements, words="save", role="button", method="click")
-    assert [near.element.name for near in found][0] == "Save changes"
+    assert found[0].element.name == "Save changes"
     assert "Cancel" not in [near.element.name for near in found]
     fields = nearest(elements, words="Save", role="", method="fill")
     assert fields[0].element.name == "Save as"

@@ -9,6 +9,7 @@ from dashboard_server import TOKEN, dashboard
 from made_up_run import realistic_cells
 from made_up_runs import save
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from pytest_playwright import CreateContextCallback
 
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.store.address import read_address
@@ -36,22 +37,27 @@ def _run(folder: Path, day: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def signed_in(browser: Browser, address: str) -> Iterator[BrowserContext]:
     context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{address}/#token={TOKEN}")
+    expect(page.get_by_role("heading", name="Tool calls")).to_be_visible()
+    page.close()
     yield context
     context.close()
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    page = context.new_page()
+def page(signed_in: BrowserContext) -> Iterator[Page]:
+    page = signed_in.new_page()
     yield page
     page.close()
 
 
 def test_the_printed_address_signs_in_once_and_leaves_no_token_behind(
-    page: Page, address: str
+    new_context: CreateContextCallback, address: str
 ) -> None:
+    page = new_context().new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{address}/#token=not-the-token-of-this-server")

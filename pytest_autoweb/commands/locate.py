@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 
     from pytest_autoweb.llm.client import Client
-    from pytest_autoweb.llm.spec import ModelSpec
     from pytest_autoweb.locate.sight import LocatorResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -82,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.llm.registry import load_project_specs
+    from pytest_autoweb.llm.shared_gateway import temporary_gateway
 
     size = _viewport(args.viewport)
     if not args.url.startswith(("http://", "https://", "file://")):
@@ -95,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
             f'[tool.autoweb.models."{args.model}"]'
         )
     args.out.mkdir(parents=True, exist_ok=True)
-    with _client(spec) as client, _page(args.url, size) as page:
+    with temporary_gateway() as client, _page(args.url, size) as page:
+        client.add(spec)
         result = search(page, client, args)
     print(_said(result))
     print(args.out / "film.html")
@@ -153,27 +153,6 @@ def _viewport(text: str) -> "ViewportSize":
     if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) >= 100):
         raise SettingsError(f"--viewport: {text!r} is no size such as 1280x720")
     return {"width": int(width), "height": int(height)}
-
-
-@contextmanager
-def _client(spec: "ModelSpec") -> "Iterator[Client]":
-    """The gateway, started for this one model."""
-    from pytest_autoweb.llm.gateway import start_gateway
-    from pytest_autoweb.llm.shared_gateway import SharedGateway, stop_shared_gateway
-
-    with tempfile.TemporaryDirectory(prefix="autoweb-locate-") as name:
-        folder = Path(name)
-        gateway = SharedGateway(
-            folder,
-            lambda: start_gateway(
-                {}, record_mode="off", cassettes=folder, run_dir=folder, lasting=True
-            ),
-        )
-        gateway.add(spec)
-        try:
-            yield gateway
-        finally:
-            stop_shared_gateway(folder)
 
 
 @contextmanager

@@ -6,9 +6,10 @@ started again by the next call, and goes on from the money that was spent.
 
 import json
 import os
+import tempfile
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from pytest_autoweb.llm.gateway import (
     GatewayAddress,
     GatewayClient,
     GatewayUnreached,
+    start_gateway,
     stop_gateway,
 )
 from pytest_autoweb.llm.price import Price
@@ -112,6 +114,23 @@ def stop_shared_gateway(folder: Path) -> None:
     if (address := read_address(folder)) is not None:
         stop_gateway(address)
         (folder / ADDRESS_FILE).unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_gateway() -> Iterator[SharedGateway]:
+    """A gateway outside of any session, without cassettes; the first question starts it."""
+    with tempfile.TemporaryDirectory(prefix="autoweb-gateway-") as name:
+        folder = Path(name)
+
+        def start() -> GatewayAddress:
+            return start_gateway(
+                {}, record_mode="off", cassettes=folder, run_dir=folder, lasting=True
+            )
+
+        try:
+            yield SharedGateway(folder, start)
+        finally:
+            stop_shared_gateway(folder)
 
 
 def read_address(folder: Path) -> GatewayAddress | None:

@@ -1,6 +1,5 @@
 """Models that are asked again for `judge` checks: the only part of verifying that calls any."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,8 @@ from pytest_autoweb.judge.evidence import RubricJudge
 from pytest_autoweb.judge.labels import read_labels
 from pytest_autoweb.judge.model_judge import ModelJudge, Place
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.gateway import start_gateway
 from pytest_autoweb.llm.registry import load_project_specs
-from pytest_autoweb.llm.shared_gateway import SharedGateway, stop_shared_gateway
+from pytest_autoweb.llm.shared_gateway import temporary_gateway
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.report.judge_agreement import agreements
 from pytest_autoweb.results import Attempt, CellResult
@@ -35,14 +33,7 @@ def asked_judges(
         CaseError: the labels cannot be read.
     """
     pairs = read_labels(labels).pairs() if labels else {}
-    with tempfile.TemporaryDirectory(prefix="autoweb-verify-") as name:
-        folder = Path(name)
-        gateway = SharedGateway(
-            folder,
-            lambda: start_gateway(
-                {}, record_mode="off", cassettes=folder, run_dir=folder, lasting=True
-            ),
-        )
+    with temporary_gateway() as gateway:
 
         def spec(model: str) -> ModelSpec:
             # A copy has the page's words but not its looks: a picture of it would mislead.
@@ -72,7 +63,4 @@ def asked_judges(
             )
             return ModelJudge(chairs, place)
 
-        try:
-            yield judge
-        finally:
-            stop_shared_gateway(folder)
+        yield judge

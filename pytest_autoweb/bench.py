@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_autoweb.calibrate.policy import Past
 from pytest_autoweb.calibrate.redundancy import Cache
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.model import Case, ServerHandle
@@ -67,5 +68,7 @@ class Bench:
     """Shared with other processes; None: each attempt has its own, in memory."""
     relogin: Callable[[Case, "Page"], object] | None = None
     """The user's hook that logs in again; None: there is none."""
+    past: Past = field(default_factory=dict)
+    """Whether the cell's way of correcting helped its model before, as a store remembers it."""
     judge: Callable[[Place], ModelJudge] | None = None
     """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""

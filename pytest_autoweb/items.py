@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb.bench import Cell
+from pytest_autoweb.calibrate.policy import LAST
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.conclusion import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.errors import BrowserError, CaseError
@@ -22,6 +23,7 @@ from pytest_autoweb.session import RunSession
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from pytest_autoweb.calibrate.policy import Past
     from pytest_autoweb.calibrate.redundancy import Cache
     from pytest_autoweb.cases.model import Case
 
@@ -215,6 +217,7 @@ def run_with_fixtures(
         session.bench(name, open_page),
         remote=remote,
         relogin=relogin,
+        past=_past(cell, session.settings),
         # What is read from a page may be a secret: then it stays in this process.
         cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
@@ -230,6 +233,16 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
     if not hook.get_hookimpls():
         return None
     return lambda case, page: hook(case=case, page=page)
+
+
+def _past(cell: Cell, settings: Settings) -> "Past":
+    """Whether the arm helped before; arms that are compared are run to their end."""
+    arm, *others = settings.correction
+    if not settings.store or others or arm in ("off", "plain") or is_control(cell.spec.name):
+        return {}
+    from pytest_autoweb.store.session_begin import corrections_so_far
+
+    return corrections_so_far(settings.store, settings.rootdir, cell.spec.name, arm, LAST)
 
 
 def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":

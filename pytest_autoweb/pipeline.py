@@ -121,6 +121,7 @@ def _corrected(
         max_retries=0 if cell.spec.provider == "builtin" else bench.settings.retries,
         resettable=server is not None and (server.reset is not None or server.static is not None),
         can_relogin=bench.relogin is not None,
+        past=bench.past,
     )
 
     def once(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:

@@ -178,7 +178,7 @@ def cell(connection: Connection, identity: str) -> Row | None:
     attempts = connection.execute(
         select(AttemptRow.__table__)
         .where(AttemptRow.cell_id == identity)
-        .order_by(AttemptRow.attempt_index)
+        .order_by(AttemptRow.beside, AttemptRow.arm, AttemptRow.attempt_index)
     ).mappings()
     return {**row, "attempts": [_attempt(connection, dict(one)) for one in attempts.all()]}
 

@@ -175,20 +175,22 @@ def _tools(connection: Connection, wanted: Select[Any]) -> list[Tool]:
 
 
 def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
-    """How often corrections helped, by the way of correcting (`off`: the ordinary repair)."""
+    """How often corrections helped, by the way of correcting (`off`: the ordinary repair).
+
+    Ways that were run for comparison count like those that decided.
+    """
     rows = connection.execute(
         select(
-            CellRow.correction,
+            AttemptRow.arm,
             func.count(),
             count_if(CorrectionRecord.is_successful),
             func.sum(AttemptRow.duration_ms),
             func.sum(AttemptRow.calls),
         )
         .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
-        .join(CellRow, CellRow.id == AttemptRow.cell_id)
         .where(CorrectionRecord.created_at >= _begin(since))
-        .group_by(CellRow.correction)
-        .order_by(CellRow.correction)
+        .group_by(AttemptRow.arm)
+        .order_by(AttemptRow.arm)
     )
     return tuple(
         ArmNumbers(
@@ -196,6 +198,36 @@ def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
         )
         for arm, tried, solved, time, calls in rows
     )
+
+
+def past_corrections(
+    connection: Connection, model: str, arm: str, last: int
+) -> dict[str, tuple[int, int]]:
+    """Of each failure type's latest corrections: how many helped, and of how many.
+
+    Args:
+        connection: to the store.
+        model: that corrected.
+        arm: the way of correcting.
+        last: corrections of a type at most, the latest ones.
+    """
+    place = func.row_number().over(
+        partition_by=CorrectionRecord.failure_type,
+        order_by=(CorrectionRecord.created_at.desc(), CorrectionRecord.id),
+    )
+    recent = (
+        select(CorrectionRecord.failure_type, CorrectionRecord.is_successful, place.label("place"))
+        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
+        .join(CellRow, CellRow.id == AttemptRow.cell_id)
+        .where(CellRow.model == clean(model), AttemptRow.arm == arm)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(recent.c.failure_type, count_if(recent.c.is_successful), func.count())
+        .where(recent.c.place <= last)
+        .group_by(recent.c.failure_type)
+    )
+    return {kind: (int(helped), tried) for kind, helped, tried in rows}
 
 
 def _begin(day: dt.date) -> dt.datetime:

@@ -90,22 +90,55 @@ def _classification(cell: CellResult) -> Classification | None:
 
 
 def _below(cell: CellResult, cell_id: str) -> Iterator[tuple[type[tables.Base], Row]]:
-    began, control = cell.started, is_control(cell.model)
+    """The cell's own attempts, then those of every arm that was run beside: from the same first."""
+    first, began = cell.attempts[:1], cell.started
+    arms = (cell.correction, *(arm.arm for arm in cell.arms))
+    lines = [_Line(False, began, cell.attempts)]
+    began += timedelta(milliseconds=sum(attempt.duration_ms for attempt in cell.attempts))
+    for arm in cell.arms:
+        lines.append(_Line(True, began, (*first, *arm.attempts)))
+        began += timedelta(milliseconds=sum(attempt.duration_ms for attempt in arm.attempts))
+    for arm_name, line in zip(arms, lines, strict=True):
+        yield from _of_line(cell, cell_id, arm_name, line)
+
+
+class _Line(NamedTuple):
+    """Attempts that follow each other."""
+
+    beside: bool
+    began: datetime
+    """When its first own attempt began."""
+    attempts: tuple[Attempt, ...]
+    """The first attempt is the cell's, also beside."""
+
+
+def _of_line(
+    cell: CellResult, cell_id: str, arm: str, line: _Line
+) -> Iterator[tuple[type[tables.Base], Row]]:
+    began, control = line.began, is_control(cell.model)
     failed: tuple[Attempt, str | None] | None = None
-    for attempt in cell.attempts:
-        own = row_id(cell_id, attempt.attempt_index)
-        yield tables.AttemptRow, {"id": own, "cell_id": cell_id, **_attempt(attempt, began)}
-        yield from ((tables.CheckRow, row) for row in _checks(attempt, own))
-        if failed is not None and not control:
-            retry = Retry(*failed, attempt, own, began)
-            yield tables.CorrectionRecord, correction_row(retry)
+    for place, attempt in enumerate(line.attempts):
+        shared = line.beside and place == 0
+        names = (arm, attempt.attempt_index) if line.beside and place else (attempt.attempt_index,)
+        own = row_id(cell_id, *names)
         calls = [] if control else call_rows(attempt, own, began)
         last_failed = next((row for row in reversed(calls) if not row["result"]["ok"]), None)
-        if last_failed and attempt is not cell.attempts[-1]:
-            last_failed["is_corrected"] = True
-        yield from ((tables.ToolCallRecord, row) for row in calls)
+        if not shared:
+            made_by = {"arm": arm if place else "", "beside": line.beside}
+            row = {"id": own, "cell_id": cell_id, **made_by, **_attempt(attempt, began)}
+            yield tables.AttemptRow, row
+            yield from ((tables.CheckRow, row) for row in _checks(attempt, own))
+            if failed is not None and not control:
+                retry = Retry(*failed, attempt, own, began)
+                yield tables.CorrectionRecord, correction_row(retry)
+            retried = attempt is not line.attempts[-1] or (
+                place == 0 and any(other.attempts for other in cell.arms)
+            )
+            if last_failed and retried:
+                last_failed["is_corrected"] = True
+            yield from ((tables.ToolCallRecord, row) for row in calls)
+            began += timedelta(milliseconds=attempt.duration_ms)
         failed = (attempt, last_failed["id"] if last_failed else None)
-        began += timedelta(milliseconds=attempt.duration_ms)
 
 
 def _attempt(attempt: Attempt, began: datetime) -> Row:

@@ -109,6 +109,10 @@ class AttemptRow(Base):
     id: Mapped[str] = mapped_column(Id, primary_key=True)
     cell_id: Mapped[str] = mapped_column(Id, _child_of("cells.id"), index=True)
     attempt_index: Mapped[int]
+    arm: Mapped[str]
+    """The way of correcting that made it (`off`: the ordinary repair); empty for a first one."""
+    beside: Mapped[bool]
+    """Made by a way that ran for comparison: the cell's outcome does not depend on it."""
     repair_attempt: Mapped[bool]
     executed: Mapped[bool]
     checks_passed: Mapped[bool | None]

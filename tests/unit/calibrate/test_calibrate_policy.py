@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.calibrate.cause import cause_of
 from pytest_autoweb.calibrate.guidance import guide
-from pytest_autoweb.calibrate.policy import Rules, next_move
+from pytest_autoweb.calibrate.policy import Move, Rules, next_move
 from pytest_autoweb.calibrate.recovery import alternatives, recover
 from pytest_autoweb.calibrate.reflection import past_reflections, read_reflection
 from pytest_autoweb.results import (
@@ -65,6 +65,18 @@ def test_what_may_have_changed_something_is_not_done_twice_without_a_reset() -> 
     assert next_move([wrote], RULES).retry is True
     assert next_move([wrote], RULES._replace(resettable=False)).retry is False
     assert next_move([failed("DATA_NOT_FOUND")], RULES._replace(resettable=False)).retry is True
+
+
+def test_what_hardly_ever_helped_is_not_tried_again() -> None:
+    def move(helped: int, tried: int) -> Move:
+        past = {"DATA_NOT_FOUND": (helped, tried), "UNKNOWN": (0, 100)}
+        return next_move([failed("DATA_NOT_FOUND")], RULES._replace(past=past))
+
+    assert move(9, 100) == Move(False, "9 of the last 100 corrections of DATA_NOT_FOUND helped")
+    assert move(10, 100).retry is True
+    # Nothing is concluded from a few.
+    assert move(0, 29).retry is True
+    assert move(0, 30).retry is False
 
 
 @pytest.mark.parametrize(

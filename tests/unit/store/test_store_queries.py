@@ -9,6 +9,7 @@ from made_up_runs import attempt, call, save, tried
 from pytest_autoweb.report.numbers import rates_of
 from pytest_autoweb.report.pairing import GOOD
 from pytest_autoweb.report.rows import cell_row
+from pytest_autoweb.results.cell import ArmRun
 from pytest_autoweb.store import history, queries
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.sync import sync_run
@@ -58,3 +59,46 @@ def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Pa
     assert run.passed == sum(
         row.outcome in ("passed", "healed") for own in rows.values() for row in own
     )
+
+
+def test_arms_run_for_comparison_are_stored_beside_and_remembered_by_how_often_they_helped(
+    store: Store, tmp_path: Path
+) -> None:
+    first = attempt(1, [call("fill", False)], False)
+    again = attempt(2, [call("click", True)], False)
+    better = attempt(2, [call("click", True), call("fill", True)], True)
+    beside = ArmRun(arm="constrained", attempts=(better,), passed=True)
+    cells = [
+        tried(f"case {n}", "m", first, again, correction="plain", arms=(beside,)) for n in range(3)
+    ]
+    told = sync_run(store, save(tmp_path / "run", cells))
+    with store.read() as connection:
+        (one, *_) = history.cells(connection, told.run_id)
+        shown = history.cell(connection, one["id"])
+        by_arm = {arm.arm: arm.solved for arm in queries.arms(connection, DAY)}
+        past = {
+            (arm, last): queries.past_corrections(connection, "m", arm, last)
+            for arm, last in (("plain", 100), ("constrained", 2), ("reflexion", 100))
+        }
+        other = queries.past_corrections(connection, "other", "plain", 100)
+
+    assert shown is not None
+    assert [(each["arm"], each["beside"]) for each in shown["attempts"]] == [
+        ("", False),
+        ("plain", False),
+        ("constrained", True),
+    ]
+    last = shown["attempts"][2]
+    assert (len(last["tool_calls"]), last["correction"]["is_successful"]) == (2, True)
+    assert last["correction"]["tool_call_id"] == shown["attempts"][0]["tool_calls"][0]["id"]
+    assert shown["outcome"] == "failed"
+    assert {arm: (share.part, share.n) for arm, share in by_arm.items()} == {
+        "constrained": (3, 3),
+        "plain": (0, 3),
+    }
+    assert past == {
+        ("plain", 100): {"VALIDATION_ERROR": (0, 3)},
+        ("constrained", 2): {"VALIDATION_ERROR": (2, 2)},
+        ("reflexion", 100): {},
+    }
+    assert other == {}

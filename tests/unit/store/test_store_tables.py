@@ -4,13 +4,17 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from made_up_runs import attempt, call, save, tried
 from sqlalchemy import inspect, text
 
 from pytest_autoweb.errors import StoreError
 from pytest_autoweb.store.address import read_address
 from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.sync import sync_run
 from pytest_autoweb.store.tables import Base
 
 PROMISED = {
@@ -82,3 +86,19 @@ def test_nothing_of_a_change_of_tables_stays_when_it_breaks_off(tmp_path: Path) 
     with sqlite3.connect(tmp_path / "runs.db") as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
     connection.close()
+
+
+def test_attempts_of_an_older_store_learn_what_made_them(store_url: str, tmp_path: Path) -> None:
+    first = attempt(1, [call("fill", False)], False)
+    cells = [tried("one", "m", first, attempt(2, [], True), correction="reflexion")]
+    with Store(read_address(store_url)) as store:
+        sync_run(store, save(tmp_path / "run", cells))
+        with store.write() as connection:
+            config = Config()
+            config.set_main_option("script_location", "pytest_autoweb:store/migrations")
+            config.attributes["connection"] = connection
+            command.downgrade(config, "0001")
+
+    with Store(read_address(store_url)) as store, store.read() as connection:
+        rows = connection.execute(text("SELECT arm, beside FROM attempts ORDER BY attempt_index"))
+        assert [(arm, bool(beside)) for arm, beside in rows] == [("", False), ("reflexion", False)]

@@ -38,14 +38,20 @@ def browser_texts(playwright: Playwright, launch: dict[str, Any]) -> Iterator[Pr
                 yield Provoked("", text, None, "VALIDATION_ERROR", "", source)
 
 
-def django_texts() -> Iterator[Provoked]:
-    """Django's form and model errors, in English, Chinese, German and Arabic."""
+def with_django() -> None:
+    """Set Django up once, without a database."""
     import django
     from django.conf import settings
 
     if not settings.configured:
-        settings.configure(USE_I18N=True, INSTALLED_APPS=[], DATABASES={})
+        settings.configure(USE_I18N=True, INSTALLED_APPS=[], DATABASES={}, ALLOWED_HOSTS=["*"])
         django.setup()
+
+
+def django_texts() -> Iterator[Provoked]:
+    """Django's form and model errors, in English, Chinese, German and Arabic."""
+    with_django()
+    import django
     from django import forms
     from django.utils import translation
 

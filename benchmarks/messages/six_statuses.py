@@ -1,0 +1,129 @@
+"""HTTP statuses as servers' pages, Python's clients and Chromium's console word them."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from http_statuses import LABELS
+from playwright.sync_api import Browser, expect
+from provoked import Provoked, raised
+
+BY_CLIENT = {
+    "requests": (400, 401, 404, 409, 422, 429, 500, 503),
+    "httpx": (402, 403, 404, 405, 410, 412, 500, 502),
+    "aiohttp": (401, 404, 408, 413, 423, 500, 504),
+    "playwright": (403, 404, 409, 500),
+    "console": (400, 401, 403, 404, 409, 410, 415, 422, 429, 500, 502, 503),
+    "page": (403, 404, 410, 500, 503, 504),
+}
+"""Which statuses are heard through whom; all through all would say the same over and over."""
+
+
+class _Empty(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        name = self.path.strip("/")
+        status = int(name) if name.isdigit() else 404
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+
+@contextmanager
+def empty_server() -> Iterator[str]:
+    """A server that answers `/STATUS` with that status and nothing else; its address."""
+    server = ThreadingHTTPServer(("", 0), _Empty)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+
+
+def status_messages(base: str) -> Iterator[Provoked]:
+    """What Python's clients and web frameworks say of a status."""
+    yield from _clients(base)
+    yield from _frameworks()
+
+
+def _clients(base: str) -> Iterator[Provoked]:
+    import aiohttp
+    import httpx
+    import requests
+
+    async def by_aiohttp(url: str) -> None:
+        async with aiohttp.ClientSession() as session, session.get(url) as reply:
+            reply.raise_for_status()
+
+    ask: dict[str, Any] = {
+        "requests": lambda url: requests.get(url, timeout=5).raise_for_status(),
+        "httpx": lambda url: httpx.get(url).raise_for_status(),
+        "aiohttp": lambda url: asyncio.run(by_aiohttp(url)),
+    }
+    for name, act in ask.items():
+        for status in BY_CLIENT[name]:
+            kind, text = raised(act, f"{base}/{status}")
+            yield Provoked(kind, text, None, LABELS[status], "", f"HTTP: {name} {status}")
+
+
+def browser_statuses(browser: Browser, base: str) -> Iterator[Provoked]:
+    """What Playwright, the console and the navigation say of a status."""
+    page = browser.new_page()
+    for status in BY_CLIENT["playwright"]:
+        reply = page.request.get(f"{base}/{status}")
+        kind, text = raised(expect(reply).to_be_ok)
+        yield Provoked(kind, text, None, LABELS[status], "", f"HTTP: playwright {status}")
+    page.goto(f"{base}/200")
+    told: list[str] = []
+    page.on("console", lambda line: told.append(line.text))
+    for status in BY_CLIENT["console"]:
+        told.clear()
+        page.evaluate("url => fetch(url).then(reply => reply.status)", f"/{status}")
+        page.wait_for_timeout(50)
+        yield Provoked("", told[0], None, LABELS[status], "", f"HTTP: console {status}")
+    for status in BY_CLIENT["page"]:
+        said = raised(partial(page.goto, timeout=5000), f"{base}/{status}")
+        yield Provoked(*said, None, LABELS[status], "navigation", f"HTTP: empty page {status}")
+    page.close()
+
+
+def _frameworks() -> Iterator[Provoked]:
+    """The default texts of Werkzeug's, Starlette's and Django's error pages."""
+    from starlette.exceptions import HTTPException
+    from werkzeug.exceptions import default_exceptions
+
+    for status, kind in default_exceptions.items():
+        if status in LABELS:
+            text = str(kind.description)
+            yield Provoked("", text, None, LABELS[status], "", f"HTTP: werkzeug {status}")
+    for status in (404, 405, 409, 503):
+        said = f'{{"detail":"{HTTPException(status).detail}"}}'
+        yield Provoked("", said, status, LABELS[status], "", f"HTTP: starlette {status}")
+    yield from _django()
+
+
+def _django() -> Iterator[Provoked]:
+    from form_texts import with_django
+
+    with_django()
+    from django.test import RequestFactory
+    from django.views import defaults
+
+    asked = RequestFactory().get("/orders")
+    pages = {
+        400: defaults.bad_request(asked, Exception()),
+        403: defaults.permission_denied(asked, Exception()),
+        404: defaults.page_not_found(asked, Exception()),
+        500: defaults.server_error(asked),
+    }
+    for status, page in pages.items():
+        body = re.sub(r"<title>.*?</title>|<[^>]+>", " ", page.content.decode())
+        text = " ".join(body.split())
+        yield Provoked("", text, None, LABELS[status], "", f"HTTP: django {status}")

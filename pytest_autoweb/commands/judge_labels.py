@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.judge_arguments import add_judge_arguments
+
 if TYPE_CHECKING:
     from pytest_autoweb.cases.check_specs import JudgeQuery
     from pytest_autoweb.judge.evidence import Evidence, RubricFinding, RubricJudge
@@ -27,7 +29,7 @@ decide anything (--autoweb-judge-labels); until then it gives advice.
   3. autoweb judge-labels RUN --labels labels.yaml
      adds what the run's own judge said, and prints the agreement. With --ask-judge --judge-model
      NAME another model is asked, on what the run kept of each labelled cell. That costs what it
-     costs.
+     costs, or what --max-cost allows.
 
 Entries of other runs stay in the file, so that it can grow. At least 20 labels with a verdict of
 the judge are needed, among them 5 human passes and 5 human fails.
@@ -46,22 +48,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--labels", type=Path, required=True, metavar="FILE", help="YAML file to write or extend"
     )
-    parser.add_argument(
-        "--ask-judge", action="store_true", help="ask the judge about the labelled cells"
-    )
-    parser.add_argument(
-        "--judge-model",
-        default="",
-        metavar="NAME",
-        help="with --ask-judge: the model of `judge` checks that name none",
-    )
-    parser.add_argument(
-        "--rootdir",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="where the run's case paths begin; default: here",
-    )
+    add_judge_arguments(parser, about="ask the judge about the labelled cells")
     parser.set_defaults(run=run)
 
 
@@ -157,6 +144,7 @@ def _asked(
             default=args.judge_model,
             labels=None,
             rootdir=args.rootdir.resolve(),
+            max_cost=args.max_cost,
         ) as judges,
     ):
 

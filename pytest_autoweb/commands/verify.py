@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.judge_arguments import add_judge_arguments
 from pytest_autoweb.commands.verify_controls import add_argument, run_controls
 
 if TYPE_CHECKING:
@@ -40,28 +41,11 @@ def add_parser(subparsers: "Subparsers") -> None:
         help="case files to judge by; default: the run's own, below the rootdir",
     )
     verify.add_argument(
-        "--rootdir",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="where the run's case paths begin; default: here",
-    )
-    verify.add_argument(
         "--changed-only",
         action="store_true",
         help="keep the recorded verdict of every check that is the same as then",
     )
-    verify.add_argument(
-        "--ask-judge",
-        action="store_true",
-        help="ask models for `judge` checks anew; costs what they cost",
-    )
-    verify.add_argument(
-        "--judge-model",
-        default="",
-        metavar="NAME",
-        help="with --ask-judge: the model of `judge` checks that name none",
-    )
+    add_judge_arguments(verify, about="ask models for `judge` checks anew; costs what they cost")
     verify.add_argument(
         "--judge-labels",
         type=Path,
@@ -111,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
                 default=args.judge_model,
                 labels=args.judge_labels,
                 rootdir=order.rootdir,
+                max_cost=args.max_cost,
             )
             order = replace(order, judge=stack.enter_context(judges))
         verification = verify_run(order)

@@ -117,14 +117,23 @@ def stop_shared_gateway(folder: Path) -> None:
 
 
 @contextmanager
-def temporary_gateway() -> Iterator[SharedGateway]:
-    """A gateway outside of any session, without cassettes; the first question starts it."""
+def temporary_gateway(max_cost: float | None = None) -> Iterator[SharedGateway]:
+    """A gateway outside of any session, without cassettes; the first question starts it.
+
+    Args:
+        max_cost: most US dollars that its calls may cost together.
+    """
     with tempfile.TemporaryDirectory(prefix="autoweb-gateway-") as name:
         folder = Path(name)
 
         def start() -> GatewayAddress:
             return start_gateway(
-                {}, record_mode="off", cassettes=folder, run_dir=folder, lasting=True
+                {},
+                record_mode="off",
+                cassettes=folder,
+                run_dir=folder,
+                lasting=True,
+                max_cost=max_cost,
             )
 
         try:

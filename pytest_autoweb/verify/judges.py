@@ -19,7 +19,12 @@ from pytest_autoweb.verify.run import Judge
 
 @contextmanager
 def asked_judges(
-    compared: Sequence[str], *, default: str, labels: Path | None, rootdir: Path
+    compared: Sequence[str],
+    *,
+    default: str,
+    labels: Path | None,
+    rootdir: Path,
+    max_cost: float | None,
 ) -> Iterator[Judge]:
     """Judges of attempts, and a gateway for them that is started by the first question.
 
@@ -28,12 +33,13 @@ def asked_judges(
         default: the model of checks that name none.
         labels: human verdicts; a judge that agrees with them decides, others advise.
         rootdir: where `pyproject.toml` has the models' settings.
+        max_cost: most US dollars that all questions may cost together.
 
     Raises:
         CaseError: the labels cannot be read.
     """
     pairs = read_labels(labels).pairs() if labels else {}
-    with temporary_gateway() as gateway:
+    with temporary_gateway(max_cost) as gateway:
 
         def spec(model: str) -> ModelSpec:
             # A copy has the page's words but not its looks: a picture of it would mislead.

@@ -72,9 +72,13 @@ def test_a_judges_words_are_written_only_beside_human_ones_and_other_judges_can_
         (project.path / "pyproject.toml").write_text(
             f'[tool.autoweb.models."openai/other"]\napi_base = "{server.api_base}"\n'
         )
+        _, capped = labels(project, "--ask-judge", "--judge-model=openai/other", "--max-cost=0.5")
+        assert server.requests == []
         said, asked = labels(project, "--ask-judge", "--judge-model=openai/other")
         shown = [seen.body["messages"][1]["content"] for seen in server.requests]
 
+    # Nobody knows what this model costs, so a capped question is not asked.
+    assert [[j.verdict for j in label.judged] for label in capped] == [["pass", "no_verdict"]] * 2
     assert [[j.verdict for j in label.judged] for label in asked] == [
         ["pass", "fail"],
         ["pass", "fail"],

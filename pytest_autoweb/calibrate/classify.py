@@ -23,24 +23,39 @@ _BY_KIND: dict[FailureKind, _Rule] = {
 }
 _SCRIPT_ERRORS = frozenset(
     ("ArithmeticError", "AttributeError", "ImportError", "IndentationError", "IndexError",
-     "JSONDecodeError", "KeyError", "ModuleNotFoundError", "NameError", "NotImplementedError",
-     "OverflowError", "PatternError", "RecursionError", "StopIteration", "SyntaxError", "TabError",
-     "TypeError", "UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ValueError",
+     "FloatingPointError", "IllegalMonthError", "InvalidOperation", "JSONDecodeError", "KeyError",
+     "ModuleNotFoundError", "NameError", "NotImplementedError",
+     "OverflowError", "ParseError", "PatternError", "RecursionError", "StatisticsError",
+     "StopIteration", "SyntaxError", "TabError",
+     "TypeError", "UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeError",
+     "ValueError",
      "ZeroDivisionError", "error")
 )  # fmt: skip
 _BY_CLASS: dict[str, _Rule] = {
     **dict.fromkeys(_SCRIPT_ERRORS, ("PARAMETER_ERROR", "script_error")),
     "AssertionError": ("VALIDATION_ERROR", "claim"),
+    "ValidationError": ("VALIDATION_ERROR", ""),
     "TargetClosedError": ("SERVICE_UNAVAILABLE", "page_lost"),
     "PermissionError": ("PERMISSION_ERROR", ""),
     "FileNotFoundError": ("DATA_NOT_FOUND", ""),
     "FileExistsError": ("RESOURCE_CONFLICT", ""),
     "IsADirectoryError": ("PARAMETER_ERROR", ""),
     "NotADirectoryError": ("PARAMETER_ERROR", ""),
+    "ZoneInfoNotFoundError": ("DATA_NOT_FOUND", ""),
     **dict.fromkeys(
         ("ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError",
-         "gaierror", "RemoteDisconnected", "SSLError"),
+         "gaierror", "RemoteDisconnected", "SSLError", "ConnectError", "ReadError",
+         "RemoteProtocolError", "ClientConnectorError", "ClientConnectorDNSError", "ClientOSError",
+         "ServerDisconnectedError", "MaxRetryError", "NewConnectionError", "NameResolutionError",
+         "ProtocolError", "ProxyError", "IncompleteRead", "TimeoutExpired", "ConnectTimeout",
+         "ReadTimeout", "WriteTimeout", "PoolTimeout", "ConnectTimeoutError", "ReadTimeoutError",
+         "ConnectionTimeoutError", "ServerTimeoutError"),
         ("SERVICE_UNAVAILABLE", ""),
+    ),
+    **dict.fromkeys(
+        ("InvalidURL", "InvalidSchema", "MissingSchema", "UnsupportedProtocol",
+         "LocationParseError"),
+        ("PARAMETER_ERROR", ""),
     ),
 }  # fmt: skip
 _BY_CAUSE: dict[str, FailureType] = {
@@ -62,6 +77,13 @@ _BY_STATUS: dict[int, FailureType] = {
     **dict.fromkeys((408, 425, 429), "SERVICE_UNAVAILABLE"),
     501: "PARAMETER_ERROR",
 }
+_STATUS_TOLD = re.compile(
+    r"^([45]\d\d)(?=$|[:,]|\W+(?-i:[A-Z]))|\(([45]\d\d)\)$"
+    r"|\b(?:HTTP(?: error)?|status(?: code)?(?: of| was|:)?|(?:client|server) error '?\(?"
+    r"|range, was) ?'?([45]\d\d)\b",
+    re.IGNORECASE,
+)
+"""A status in the words of servers, clients and the browser's console."""
 _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
     (r"FILE_NOT_FOUND|NOT_FOUND", "DATA_NOT_FOUND"),
     (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
@@ -73,8 +95,9 @@ _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
      r"|Cannot find context", "RESOURCE_CONFLICT", "detached"),
     (r"(page|context|browser) has been closed|Target crashed|Page crashed",
      "SERVICE_UNAVAILABLE", "page_lost"),
-    (r"(Element|Node) is not an? <?\w+|cannot be filled|Not a checkbox|Malformed value"
-     r"|is not a file input|Cannot type text into", "PARAMETER_ERROR", "element_mismatch"),
+    (r"(Element|Node) is not an? <?\w+|> was expected|cannot be filled"
+     r"|Not a checkbox|Malformed value|is not a file input"
+     r"|Cannot type text into", "PARAMETER_ERROR", "element_mismatch"),
     (r"nth\((?!-?\d)|not a valid XPath|Unknown attribute", "PARAMETER_ERROR", "script_error"),
     (r"did not find some options", "DATA_NOT_FOUND", "not_found"),
     (r"\bexpected to \w+.*\nActual value", "VALIDATION_ERROR", "claim"),
@@ -89,6 +112,9 @@ _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
      "DATA_NOT_FOUND", "not_found"),
     (r"^(Locator|Page|Frame|ElementHandle|FrameLocator)\.\w+: Timeout", "DATA_NOT_FOUND",
      "locator_timeout"),
+    (r"Failed to fetch|NetworkError when|\bE(CONN(REFUSED|RESET|ABORTED)|NOTFOUND|TIMEDOUT|PIPE"
+     r"|HOSTUNREACH|NETUNREACH|AI_AGAIN)\b|socket hang up", "SERVICE_UNAVAILABLE", ""),
+    (r"CORS policy|Content Security Policy|[Pp]ermissions [Pp]olicy", "PERMISSION_ERROR", ""),
     (r"\.(evaluate|evaluate_all|wait_for_function): \w*Error\b", "PARAMETER_ERROR",
      "script_error"),
     (r"while parsing|not a valid selector|Unknown engine|InvalidSelector|Unknown key:"
@@ -100,7 +126,10 @@ _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
     (r"^no such (table|column)", "DATA_NOT_FOUND", ""),
     (r"^UNIQUE constraint|database (table )?is locked", "RESOURCE_CONFLICT", ""),
     (r"^(NOT NULL|CHECK|FOREIGN KEY) constraint", "VALIDATION_ERROR", ""),
-    (r"<urlopen error|\[Errno \d+\] (Connection|Network|Name or service|No route)",
+    (r"^\[Errno \d+\] (Directory not empty|File exists|Device or resource busy|Text file busy)",
+     "RESOURCE_CONFLICT", ""),
+    (r"Cannot connect to host|<urlopen error"
+     r"|\[Errno \d+\] (Connection|Network|Name or service|No route)",
      "SERVICE_UNAVAILABLE", ""),
 )  # fmt: skip
 
@@ -129,9 +158,9 @@ def classify(
         return _found(("PARAMETER_ERROR", "question" if asks else "plan_empty"), "kind", kind)
     if status is not None and status >= 400:
         return _found((_of_status(status), ""), "status", str(status))
-    if told := re.match(r"(?:HTTP (?:Error )?|Server Error \()?([45]\d\d)\b", message):
-        return _found((_of_status(int(told[1])), ""), "pattern", told[0])
-    if code := re.search(r"\bnet::ERR_(\w+)", message):
+    if told := _STATUS_TOLD.search(message):
+        return _found((_of_status(int(told[told.lastindex or 0])), ""), "pattern", told[0])
+    if code := re.search(r"\b(?:net::)?ERR_([A-Z_]+)", message):
         return _found((_of_network(code[1]), "navigation"), "pattern", code[0])
     for pattern, failure_type, web_kind in _PATTERNS:
         if hit := re.search(pattern, message):
@@ -173,6 +202,8 @@ def _of_model(message: str) -> Classification:
     cause, message = (said[1], said[2]) if said else ("", message)
     if cause in _BY_CAUSE and not (cause == "rate_limit" and "too large" in message):
         return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
+    if told := keywords.find_of_service(message):
+        return _found((told[0], "llm_error"), "keyword", told[1])
     words = _of_words(message, None)
     if words.type != "UNKNOWN":
         return words.model_copy(update={"web_kind": "llm_error"})

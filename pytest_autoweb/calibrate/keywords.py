@@ -10,7 +10,47 @@ import re
 
 from pytest_autoweb.results.calibration import FailureType
 
+_SERVICES: tuple[tuple[FailureType, str], ...] = (
+    (
+        "DATA_NOT_FOUND",
+        r"models?\b.{0,60}(not (be )?found|not exist)|(invalid|unknown|no such) model|^model: \S+$"
+        r"|模型.{0,12}(不存在|未找到)",
+    ),
+    (
+        "BUSINESS_ERROR",
+        r"billing|credit|balance|arrear|good standing|payment|insufficient (funds|quota)"
+        r"|subscription|inappropriate|safety|content (polic|filter|management)|moderation"
+        r"|prohibited|sensitive"
+        r"|欠费|余额|充值|敏感|不安全|违规",
+    ),
+    (
+        "PERMISSION_ERROR",
+        r"api[- _]?key|(location|region|country)\b.*not supported|permission|unauthori|not authori"
+        r"|member of|have access|身份|鉴权|认证|无权|token ?非法",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"(token|context|prompt|input|length|size)s?\b.{0,30}(limit|too (long|large)|exceed"
+        r"|maximum)|exceed(s|ed)?\b.{0,30}(token|context|length|size|bytes)|unsupported"
+        r"|not support|invalid"
+        r"|参数|格式",
+    ),
+    (
+        "SERVICE_UNAVAILABLE",
+        r"memory|terminated|killed|crash|loading|exhausted|deadline|internal|capacity|并发|繁忙|内部",
+    ),
+)
+"""What model services say."""
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
+    # What is said of requests; the same words mean something else in a shop.
+    (
+        "SERVICE_UNAVAILABLE",
+        r"(request|call) (count|rate|limit)|refused to connect|server ip address",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"capacity limit|header fields?|(not|cannot) understand|method is not allowed",
+    ),
     (
         "PERMISSION_ERROR",
         r"forbidden|unauthori[sz]ed|(access|permission) (is )?denied|permissions?\b"
@@ -29,7 +69,7 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|already (connected|associated)|(you )?are already|already on|already (have|has)\b"
         r"|conflict\w*|must be unique|unique set|duplicate (key|entry|request|resource|name)"
         r"|\block(ed|s)\b|(modified|changed) (by|since (you|it was|then|the last))|precondition"
-        r"|in use by|\bstale|someone else|another user|request to be conditional",
+        r"|in use by|\bstale|someone else|another user|to be conditional",
     ),
     (
         "SERVICE_UNAVAILABLE",
@@ -80,7 +120,15 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|too (short|long|small|big|weak|common)|(type|address|value|name) (is )?not allowed"
         r"|need to (add|enter|choose|select)|wrong format|(must|should) consist"
         r"|invalid (date|e-?mail|value|input|number|password|code|ip|phone|choice|file|format"
-        r"|character|color|\w+ address)",
+        r"|character|color|\w+ address)|should (be|have|match|contain|not)|seems to be|semantic"
+        r"|is not (an?|one of) \w+|is not (numeric|alphanumeric)|unknown field|unallowed"
+        r"|expected (an? )?(int|float|str|bool|date|list|dict|e-?mail|url|value"
+        r"|\w+ address)\w*\b(?!.* got)"
+        r"|(less|greater|longer|shorter|lower|higher|more|fewer|larger|smaller) than"
+        r"|at (least|most) \d|(min|max)(imum)? (value|length)|(enter|only) (only|digits|letters)"
+        r"|(may|can|must) only|(un)?equal to|(missing|empty) (value|data)"
+        r"|wrong position|following '@'"
+        r"|followed by|does not (satisfy|conform)|between \S+ and",
     ),
     (
         "PARAMETER_ERROR",
@@ -97,6 +145,11 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|CSRF|(身份)?认证(信息|失败)|无法.{0,12}登录|正确的.{0,12}密码|(访问|许可)被?拒绝|拒绝访问"
         r"|(用户名|邮箱|电子邮件|手机|账号).{0,8}密码.{0,3}(错误|不正确|不匹配)"
         r"|(登录|会话|令牌|验证码)(已)?(过期|失效)|(账号|用户|帐户).{0,4}(禁用|停用|被锁)",
+    ),
+    (
+        "VALIDATION_ERROR",
+        r"(最多|最少|至少|至多|不超过|不少于|只能).{0,8}(字符|选项|数字|字母|位数)|字符长度|长度(应|必须|不)"
+        r"|(低于|高于|短于|长于|大于|小于|超过)最?(低|高|小|大|短|长)|应(该|当)?(在|为|是|介于|大于|小于)",
     ),
     ("BUSINESS_ERROR", r"(券|票|卡)已(经)?被?使用|已(经)?被使用过"),
     ("DATA_NOT_FOUND", r"没有找到|未找到|找不到|无法找到"),
@@ -130,7 +183,8 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|请(仅|只)?(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将|提供|上传|避免)"
         r"|不(能|得)(为空|为 ?null|早于|晚于|大于|小于|结束|超过)|格式(错误|不)|选择一个|提交最多"
         r"|没有提交|确认|值必须|字段是必|有效“|错误(代码|的代码)|(代码|密码|验证码)错误|类型不(被)?允许|不能结束"
-        r"|字段出错|避免.{0,8}使用",
+        r"|字段出错|避免.{0,8}使用|必需|只能|不是.{0,8}(数字|整数|日期|有效|合法|地址|文件)|之间"
+        r"|(大于|小于|等于|低于|高于)",
     ),
     ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),
 )
@@ -140,9 +194,23 @@ _TABLE = [(name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words i
 ]
 
 
+_OF_SERVICES = [(name, re.compile(words, re.IGNORECASE)) for name, words in _SERVICES]
+
+
+def find_of_service(message: str) -> tuple[FailureType, str] | None:
+    """As `find`, of what a model service says."""
+    return _first(message, _OF_SERVICES)
+
+
 def find(message: str) -> tuple[FailureType, str] | None:
     """The first type whose words occur, and the words; None when none do."""
-    for failure_type, words in _TABLE:
+    return _first(message, _TABLE)
+
+
+def _first(
+    message: str, table: list[tuple[FailureType, re.Pattern[str]]]
+) -> tuple[FailureType, str] | None:
+    for failure_type, words in table:
         if hit := words.search(message):
             return failure_type, hit[0]
     return None

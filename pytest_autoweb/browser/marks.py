@@ -14,7 +14,7 @@ from pytest_autoweb.browser.injected import (
     run_script_handle,
 )
 from pytest_autoweb.browser.marks_again import Known, find_again
-from pytest_autoweb.browser.marks_board import draw
+from pytest_autoweb.browser.marks_board import draw, handed_over
 from pytest_autoweb.browser.marks_xpath import selectors, xpaths
 
 if TYPE_CHECKING:
@@ -193,25 +193,26 @@ def _marked(
     shot = page.screenshot(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS
     )
-    handle, seen, found = find_marks(page, limit=limit, hide=hide)
-    chosen = _chosen(found, only)
-    bad = {mark.identity for mark in failed}
-    marks = tuple(
-        replace(found[index], number=number, failed=found[index].identity in bad)
-        for number, index in enumerate(chosen, 1)
-    )
-    shapes = [
-        {**seen["marks"][index], "number": mark.number, "failed": mark.failed}
-        for index, mark in zip(chosen, marks, strict=True)
-    ]
-    drawing = draw(
-        page,
-        shot,
-        marks=shapes,
-        hidden=hidden_boxes(page, hide),
-        page_text=seen["page"],
-        port=seen["port"],
-    )
+    with handed_over(page, shot) as picture:
+        handle, seen, found = find_marks(page, limit=limit, hide=hide)
+        chosen = _chosen(found, only)
+        bad = {mark.identity for mark in failed}
+        marks = tuple(
+            replace(found[index], number=number, failed=found[index].identity in bad)
+            for number, index in enumerate(chosen, 1)
+        )
+        shapes = [
+            {**seen["marks"][index], "number": mark.number, "failed": mark.failed}
+            for index, mark in zip(chosen, marks, strict=True)
+        ]
+        drawing = draw(
+            page,
+            picture,
+            marks=shapes,
+            hidden=hidden_boxes(page, hide),
+            page_text=seen["page"],
+            port=seen["port"],
+        )
     return MarkedPage(
         picture=drawing.picture,
         marks=marks,

@@ -1,7 +1,7 @@
 // Runs in an empty page of our own: draws frames and numbers over a picture, finding a free place
 // for each number. Returns the new picture and where the numbers stand, in its pixels.
-async (order) => {
-  const { picture, hidden, marks, page, port } = JSON.parse(order);
+async ({ image: decoded }, order) => {
+  const { hidden, marks, page, port } = JSON.parse(order);
   const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
   const FAILED = '#777777';
   const LABEL = '#ffe900';
@@ -10,17 +10,17 @@ async (order) => {
   const CROWD = 2;
   const TRIES = 150;
 
-  const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
-  const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+  const image = await decoded;
   const { width, height } = image;
   const scale = width / port.width;
   const font = 15 * scale;
-  const high = font * 1.25;
+  const high = font * 1.4;
   const gap = 5 * scale;
   const cell = 2 * scale;
   const canvas = new OffscreenCanvas(width, height);
-  const pen = canvas.getContext('2d');
+  const pen = canvas.getContext('2d', { alpha: false, willReadFrequently: true });
   pen.drawImage(image, 0, 0);
+  image.close();
 
   // Rectangles: [left, top, right, bottom].
   const toPicture = ([left, top, right, bottom]) => [(left - port.x) * scale,
@@ -56,10 +56,10 @@ async (order) => {
     }
     const sums = new Uint32Array((columns + 1) * (rows + 1));
     const at = (x, y) => sums[y * (columns + 1) + x];
-    for (let y = 0; y < rows; y += 1) {
-      for (let x = 0; x < columns; x += 1) {
-        sums[(y + 1) * (columns + 1) + x + 1] = covered[y * columns + x]
-          + at(x + 1, y) + at(x, y + 1) - at(x, y);
+    for (let y = 0, from = 0, to = columns + 2; y < rows; y += 1, to += 1) {
+      for (let x = 0, row = 0; x < columns; x += 1, from += 1, to += 1) {
+        row += covered[from];
+        sums[to] = row + sums[to - columns - 1];
       }
     }
     return (rect) => {
@@ -76,14 +76,17 @@ async (order) => {
     const around = grown(r, 2 * scale);
     return inPicture(r) && !item.read.some((box) => meets(around, box));
   };
-  const inTheWay = (r) => {
-    const around = grown(r, 2 * scale);
-    const found = [];
-    for (let i = 0; i < labels.length; i += 1) {
-      if (labels[i] && meets(around, labels[i].box)) found.push(i);
-    }
-    return found;
+  // This is asked a million times on a crowded page, so nothing is made for the answer.
+  const stands = (i, [left, top, right, bottom], by) => {
+    const box = labels[i] && labels[i].box;
+    return box && top - by < box[3] && box[1] < bottom + by
+      && left - by < box[2] && box[0] < right + by;
   };
+  const free = (r) => {
+    for (let i = 0; i < labels.length; i += 1) if (stands(i, r, 2 * scale)) return false;
+    return true;
+  };
+  const inTheWay = (r) => items.map((_, i) => i).filter((i) => stands(i, r, 2 * scale));
   // Beside the box, off its corners, within it; farther away in each next ring. What a spot costs:
   // its distance, how it stands to the box, and what it covers of the page.
   const spots = ([left, top, right, bottom], w, h, ring) => {
@@ -122,7 +125,7 @@ async (order) => {
       for (let x = 0; x + item.width <= width; x += item.width / 2) {
         const box = [x, y, x + item.width, y + high];
         const costs = RINGS + Math.hypot(x - item.box[0], y - item.box[1]) / high;
-        if ((!best || costs < best.costs) && clear(item, box) && !inTheWay(box).length) {
+        if ((!best || costs < best.costs) && clear(item, box) && free(box)) {
           best = { box, costs };
         }
       }
@@ -132,8 +135,8 @@ async (order) => {
   const put = (i) => {
     let best = null;
     for (let ring = 0; ring < RINGS && (!best || ring < best.costs); ring += 1) {
-      const free = offers(items[i], ring).find(({ box }) => !inTheWay(box).length);
-      if (free && (!best || free.costs < best.costs)) best = free;
+      const first = offers(items[i], ring).find(({ box }) => free(box));
+      if (first && (!best || first.costs < best.costs)) best = first;
     }
     labels[i] = best || anywhere(items[i]);
   };
@@ -205,12 +208,12 @@ async (order) => {
   };
 
   for (const box of hidden.map(toPicture)) fill(box, '#555555');
-  pen.font = `bold ${font}px "DejaVu Sans", Verdana, Arial, sans-serif`;
+  pen.font = `bold ${font}px "Liberation Sans", Arial, "DejaVu Sans", sans-serif`;
   pen.textBaseline = 'middle';
   pen.textAlign = 'center';
   for (const item of items) outline(item);
   for (const item of items) {
-    item.width = pen.measureText(shown(item)).width + font * 0.7 + (item.failed ? high * 0.8 : 0);
+    item.width = pen.measureText(shown(item)).width + font * 0.9 + (item.failed ? high * 0.8 : 0);
   }
   // Who has the least choice chooses first.
   const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
@@ -222,11 +225,12 @@ async (order) => {
   for (const [item, label] of drawn) number(item, label.box);
 
   const blob = await canvas.convertToBlob({ type: 'image/png' });
-  const out = new Uint8Array(await blob.arrayBuffer());
-  let text = '';
-  for (let i = 0; i < out.length; i += 32768) {
-    text += String.fromCharCode(...out.subarray(i, i + 32768));
-  }
+  const reader = new FileReader();
+  const read = new Promise((done) => {
+    reader.onload = done;
+  });
+  reader.readAsDataURL(blob);
+  await read;
   const boxes = labels.map((label) => label && label.box);
-  return { picture: btoa(text), labels: boxes, scale };
+  return { picture: reader.result.split(',')[1], labels: boxes, scale };
 }

@@ -30,12 +30,27 @@
     indexes.set(owner, made);
     return made;
   };
+  // Among the children of the same name from 1 on; 0: the only one.
+  const placed = new Map();
+  const place = (above) => {
+    const alike = new Map();
+    for (const child of dom.childNodes(above)) {
+      if (!dom.isElement(child)) continue;
+      const tag = dom.tag(child);
+      if (!alike.has(tag)) alike.set(tag, []);
+      alike.get(tag).push(child);
+    }
+    for (const children of alike.values()) {
+      children.forEach((child, i) => placed.set(child, children.length > 1 ? i + 1 : 0));
+    }
+  };
   const position = (element) => {
-    const above = dom.parentNode(element);
-    if (!above) return 0;
-    const alike = Array.from(dom.childNodes(above)).filter(
-      (child) => dom.isElement(child) && dom.tag(child) === dom.tag(element));
-    return alike.length > 1 ? alike.indexOf(element) + 1 : 0;
+    if (!placed.has(element)) {
+      const above = dom.parentNode(element);
+      if (!above) return 0;
+      place(above);
+    }
+    return placed.get(element);
   };
   const html = (element) => element.namespaceURI === 'http://www.w3.org/1999/xhtml'
     && element.ownerDocument.contentType === 'text/html' && /^[a-z][a-z0-9-]*$/.test(dom.tag(element));

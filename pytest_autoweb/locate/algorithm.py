@@ -10,7 +10,8 @@ no browser. The files around it:
   there*, questions chosen by the information they bring.
 - `limits.py`: `Limits`, every number in one place. `endings.py`: `Outcome`, `Turn`.
 - `seed.py` (with `intervals.py`): the elimination method with bisected intervals, as a baseline.
-- `region.py`: `search_region(viewport, ask, …)` for targets that are no element (canvas).
+- `region.py` (with `stretch.py`): `search_region(room, ask, …)` for targets that are no element
+  (canvas), by the same posterior over where they begin and end.
 - `simulated.py`: answers from a known target, with adjustable noise.
 
 How to use it::

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_autoweb.locate.likelihood import CROSSED, LOW, OUTCOMES, Span
-from pytest_autoweb.locate.question import Answer, Box, Candidate, Question, Viewport
+from pytest_autoweb.locate.question import Answer, Candidate, Question, Viewport
 
 SAME_LINE = 2
 """A line so near to another one, in pixels, would show the same picture again."""
@@ -37,21 +37,6 @@ class Extent:
     def consistent(self) -> bool:
         """Whether any rectangle fits."""
         return self.start_min <= self.start_max and self.end_min <= self.end_max
-
-    @property
-    def hull(self) -> Span:
-        """The rectangle cannot reach beyond it."""
-        return self.start_min, self.end_max
-
-    @property
-    def core(self) -> Span | None:
-        """The rectangle surely covers it; None: no part is sure."""
-        return (self.start_max, self.end_min) if self.start_max <= self.end_min else None
-
-    @property
-    def estimate(self) -> Span:
-        """The middles of both intervals."""
-        return (self.start_min + self.start_max) / 2, (self.end_min + self.end_max) / 2
 
     def after(self, line: float, outcome: int, tolerance: float) -> "Extent":
         """With one answer more.
@@ -102,10 +87,9 @@ class Extents(NamedTuple):
     y: Extent
 
     @classmethod
-    def of(cls, room: Viewport | Box) -> "Extents":
+    def of(cls, room: Viewport) -> "Extents":
         """Nothing known but the room."""
-        left, top = (room.x, room.y) if isinstance(room, Box) else (0.0, 0.0)
-        return cls(Extent.within(left, left + room.width), Extent.within(top, top + room.height))
+        return cls(Extent.within(0, room.width), Extent.within(0, room.height))
 
     def after(self, question: Question, answer: Answer, tolerance: float) -> "Extents":
         """With what was answered about the lines of a question."""

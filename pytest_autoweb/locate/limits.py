@@ -13,12 +13,11 @@ class Limits:
 
     calls: int = 8
     """Model calls of one search, invalid answers included."""
-    confidence: float = 0.95
-    """`found` and `not_found` need at least this probability."""
-    absent: float = 0.28
-    """Probability, before any question, that the target is not in the picture.
-
-    At 0.28 one answer is never enough and two that agree are; at 0.03 one may be."""
+    confidence: float = 0.97
+    """`found` and `not_found` need at least this probability. At 0.97 one answer is never enough
+    and two that agree are; at 0.95 one may be."""
+    absent: float = 0.14
+    """Probability, before any question, that the target is not in the picture."""
     erratic: float = 0.005
     """Probability, before any question, that the answers fit nothing, or something else."""
     combined_marks: int = 40
@@ -29,10 +28,12 @@ class Limits:
     """Probability that the answer about one line is wrong."""
     missed: float = 0.03
     """Probability that a target in the picture is reported as not there."""
-    noticed: float = 0.85
+    noticed: float = 0.8
     """Probability that a target not in the picture is reported as not there."""
     slack: tuple[tuple[float, float], ...] = ((0, 0.15), (4, 0.20), (8, 0.45), (14, 0.20))
     """Distances in pixels within which a line counts as crossing, and how likely each is."""
+    place_calls: int = 16
+    """Of `calls`, for a place that is no element."""
     seed_calls: int = 16
     """Of `calls`, for the seed algorithm: fifteen probes and a choice."""
     seed_marks: int = 5

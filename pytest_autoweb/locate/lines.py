@@ -60,8 +60,8 @@ def best_lines(
         used: Lines already drawn, of each axis.
         model: The noise model.
     """
-    across = _places(columns, weights, room[0], used[0], model)
-    down = _places(rows, weights, room[1], used[1], model)
+    across = best_places(columns, weights, room[0], used[0], model)
+    down = best_places(rows, weights, room[1], used[1], model)
     if not across or not down:
         x = across[0] if across else None
         y = down[0] if down else None
@@ -108,7 +108,7 @@ def _joint_entropy(
     return entropy([sum(mass * pair[answer] for mass, pair in cells) for answer in range(9)])
 
 
-def _places(
+def best_places(
     spans: Sequence[Span],
     weights: Sequence[float],
     size: float,

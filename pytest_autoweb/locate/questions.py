@@ -14,8 +14,6 @@ RELEVANT = 0.01
 """Share of the leader's probability from which a candidate gets a numbered box."""
 THINKABLE = 1e-4
 """Probability from which a candidate counts for the choice of lines."""
-COVERED = 0.8
-"""Probability that the numbered boxes must hold before they are drawn together with the lines."""
 LEAST_GAIN = 0.003
 """Bits below which lines are not worth drawing."""
 
@@ -59,7 +57,7 @@ class Planner:
         lines = self._lines(belief)
         drawn = lines.gain >= LEAST_GAIN
         together = relevant[: self._limits.combined_marks]
-        if drawn and together and sum(belief.weights[one] for one in together) >= COVERED:
+        if drawn and together:
             yield lines.x, lines.y, self._badges(together)
         picked = relevant[: self._limits.pick_marks]
         gain = _pick_gain([belief.weights[one] for one in picked], self._limits)
@@ -68,6 +66,8 @@ class Planner:
         yield None, None, self._badges(picked)
         yield None, None, ()
         yield lines.x, lines.y, ()
+        # Boxes around what is unlikely make it another picture.
+        yield None, None, self._badges(belief.ranked(0)[: self._limits.pick_marks])
 
     def _lines(self, belief: Belief) -> Lines:
         kept = [index for index, weight in enumerate(belief.weights) if weight > THINKABLE]

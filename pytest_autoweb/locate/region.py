@@ -1,14 +1,20 @@
-"""Find a place that is no element, such as a thing drawn on a canvas, by bisecting with lines."""
+"""Find a place that is no element, such as a thing drawn on a canvas, with lines.
+
+The same posterior as for candidates, over where the target begins and ends on each axis.
+"""
 
 from dataclasses import dataclass, field
 
-from pytest_autoweb.locate.intervals import CONTRADICTIONS, UNSEEN, Extents
+from pytest_autoweb.locate.likelihood import OUTCOMES, line_model
 from pytest_autoweb.locate.limits import Limits
 from pytest_autoweb.locate.question import Answer, Ask, Badge, Box, Question, kind_of
+from pytest_autoweb.locate.stretch import Stretch
 from pytest_autoweb.results.location import LocatorStatus
 
-PRECISION = 40
-"""Pixels within which every edge is wanted, before the place is confirmed."""
+KNOWN_WITHIN = 20
+"""Pixels that an edge may be off, in the mean, when the place is first confirmed."""
+CONFIRMATIONS = 3
+"""So often is the place put into a numbered box; in between more lines are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,102 +23,112 @@ class Place:
 
     status: LocatorStatus
     point: tuple[float, float] | None
-    """Where to click: on the core, else on the estimate. None unless `found`."""
-    core: Box | None
-    """What the target surely covers, if the answers are right. None: no line crossed it."""
+    """Where to click: on what the target surely covers, else on the estimate. None unless `found`."""
     estimate: Box
-    """The middles of what is known of its edges."""
-    hull: Box
-    """The target does not reach beyond it."""
+    """The medians of the edges."""
     confidence: float
-    """That neither the lines nor the confirmation were misread; 0 unless `found`."""
+    """That the point is on the target; 0 unless `found`."""
     calls: int
     questions: tuple[tuple[Question, Answer | None], ...]
 
 
-def search_region(room: Box, ask: Ask, *, limits: Limits | None = None) -> Place:
+def search_region(
+    room: Box, ask: Ask, *, limits: Limits | None = None, scale: float = 1.0
+) -> Place:
     """Find the target within a box, without candidates.
 
-    Lines are drawn until each edge is known within 40 pixels; then the place is put into a numbered
-    box and the model is asked whether that is the target.
+    Lines are drawn where they tell most until each edge is known; then the place is put into a
+    numbered box and the model is asked whether that is the target.
 
     Args:
         room: Where the target may be, in CSS pixels of the viewport.
         ask: Answers a question, see `algorithm`.
-        limits: `seed_calls` is the budget, `misread` and `pick_error` make the confidence.
+        limits: `place_calls` is the budget.
+        scale: Pixels of the picture per CSS pixel.
     """
-    search = _Bisection(ask, limits or Limits(), Extents.of(room))
-    return search.place(search.narrow() or search.confirm())
+    limits = limits or Limits()
+    model = line_model(limits, scale)
+    across = Stretch(room.x, room.right, model)
+    down = Stretch(room.y, room.bottom, model)
+    search = _Bracketing(ask, limits, across, down, limits.absent)
+    return search.place(search.run())
 
 
 @dataclass(slots=True)
-class _Bisection:
+class _Bracketing:
     ask: Ask
     limits: Limits
-    extents: Extents
+    across: Stretch
+    down: Stretch
+    absent: float
+    """Probability that the target is missing."""
     asked: list[tuple[Question, Answer | None]] = field(default_factory=list)
     calls: int = 0
-    unseen: int = 0
-    contradictions: int = 0
+    confidence: float = 0.0
 
-    def narrow(self) -> LocatorStatus | None:
-        """Draw lines until the edges are known well enough; a status only if that fails."""
-        while self.calls < self.limits.seed_calls - 1:
-            x = self.extents.x.next_line(PRECISION, [one.x for one, _ in self.asked])
-            y = self.extents.y.next_line(PRECISION, [one.y for one, _ in self.asked])
-            if x is None and y is None:
-                return None
-            question, answer = self._put(x, y, spare=1)
-            if answer and answer.visible is False:
-                self.unseen += 1
-                if self.unseen >= UNSEEN:
-                    return "not_found"
-            elif answer:
-                # Without tolerance: a line that is said to cross is taken to cross.
-                extents = self.extents.after(question, answer, 0)
-                if extents.x.consistent and extents.y.consistent:
-                    self.extents = extents
-                else:
-                    self.contradictions += 1
-                    if self.contradictions > CONTRADICTIONS:
-                        return "inconsistent"
-        return None if self.core else "budget"
-
-    def confirm(self) -> LocatorStatus:
-        """Ask whether the estimated box is the target."""
-        _, answer = self._put(None, None, badges=(Badge(1, self.estimate),))
-        if answer and answer.mark == 1:
-            return "found"
-        return "inconsistent" if answer and answer.mark == 0 else "ambiguous"
-
-    @property
-    def core(self) -> Box | None:
-        """Between the lines that cross the target."""
-        x, y = self.extents.x.core, self.extents.y.core
-        return _box(x, y) if x and y else None
-
-    @property
-    def estimate(self) -> Box:
-        """The middles of the edges' intervals."""
-        return _box(self.extents.x.estimate, self.extents.y.estimate)
+    def run(self) -> LocatorStatus:
+        """Lines, then a confirmation; if that fails, finer lines and another one."""
+        for attempt in range(1, CONFIRMATIONS + 1):
+            self._narrow(KNOWN_WITHIN / attempt)
+            if self.absent >= self.limits.confidence:
+                return "not_found"
+            if self.calls >= self.limits.place_calls:
+                return "budget"
+            refused = self._confirm()
+            if self.confidence >= self.limits.confidence:
+                return "found"
+        return "inconsistent" if refused else "ambiguous"
 
     def place(self, status: LocatorStatus) -> Place:
         """The end."""
         found = status == "found"
-        # Something smaller than the precision may never have been crossed.
-        sure = self.core or self.estimate
-        point = (sure.x + sure.width / 2, sure.y + sure.height / 2)
-        doubt = self.limits.misread * self.limits.pick_error(1)
         return Place(
             status,
-            point if found else None,
-            self.core,
-            self.estimate,
-            _box(self.extents.x.hull, self.extents.y.hull),
-            1 - doubt if found else 0.0,
+            self._point if found else None,
+            self._estimate,
+            self.confidence if found else 0.0,
             self.calls,
             tuple(self.asked),
         )
+
+    def _narrow(self, within: float) -> None:
+        """Draw lines until no edge is off by more; one call is kept."""
+        while self.calls < self.limits.place_calls - 1 and self.absent < self.limits.confidence:
+            x = self.across.next_line() if self.across.off > within else None
+            y = self.down.next_line() if self.down.off > within else None
+            if x is None and y is None:
+                return
+            answer = self._put(x, y, spare=1)
+            for line, relation, axis in (
+                (x, answer and answer.x, self.across),
+                (y, answer and answer.y, self.down),
+            ):
+                if line is not None:
+                    axis.shown(line)
+                    if relation:
+                        axis.update(line, OUTCOMES[relation])
+
+    def _confirm(self) -> bool:
+        """Ask whether the estimated box is the target; True: it is not, says the model."""
+        answer = self._put(None, None, badges=(Badge(1, self._estimate),))
+        if answer and answer.mark == 1:
+            x, y = self._point
+            right = self.across.covering(x) * self.down.covering(y)
+            error = self.limits.pick_error(1)
+            fit = right * (1 - error)
+            self.confidence = (1 - self.absent) * fit / (fit + (1 - right) * error)
+        return answer is not None and answer.mark == 0
+
+    @property
+    def _estimate(self) -> Box:
+        (left, right), (top, bottom) = self.across.estimate, self.down.estimate
+        return Box(left, top, right - left, bottom - top)
+
+    @property
+    def _point(self) -> tuple[float, float]:
+        start, end = self.across.core or self.across.estimate
+        top, bottom = self.down.core or self.down.estimate
+        return (start + end) / 2, (top + bottom) / 2
 
     def _put(
         self,
@@ -121,14 +137,18 @@ class _Bisection:
         *,
         spare: int = 0,
         badges: tuple[Badge, ...] = (),
-    ) -> tuple[Question, Answer | None]:
-        left = self.limits.seed_calls - self.calls - spare
+    ) -> Answer | None:
+        left = self.limits.place_calls - self.calls - spare
         question = Question(len(self.asked) + 1, kind_of(x, y, badges), x, y, badges, left)
         answer = self.ask(question)
         self.calls += answer.calls if answer else 1
         self.asked.append((question, answer))
-        return question, answer
+        if answer and (answer.visible is not None or answer.x or answer.y):
+            self._weigh_absence(seen=answer.visible is not False)
+        return answer
 
-
-def _box(x: tuple[float, float], y: tuple[float, float]) -> Box:
-    return Box(x[0], y[0], x[1] - x[0], y[1] - y[0])
+    def _weigh_absence(self, *, seen: bool) -> None:
+        missed, noticed = self.limits.missed, self.limits.noticed
+        present = (1 - self.absent) * (1 - missed if seen else missed)
+        absent = self.absent * (1 - noticed if seen else noticed)
+        self.absent = absent / (absent + present)

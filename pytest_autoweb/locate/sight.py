@@ -249,7 +249,7 @@ class Sight:
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
         try:
-            place = search_region(whole.box, questioner, limits=limits)
+            place = search_region(whole.box, questioner, limits=limits, scale=view.scale)
         finally:
             wanted.note(questioner, None, len(self._eyes.exchanges) - before)
         if place.status != "found" or place.point is None:
@@ -294,7 +294,10 @@ def _element(mark: Mark, what: str) -> Element:
 
 
 def _limited(limits: Limits, calls: int) -> Limits:
-    return replace(limits, calls=min(limits.calls, calls), seed_calls=min(limits.seed_calls, calls))
+    budgets = {
+        name: min(getattr(limits, name), calls) for name in ("calls", "place_calls", "seed_calls")
+    }
+    return replace(limits, **budgets)
 
 
 def _box_of(within: Any) -> Box | None:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_autoweb.locate.candidates import overlap
 from pytest_autoweb.locate.question import (
     Answer,
     Badge,
@@ -19,6 +20,8 @@ from pytest_autoweb.locate.question import (
 
 X_RELATIONS: tuple[XRelation, ...] = ("left", "crossed", "right")
 Y_RELATIONS: tuple[YRelation, ...] = ("above", "crossed", "below")
+ABOUT_THERE = 0.3
+"""Intersection over union from which a box that is no candidate's counts as the target's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +104,16 @@ class Oracle:
     def _pick(self, badges: Sequence[Badge], dice: random.Random) -> int | None:
         if not badges:
             return None
-        right = next((one.number for one in badges if one.candidate == self._target), 0)
+        right = next((one.number for one in badges if self._meant(one)), 0)
         if dice.random() >= self._noise.pick_error(len(badges)):
             return right
         return dice.choice([number for number in range(len(badges) + 1) if number != right])
+
+    def _meant(self, badge: Badge) -> bool:
+        """Whether a box is around the target, or around about the place of it."""
+        if badge.candidate is not None:
+            return badge.candidate == self._target
+        return overlap(badge.box, self._candidates[self._target].box) >= ABOUT_THERE
 
     def _text(self, dice: random.Random) -> str:
         if not self._noise.echo:

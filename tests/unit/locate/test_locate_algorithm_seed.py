@@ -1,11 +1,10 @@
-"""The elimination method as a baseline, with its faults mended; and places without elements."""
+"""The elimination method as a baseline, with its faults mended."""
 
 import pytest
 
 from pytest_autoweb.locate.algorithm import Answer, Box, Candidate, Question, Viewport, search
 from pytest_autoweb.locate.intervals import Extent
 from pytest_autoweb.locate.likelihood import CROSSED, HIGH, LOW
-from pytest_autoweb.locate.region import search_region
 from pytest_autoweb.locate.simulated import Noise, Oracle
 
 VIEWPORT = Viewport(1280, 720)
@@ -71,26 +70,3 @@ def test_contradictions_are_undone_asked_again_and_then_reported() -> None:
     assert status == "ambiguous"
     assert questions[-1].kind == "pick"
     assert len(set(lines)) == len(lines)
-
-
-def test_a_place_without_element_is_bracketed_and_confirmed() -> None:
-    target = Candidate(Box(420, 300, 90, 60))
-    oracle = Oracle((target,), 0, Noise(), 0)
-
-    def ask(question: Question) -> Answer | None:
-        if question.kind != "confirm":
-            return oracle(question)
-        middle = question.badges[0].box
-        return Answer(True, mark=int(420 < middle.x + middle.width / 2 < 510))
-
-    place = search_region(Box(200, 100, 640, 480), ask)
-
-    assert place.status == "found"
-    assert place.point is not None
-    assert 420 <= place.point[0] <= 510
-    assert 300 <= place.point[1] <= 360
-    assert place.core is not None
-    assert place.core.x >= 420
-    assert place.core.right <= 510
-    assert search_region(Box(0, 0, 640, 480), lambda _: Answer(visible=False)).status == "not_found"
-    assert search_region(Box(0, 0, 640, 480), lambda _: None).point is None

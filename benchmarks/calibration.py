@@ -2,19 +2,27 @@
 """Plant a fault of each type in a small shop, and see what corrections make of it.
 
     python benchmarks/calibration.py
-    python benchmarks/calibration.py --model local/qwen2.5-coder-1.5b --repeat 3 --json out.json
+    python benchmarks/calibration.py --model local/qwen2.5-coder-1.5b --folder FOLDER --minutes 11
 
 Every arm starts from the same first attempt. Per fault and arm: what it was detected as, whether it
 was recovered, how many model calls the retries took. `fake/obedient` is a script that follows
 evidence (see `faults/answers.py`): it measures the mechanism. Only a real model measures a gain.
+
+With `--minutes` it ends in time, whatever is left to do; the same `--folder` given again goes on
+with the cells that are missing. Options that it does not know go to pytest, such as
+`--autoweb-max-repairs=1`.
 """
 
 import argparse
 import json
+import math
+import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +32,8 @@ from pytest_autoweb.results import CellResult
 
 HERE = Path(__file__).parent / "faults"
 ARMS = ("constrained", "reflexion", "off", "plain")
+MORE: list[str] = []
+"""Options for pytest."""
 EXPECTED = {
     "missing": "DATA_NOT_FOUND",
     "renamed": "DATA_NOT_FOUND",
@@ -37,23 +47,52 @@ EXPECTED = {
 }
 
 
-def run(model: str, repeat: int, folder: Path, more: Sequence[str]) -> list[CellResult]:
-    """Run the faults; the cells as they are on disk."""
+def run(model: str, repeat: int, arms: str, folder: Path, deadline: float) -> list[CellResult]:
+    """Run the faults that `folder` does not hold yet, until the deadline; all cells so far."""
+    done = Counter(cell.case_id for cell in cells_in(folder))
+    left = [case for case in EXPECTED if done[case] < repeat]
+    if left and time.monotonic() < deadline:
+        part = folder / f"part-{1 + len(list(folder.glob('part-*')))}"
+        _session(model, repeat, arms, part, left, deadline)
+    return cells_in(folder)
+
+
+def _session(
+    model: str, repeat: int, arms: str, folder: Path, cases: Sequence[str], deadline: float
+) -> None:
     command = [
         *(sys.executable, "-m", "pytest", "-q", str(HERE / "cases.yaml"), "-c", "/dev/null"),
         *("--rootdir", str(HERE), f"--autoweb-models={model}", f"--autoweb-repeat={repeat}"),
-        f"--autoweb-correction={','.join(ARMS)}",
-        f"--autoweb-report={folder}",
-        *more,
+        *(f"--autoweb-correction={arms}", f"--autoweb-report={folder}", "-k", " or ".join(cases)),
+        *MORE,
     ]
-    done = subprocess.run(command, cwd=HERE, check=False)
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"pytest ended with {done.returncode}")
-    files = sorted((folder / "cells").glob("**/cell.json"))
-    return [CellResult.model_validate_json(file.read_text(encoding="utf-8")) for file in files]
+    with subprocess.Popen(command, cwd=HERE, start_new_session=True) as session:
+        try:
+            code = session.wait(None if math.isinf(deadline) else deadline - time.monotonic())
+        except subprocess.TimeoutExpired:
+            print("the time is over; what has ended is kept")
+            os.killpg(session.pid, signal.SIGINT)
+            try:
+                code = session.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(session.pid, signal.SIGKILL)
+            return
+    if code not in (0, 1):
+        raise SystemExit(f"pytest ended with {code}")
 
 
-def rows(cells: Sequence[CellResult]) -> list[dict[str, Any]]:
+def cells_in(folder: Path) -> list[CellResult]:
+    """Every cell that has ended, each once, in the order of the faults."""
+    found: dict[tuple[str, int], CellResult] = {}
+    for file in sorted(folder.glob("part-*/cells/**/cell.json")):
+        cell = CellResult.model_validate_json(file.read_text(encoding="utf-8"))
+        if cell.attempts and cell.outcome != "broken":
+            found[cell.case_id, cell.repeat] = cell
+    order = list(EXPECTED)
+    return [found[key] for key in sorted(found, key=lambda key: (order.index(key[0]), key[1]))]
+
+
+def rows(cells: Sequence[CellResult], arms: Sequence[str]) -> list[dict[str, Any]]:
     """A row per fault: what it was taken for, and per arm passed / cells that failed first."""
     by_case: dict[str, list[CellResult]] = defaultdict(list)
     for cell in cells:
@@ -70,7 +109,7 @@ def rows(cells: Sequence[CellResult]) -> list[dict[str, Any]]:
             "n": len(own),
             "failed_first": len(failed),
         }
-        for arm in ARMS:
+        for arm in arms:
             runs = [_of_arm(cell, arm) for cell in failed]
             row[arm] = {
                 "recovered": sum(passed for passed, _, _ in runs),
@@ -90,34 +129,45 @@ def _of_arm(cell: CellResult, arm: str) -> tuple[bool, int, str]:
     return beside.passed, beside.usage.calls, beside.stopped
 
 
+def table_of(table: Sequence[dict[str, Any]], arms: Sequence[str]) -> str:
+    """The rows as Markdown."""
+    lines = [f"| fault | detected as | failed first | {' | '.join(arms)} |"]
+    lines.append("|---" * (len(arms) + 3) + "|")
+    for row in table:
+        told = (f"{row[arm]['recovered']} ({row[arm]['calls']} calls)" for arm in arms)
+        right = row["detected"] in ([], [row["expected"]])
+        detected = ", ".join(row["detected"]) or ("-" if row["n"] else "not run")
+        planted = "" if right else f" (planted {row['expected']})"
+        first = f"{row['failed_first']} of {row['n']}"
+        lines.append(f"| {row['fault']} | {detected}{planted} | {first} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Read the command line, run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", default="fake/obedient")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--arms", default=",".join(ARMS), help="the first one decides")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="end after so many")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--folder", type=Path, help="keep the run here")
+    parser.add_argument("--folder", type=Path, help="keep the runs here, or go on with them")
     args, more = parser.parse_known_args()
+    MORE[:] = more
+    arms = args.arms.split(",")
+    deadline = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory() as scratch:
-        folder = (args.folder or Path(scratch) / "report").resolve()
-        cells = run(args.model, args.repeat, folder, more)
-    table = rows(cells)
-    print(f"\n| fault | detected as | failed first | {' | '.join(ARMS)} |")
-    print("|---" * (len(ARMS) + 3) + "|")
-    for row in table:
-        arms = (f"{row[arm]['recovered']} ({row[arm]['calls']} calls)" for arm in ARMS)
-        detected = ", ".join(row["detected"]) or "-"
-        right = (
-            "" if row["detected"] in ([], [row["expected"]]) else f" (planted {row['expected']})"
-        )
-        print(
-            f"| {row['fault']} | {detected}{right} | {row['failed_first']} of {row['n']} | ", end=""
-        )
-        print(f"{' | '.join(arms)} |")
+        folder = (args.folder or Path(scratch)).resolve()
+        cells = run(args.model, args.repeat, args.arms, folder, deadline)
+    table = rows(cells, arms)
+    print(f"\n{table_of(table, arms)}")
     facts = corrections_of(cells)
     for fact in facts:
         for arm in fact.arms:
             print(f"{fact.model} {arm.arm}: {arm.sentence}")
+    print(f"{len(cells)} of {len(EXPECTED) * args.repeat} cells")
     if args.json:
         content = {"rows": table, "gain": [fact.model_dump(mode="json") for fact in facts]}
         args.json.write_text(json.dumps(content, indent=1))

@@ -14,7 +14,7 @@ from pytest_autoweb.testing import scripted_plan
 _FIRST = {
     "missing": 'page.get_by_role("button", name="Export", exact=True).click(timeout=1500)',
     "renamed": 'page.get_by_role("button", name="Save", exact=True).click(timeout=1500)',
-    "slow": 'page.get_by_role("link", name="Open the list").click(timeout=2000)',
+    "slow": 'page.get_by_role("button", name="Open the list").click(timeout=2000)',
     "401": 'page.get_by_role("button", name="Show orders").click()',
     "409": 'page.get_by_role("button", name="Reserve").click()',
     "500": 'page.get_by_role("button", name="Submit").click()',
@@ -72,6 +72,6 @@ def _repaired(case: str, prompt: str) -> str:
         confirm = listed[0] if listed else f"{pane}, exact=True)"
         return f'page.get_by_role("button", name="Renew", exact=True).click()\n{confirm}.click()'
     offered = _BUTTONS.findall(prompt)
-    if "Elements:" in prompt and case in ("401", "409", "500") and offered:
+    if "Elements:" in prompt and case in ("slow", "401", "409", "500") and offered:
         return f'page.get_by_role("button", name="{offered[0]}", exact=True).click()'
     return _FIRST[case] + "\n# again"

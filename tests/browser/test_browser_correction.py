@@ -1,0 +1,209 @@
+"""Corrections on real pages: what a retry is told, what it may name, and logging in again."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acting import NoServers, Reply, do, on, prompt, settings
+from local_site import Site
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from pytest_autoweb.bench import Bench, Cell
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.llm.client import Request
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.pipeline import run_cell
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.testing import ScriptedClient, scripted_plan
+
+PAGE = """<title>Shop</title><button disabled>Save</button>
+<button onclick="out.textContent='Done'">Save changes</button><p id=out></p>"""
+WRONG = (
+    "```python\n# Step 1\n"
+    "page.get_by_role('button', name='Save', exact=True).click(timeout=300)\n```"
+)
+RIGHT = WRONG.replace("'Save'", "'Save changes'")
+
+
+@pytest.fixture
+def corrected(browser: Browser, tmp_path: Path, site: Site) -> Callable[..., Any]:
+    """Runs a cell with an arm; the result, and all that its model was asked."""
+
+    def run(
+        arm: str,
+        answers: dict[str, Reply | list[Reply]],
+        *,
+        html: str = PAGE,
+        retries: int = 2,
+        strategy: Any = "codegen",
+        relogin: Any = None,
+        **spec: Any,
+    ) -> tuple[CellResult, ScriptedClient]:
+        file = tmp_path / "case.yaml"
+        case = {"id": "one", "user_task": "Save it.", "entry_url": site.put("/", html)}
+        cases = [{**case, "expect": [{"text": "Done"}]}]
+        file.write_text(json.dumps({"version": 1, "cases": cases}))
+        client = ScriptedClient({"plan": scripted_plan("Save"), **answers})  # type: ignore[dict-item]
+        contexts: list[BrowserContext] = []
+
+        def open_page(args: dict[str, Any]) -> Page:
+            contexts.append(browser.new_context(**args))
+            page = contexts[-1].new_page()
+            page.set_default_timeout(600)
+            return page
+
+        cell = Cell(
+            case=load_case_file(file)[0],
+            spec=ModelSpec(name="fake/model", **spec),
+            mode="ARIA_SNAPSHOT",
+            repeat=1,
+            nodeid="x",
+            case_path="case.yaml",
+            folder="cells/one",
+            strategy=strategy,
+        )
+        bench = Bench(
+            settings=settings(
+                tmp_path,
+                check_timeout=0.1,
+                correction=(arm,),
+                max_repairs=retries,
+            ),
+            run_folder=tmp_path / "run",
+            client=lambda spec, case: client,
+            servers=NoServers(),
+            open_page=open_page,
+            environ={},
+            remote=True,
+            relogin=relogin,
+        )
+        try:
+            return run_cell(cell, bench), client
+        finally:
+            for context in contexts:
+                context.close()
+
+    return run
+
+
+def said(reflection: str, strategy: str = "RE_QUERY", confidence: float = 0.7) -> str:
+    return json.dumps(
+        {
+            "errorAnalysis": "the wrong button",
+            "correctionStrategy": strategy,
+            "reflection": reflection,
+            "confidence": confidence,
+        }
+    )
+
+
+def test_a_reflection_is_acted_on_its_outcome_written_back_and_told_the_next_one(
+    corrected: Callable[..., Any],
+) -> None:
+    result, client = corrected(
+        "reflexion",
+        {
+            "generate": WRONG,
+            "reflect": [said("wait longer"), said("press the longer name")],
+            "repair": [WRONG.replace("300", "301"), RIGHT],
+        },
+    )
+
+    asked = [prompt(request) for request in client.requests]
+    stages = [request.stage for request in client.requests]
+    outcomes = [a.correction.outcome for a in result.attempts if a.correction]
+    assert stages == ["plan", "generate", "reflect", "repair", "reflect", "repair"]
+    assert (result.outcome, outcomes) == ("healed", ["not_solved", "solved"])
+    assert "is disabled" in asked[2]
+    assert "wait longer" in asked[3]
+    assert "did not help" not in asked[2]
+    assert re.search(r"1\. \[did not help\].* -> wait longer", asked[4])
+    assert all("Done" not in text for text in asked)
+
+
+def test_a_reflection_that_gives_up_ends_it_before_anything_is_done(
+    corrected: Callable[..., Any],
+) -> None:
+    unsure = said("no idea", confidence=0.2)
+    result, client = corrected("reflexion", {"generate": WRONG, "reflect": unsure, "repair": RIGHT})
+
+    assert [r.stage for r in client.requests] == ["plan", "generate", "reflect"]
+    assert (result.outcome, len(result.attempts)) == ("failed", 2)
+    assert result.stopped.startswith("repair: the correction gave up")
+    assert result.attempts[1].tool_calls == ()
+
+
+def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
+    corrected: Callable[..., Any],
+) -> None:
+    def press(request: Request) -> str:
+        found = re.search(r'^(e\d+) button "Save changes"', prompt(request), re.MULTILINE)
+        return f"{found[1] if found else 'e9'}.click()"
+
+    stuck = "<input type=radio aria-label=Express onclick='return false'>"
+    result, client = corrected(
+        "constrained",
+        {"generate": ["e1.check()", "done()"], "repair": press},
+        html=PAGE.replace("<button disabled>Save</button>", stuck),
+        dialect="refs",
+    )
+
+    asked = [prompt(request) for request in client.requests]
+    listed = ['radio "Express"' in text for text in asked]
+    assert result.attempts[0].tool_calls[-1].method == "check"
+    assert (listed[0], listed[1]) == (True, False)
+    assert (result.outcome, len(result.attempts)) == ("healed", 2)
+
+
+def test_among_the_marks_of_act_a_constrained_retry_lacks_what_failed(
+    corrected: Callable[..., Any],
+) -> None:
+    day = "<label>Day <input type=number></label>"
+    press = on("click", "Save changes")
+    result, client = corrected(
+        "constrained",
+        {"decide": [on("type", "Day", text="tomorrow"), do("done"), press, do("done")]},
+        html=PAGE.replace("<button disabled>Save</button>", day),
+        strategy="act",
+        retries=1,
+    )
+
+    listed = {r.attempt: 'spinbutton "Day"' in prompt(r) for r in client.requests}
+    assert result.attempts[0].decisions[0].status == "failed"
+    assert listed == {1: True, 2: False}
+    assert result.outcome == "healed"
+
+
+ORDERS = """<title>Shop</title><button onclick="fetch('/orders').then(r =>
+  out.textContent = r.ok ? 'Done' : 'Your session has expired')">Orders</button><p id=out></p>"""
+SHOW = WRONG.replace("'Save'", "'Orders'")
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_the_login_hook_is_asked_once_on_a_fresh_page_and_the_retry_uses_what_it_left(
+    corrected: Callable[..., Any], site: Site, helps: bool
+) -> None:
+    site.put("/orders", "no", status=401)
+    seen: list[tuple[str, str]] = []
+
+    def relogin(case: Any, page: Page) -> bool:
+        seen.append((case.id, page.url))
+        page.goto(site.put("/login", "<h1>Log in</h1>", headers={"set-cookie": "s=1; Path=/"}))
+        if helps:
+            site.put("/orders", "yes")
+        return True
+
+    answers = {"generate": [SHOW, SHOW.replace("300", "301"), SHOW.replace("300", "302")]}
+    result, _ = corrected("plain", answers, html=ORDERS, relogin=relogin)
+
+    first, retry = result.attempts
+    assert first.classification.type == "PERMISSION_ERROR"
+    assert retry.correction.relogin is True
+    assert seen == [("one", "about:blank")]
+    assert (result.outcome == "healed") is helps
+    assert result.stopped == (
+        "" if helps else "PERMISSION_ERROR is not retried: logging in again did not help"
+    )

@@ -2,7 +2,7 @@
 
     python benchmarks/locator.py --pages FILE --json OUT   # the tables of docs/locator.md, minutes
     python benchmarks/locator.py --quick                   # the same on fewer targets, seconds
-    python benchmarks/locator.py --live URL...             # real pictures of pages, in Chromium
+    python benchmarks/locator.py --live [URL...]           # real pictures of pages, in Chromium
     python benchmarks/locator.py --capture OUT GROUP=URL...  # page geometries for --pages
 
 No vision model is asked. The simulated one knows the target and errs on purpose: `noise` is the
@@ -16,38 +16,39 @@ brings the same answer.
 import argparse
 import json
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import cycle, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+sys.path.append(str(Path(__file__).parents[1]))
 
-from pytest_autoweb.browser.chromium import launch_args
-from pytest_autoweb.browser.crosshair import View, take_view
-from pytest_autoweb.llm.client import Request
-from pytest_autoweb.locate.eyes import Eyes
+from benchmarks.locator_live import capture, live
+from benchmarks.locator_rows import HEAD, RULE, Row, goals, print_goal, print_row, row_of
 from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.sight import Sight
-from pytest_autoweb.locate.simulated import Noise
+from pytest_autoweb.locate.question import Box, Candidate
+from pytest_autoweb.locate.region import search_region
+from pytest_autoweb.locate.simulated import Noise, Oracle
 from pytest_autoweb.locate.trials import Contender, PageGeometry, Trial, geometry_of, trials
 
 PAGES = Path(__file__).parent / "locator_pages.json"
-APART = Limits(absent=0.03, combined_marks=0)
+LESS_SURE = Limits(confidence=0.95)
 CONTENDERS = (
     Contender("seed", "seed", Limits()),
-    Contender("bayes", "bayes", Limits()),
-    Contender("bayes-text", "bayes", Limits(), echo=True),
-    Contender("bayes-fast", "bayes", Limits(absent=0.03)),
-    Contender("bayes-lines", "bayes", APART),
-    Contender("bayes-lines-90", "bayes", replace(APART, confidence=0.9)),
+    Contender("bayes", "bayes", Limits(), echo=True),
+    Contender("bayes-95", "bayes", LESS_SURE, echo=True),
+    Contender("mute", "bayes", Limits()),
+    Contender("mute-95", "bayes", LESS_SURE),
+    Contender("lines-95", "bayes", replace(LESS_SURE, combined_marks=0)),
+    Contender("lines-90", "bayes", Limits(confidence=0.9, combined_marks=0)),
 )
-"""`bayes` is what the product does. `text`: it also reads the text on the target. `fast`: a missing
-target is held for unlikely. `lines`: lines and numbered boxes come in separate pictures; `90`: a
-probability of 0.90 is enough."""
+"""`bayes` is what the product does. `95`: a probability of 0.95 is enough. `mute`: the simulated
+model does not say what text it reads on the target. `lines`: nor does it, and lines and numbered
+boxes come in separate pictures."""
 NOISES = {
     0.0: Noise(),
     0.05: Noise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8),
@@ -64,8 +65,8 @@ HARDER = {
 SIZES = (10, 30, 100, 200, 500)
 BINS = (0.9, 0.95, 0.97, 0.98, 0.99, 1.01)
 """Edges of the bins of confidence."""
-VIEWPORTS = ((1280, 720), (1920, 1080))
-HEAD = "| | noise | targets | mean | p50 | p95 | max | solved | wrong | absent reported |"
+ROOM = Box(200, 100, 640, 480)
+"""A canvas."""
 
 
 class Effort(NamedTuple):
@@ -76,9 +77,13 @@ class Effort(NamedTuple):
     """Of each page."""
     layouts: int
     """Made-up pages of each kind and size."""
+    places: int
+    """Targets on a canvas."""
+    every: int
+    """Of the bundled pages, with --live."""
 
 
-FULL, QUICK = Effort(10_000, 8, 6), Effort(40, 2, 1)
+FULL, QUICK = Effort(10_000, 8, 6, 400, 4), Effort(40, 2, 1, 40, 20)
 
 
 def main() -> int:
@@ -90,7 +95,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all numbers there")
     parser.add_argument("--quick", action="store_true", help="few pages and targets")
     parser.add_argument("--seed", type=int, default=0, help="of targets and mistakes")
-    parser.add_argument("--live", nargs="+", metavar="URL", help="locate on these pages instead")
+    parser.add_argument("--seeds", type=int, default=1, help="so many, from --seed on, together")
+    parser.add_argument(
+        "--live", nargs="*", metavar="URL", help="locate on these pages, or the bundled ones"
+    )
     parser.add_argument(
         "--capture", nargs="+", metavar=("OUT", "GROUP=URL"), help="write page geometries instead"
     )
@@ -101,11 +109,12 @@ def main() -> int:
         out, *sources = options.capture
         script = options.script.read_text(encoding="utf-8") if options.script else ""
         return capture(Path(out), sources, script.replace("__SEED__", "1"), options.cookie or "")
-    if options.live:
-        result: dict[str, Any] = {"live": list(live(options.live, options.seed))}
+    effort = QUICK if options.quick else FULL
+    if options.live is not None:
+        result = live(options.live, options.seed, 2, effort.every)
     else:
-        pages = read_pages(options.pages)
-        result = measure(pages, QUICK if options.quick else FULL, options.seed)
+        seeds = range(options.seed, options.seed + options.seeds)
+        result = measure(read_pages(options.pages), effort, seeds)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0
@@ -117,85 +126,70 @@ def read_pages(path: Path) -> list[PageGeometry]:
     return [page for page in pages if page.candidates]
 
 
-def measure(pages: Sequence[PageGeometry], effort: Effort, seed: int) -> dict[str, Any]:
+def measure(pages: Sequence[PageGeometry], effort: Effort, seeds: range) -> dict[str, Any]:
     """All tables; each is printed as soon as it is known."""
     began = time.monotonic()
     step = max(1, len(pages) // effort.pages)
     pages = pages[::step]
     print(f"{len(pages)} pages, {sum(len(page.candidates) for page in pages)} candidates\n")
-    print(f"{HEAD}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    print(f"{HEAD}\n{RULE}")
     rows, said = [], []
     for contender in CONTENDERS:
         for noise, mistakes in NOISES.items():
-            present = list(trials(pages, contender, mistakes, targets=effort.targets, seed=seed))
-            gone = list(
-                trials(pages, contender, mistakes, targets=effort.targets, absent=True, seed=seed)
-            )
+            present = tried(pages, contender, mistakes, effort, seeds)
+            gone = tried(pages, contender, mistakes, effort, seeds, absent=True)
             rows.append(row_of(contender.name, noise, present, gone))
             print_row(rows[-1])
             said += list(calibration(contender, noise, present, gone))
-    print("\n| `bayes` said | noise | searches | mean | right | right, if there |")
-    print("|---|--:|--:|--:|--:|--:|")
+    print("\n| | said | noise | searches | mean | right | right, if there |")
+    print("|---|---|--:|--:|--:|--:|--:|")
     for one in said:
-        if one["algorithm"] == "bayes":
-            there = one["right_when_present"] or 0.0
-            print(
-                f"| {one['from']:.2f} to {one['to']:.2f} | {one['noise']:.0%} | {one['searches']}"
-                f" | {one['said']:.1%} | {one['right']:.1%} | {there:.1%} |"
-            )
-    print(f"\n{HEAD}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
-    harder = list(rows_of_harder(pages, effort, seed))
-    sizes = list(rows_of_sizes(effort, seed))
+        if one["algorithm"] in ("bayes", "bayes-95") and one["noise"] in (0.05, 0.10):
+            print_said(one)
+    print(f"\n{HEAD}\n{RULE}")
+    harder = list(rows_of_harder(pages, effort, seeds))
+    sizes = list(rows_of_sizes(effort, seeds[0]))
+    places = list(rows_of_places(effort, seeds[0]))
+    reached = list(goals(rows, said, sizes))
+    print("\n| goal | wanted | measured | reached |\n|---|--:|--:|---|")
+    for goal in reached:
+        print_goal(goal)
     print(f"\n{time.monotonic() - began:.0f} s")
-    return {"rows": rows, "calibration": said, "harder": harder, "sizes": sizes}
+    tables = {"calibration": said, "harder": harder, "sizes": sizes, "places": places}
+    return {"rows": rows, **tables, "goals": reached}
 
 
-def row_of(
-    name: str, noise: float | str, present: Sequence[Trial], gone: Sequence[Trial] = ()
-) -> dict[str, Any]:
-    """One line of a table. Shares are fractions of all targets."""
-    calls = sorted(trial.outcome.calls for trial in present)
-    count = len(calls)
-    endings = Counter(trial.outcome.status for trial in present)
-    reported = sum(trial.outcome.status == "not_found" for trial in gone)
-    return {
-        "algorithm": name,
-        "noise": noise,
-        "targets": count,
-        "mean_calls": sum(calls) / count,
-        "p50": quantile(calls, 0.5),
-        "p95": quantile(calls, 0.95),
-        "max": calls[-1],
-        "solved": sum(trial.solved for trial in present) / count,
-        "wrong_returned": sum(trial.wrong for trial in present) / count,
-        "absent_reported": reported / len(gone) if gone else None,
-        "absent_wrong_returned": sum(t.wrong for t in gone) / len(gone) if gone else None,
-        "absent_mean_calls": sum(t.outcome.calls for t in gone) / len(gone) if gone else None,
-        "falsely_not_found": endings["not_found"] / count,
-        "endings": dict(endings),
-    }
+def tried(
+    pages: Sequence[PageGeometry],
+    contender: Contender,
+    mistakes: Noise,
+    effort: Effort,
+    seeds: range,
+    *,
+    absent: bool = False,
+) -> list[Trial]:
+    """Searches with each seed."""
+    return [
+        trial
+        for seed in seeds
+        for trial in trials(
+            pages, contender, mistakes, targets=effort.targets, absent=absent, seed=seed
+        )
+    ]
 
 
-def quantile(ordered: Sequence[int], share: float) -> int:
-    """The smallest value that at least this share does not exceed."""
-    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
-
-
-def print_row(row: dict[str, Any]) -> None:
-    """As a line of Markdown."""
-    noise = row["noise"] if isinstance(row["noise"], str) else f"{row['noise']:.0%}"
-    absent = "" if row["absent_reported"] is None else f"{row['absent_reported']:.1%}"
+def print_said(one: Row) -> None:
+    """A bin of confidence as a line of Markdown."""
+    there = one["right_when_present"] or 0.0
     print(
-        f"| {row['algorithm']} | {noise} | {row['targets']} | {row['mean_calls']:.2f}"
-        f" | {row['p50']} | {row['p95']} | {row['max']} | {row['solved']:.1%}"
-        f" | {row['wrong_returned']:.2%} | {absent} |",
-        flush=True,
+        f"| {one['algorithm']} | {one['from']:.2f} to {one['to']:.2f} | {one['noise']:.0%}"
+        f" | {one['searches']} | {one['said']:.1%} | {one['right']:.1%} | {there:.1%} |"
     )
 
 
 def calibration(
     contender: Contender, noise: float, present: Sequence[Trial], gone: Sequence[Trial]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """How often `found` is right, by what it said; missing targets as often as the prior says."""
     share = contender.limits.absent
     weight = share / (1 - share) * len(present) / max(1, len(gone))
@@ -218,19 +212,16 @@ def calibration(
             }
 
 
-def rows_of_harder(
-    pages: Sequence[PageGeometry], effort: Effort, seed: int
-) -> Iterator[dict[str, Any]]:
+def rows_of_harder(pages: Sequence[PageGeometry], effort: Effort, seeds: range) -> Iterator[Row]:
     """Mistakes that the assumed ones do not cover."""
     for contender in CONTENDERS[:2]:
         for name, mistakes in HARDER.items():
-            found = trials(pages, contender, mistakes, targets=effort.targets, seed=seed)
-            row = row_of(contender.name, name, list(found))
+            row = row_of(contender.name, name, tried(pages, contender, mistakes, effort, seeds))
             print_row(row)
             yield row
 
 
-def rows_of_sizes(effort: Effort, seed: int) -> Iterator[dict[str, Any]]:
+def rows_of_sizes(effort: Effort, seed: int) -> Iterator[Row]:
     """Made-up pages of 10 to 500 candidates, 5 % noise."""
     for contender in CONTENDERS[:2]:
         for size in SIZES:
@@ -243,6 +234,41 @@ def rows_of_sizes(effort: Effort, seed: int) -> Iterator[dict[str, Any]]:
             row["ms_per_question"] = 1000 * spent / asked
             print_row(row)
             yield row
+
+
+def rows_of_places(effort: Effort, seed: int) -> Iterator[Row]:
+    """Things of 16 to 200 px on a canvas, clicked within 4 px of them or not."""
+    print("\n| noise | targets | mean calls | clicked | elsewhere | endings |")
+    print("|--:|--:|--:|--:|--:|---|")
+    for noise, mistakes in NOISES.items():
+        endings: Counter[str] = Counter()
+        calls = clicked = 0
+        for number in range(effort.places):
+            dice = random.Random(f"{seed} {number}")
+            wide, high = (16 * (200 / 16) ** dice.random() for _ in "xy")
+            left = ROOM.x + dice.random() * (ROOM.width - wide)
+            target = Box(left, ROOM.y + dice.random() * (ROOM.height - high), wide, high)
+            oracle = Oracle((Candidate(target),), 0, mistakes, dice.randrange(2**32))
+            place = search_region(ROOM, oracle)
+            endings[place.status] += 1
+            calls += place.calls
+            if place.point is not None:
+                x, y = place.point
+                across = target.x - 4 <= x <= target.right + 4
+                clicked += across and target.y - 4 <= y <= target.bottom + 4
+        row = {
+            "noise": noise,
+            "targets": effort.places,
+            "mean_calls": calls / effort.places,
+            "clicked": clicked / effort.places,
+            "elsewhere": (endings["found"] - clicked) / effort.places,
+            "endings": dict(endings),
+        }
+        print(
+            f"| {noise:.0%} | {effort.places} | {row['mean_calls']:.1f} | {row['clicked']:.1%}"
+            f" | {row['elsewhere']:.1%} | {row['endings']} |"
+        )
+        yield row
 
 
 def layouts(size: int, luck: int) -> Iterator[PageGeometry]:
@@ -268,100 +294,6 @@ def layouts(size: int, luck: int) -> Iterator[PageGeometry]:
         yield geometry_of(
             {"name": f"{kind} {size} {luck}", "viewport": (1280, 720), "elements": elements}
         )
-
-
-def live(urls: Sequence[str], seed: int, targets: int = 4) -> Iterator[dict[str, Any]]:
-    """Locate on real pages: the model's stand-in reads lines and numbers in the pictures."""
-    # Needs Pillow, which nothing else here does.
-    from pytest_autoweb.testing.pixels import Noise as PixelNoise
-    from pytest_autoweb.testing.pixels import PixelReadingClient, Target
-
-    noise = PixelNoise(slack=8, wrong_line=0.05, wrong_mark=0.05, unseen=0.02)
-    for url, _, page in opened(urls, VIEWPORTS[:1]):
-        view = take_view(page)
-        chosen = random.Random(f"{seed} {url}").sample(view.marks, min(targets, len(view.marks)))
-        for mark in chosen:
-            what = f"target number {mark.number}"
-            client = PixelReadingClient(
-                {what: Target(*mark.box)}, viewport=(view.width, view.height), noise=noise
-            )
-            for algorithm in ("seed", "bayes"):
-                eyes = Eyes(client, Request(model="fake/pixels", stage="locate", messages=()))
-                result = Sight(page, eyes, algorithm=algorithm).locate(what)
-                box = result.location.box
-                right = box is not None and tuple(box) == tuple(mark.box)
-                print(f"{algorithm} {result.status} right={right} {result.location.calls} {url}")
-                yield {
-                    "algorithm": algorithm,
-                    "url": url,
-                    "status": result.status,
-                    "right": right,
-                    "calls": result.location.calls,
-                    "candidates": len(view.marks),
-                }
-
-
-def capture(out: Path, sources: Sequence[str], script: str, cookie: str) -> int:
-    """Write what is visible and clickable on pages; pages with fewer than five are left out."""
-    pages = []
-    groups = [source.partition("=") for source in sources]
-    names = {url: group for group, _, url in groups}
-    for url, viewport, page in opened(list(names), VIEWPORTS, cookie):
-        if script:
-            page.evaluate(script)
-        elements = elements_of(take_view(page))
-        if len(elements) >= 5:
-            name = url.rpartition("/")[2] or url
-            pages.append(
-                {
-                    "name": f"{name} {viewport[0]}",
-                    "group": names[url],
-                    "viewport": viewport,
-                    "title": page.title(),
-                    "elements": elements,
-                }
-            )
-    lines = ",\n".join(
-        json.dumps(page, ensure_ascii=False, separators=(",", ":")) for page in pages
-    )
-    out.write_text(f'{{"pages": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(f"{len(pages)} pages, {sum(len(page['elements']) for page in pages)} elements")
-    return 0
-
-
-def elements_of(view: View) -> list[dict[str, Any]]:
-    """The elements that the product would search, in the format of --pages."""
-    return [
-        {
-            **{key: round(value, 1) for key, value in zip("xywh", mark.box, strict=True)},
-            "tag": mark.tag,
-            "role": mark.role,
-            "name": (mark.text or mark.name)[:30],
-            "own": 1,
-            "parent": -1,
-        }
-        for mark in view.marks
-    ]
-
-
-def opened(
-    urls: Sequence[str], viewports: Sequence[tuple[int, int]], cookie: str = ""
-) -> Iterator[tuple[str, tuple[int, int], Page]]:
-    """Each page, one after the other, in one viewport after the other."""
-    with sync_playwright() as playwright:
-        arguments = launch_args(
-            {}, playwright_executable=playwright.chromium.executable_path, browser_name="chromium"
-        )
-        browser = playwright.chromium.launch(**arguments)
-        page = browser.new_page()
-        for url, (width, height) in zip(urls, cycle(viewports), strict=False):
-            if cookie:
-                name, _, value = cookie.partition("=")
-                page.context.add_cookies([{"name": name, "value": value, "url": url}])
-            page.set_viewport_size({"width": width, "height": height})
-            page.goto(url, wait_until="load")
-            yield url, (width, height), page
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Place:
 
     status: LocatorStatus
     point: tuple[float, float] | None
-    """Where to click: on what the target surely covers, else on the estimate. None unless `found`."""
+    """Where to click, on what the target surely covers if that is known. None unless `found`."""
     estimate: Box
     """The medians of the edges."""
     confidence: float

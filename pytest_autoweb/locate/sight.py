@@ -187,7 +187,8 @@ class Sight:
         if end.status in ("not_found", "inconsistent") and wanted.calls_left:
             shown_only = take_view(self._page, hide=self._hide, texts=True)
             second = self._search(shown_only, wanted, "show") if shown_only.marks else end
-            if second.status in ("found", "not_found"):
+            # What is drawn on a canvas contradicts the boxes: the canvas is looked at next.
+            if second.status in ("found", "not_found") or _canvas_of(shown_only, second):
                 view, end = shown_only, second
         canvas = _canvas_of(view, end)
         if canvas is not None and wanted.calls_left:

@@ -73,7 +73,8 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     (saved,) = (project.path / "autoweb-report").rglob("collection.json")
     (project.path / "cases" / "collection.json").write_bytes(saved.read_bytes())
     write_cases(project, "config: collection.json")
-    again = project.runpytest_subprocess("cases", "--autoweb-models=fake/silent,builtin/oracle")
+    models = "--autoweb-models=fake/silent,builtin/oracle"
+    again = project.runpytest_subprocess("cases", models, "-n", "2")
     second = read_attempt(project, "fake-silent")
     script = read_attempt(project, "builtin-oracle")
 

@@ -28,13 +28,13 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "messages"))
 
-from browser_errors import lost_errors, network_errors, page_errors
+from browser_errors import lost_errors, network_errors, page_errors, raw_server
 from form_texts import browser_texts, django_texts
 from held_out_calls import held_out_calls, held_out_errors
 from http_statuses import statuses
@@ -44,13 +44,23 @@ from provoked import Provoked
 from python_errors import database_errors, script_errors, system_errors, unclassified
 from python_errors import network_errors as python_network_errors
 from shop_texts import held_out_texts, shop_texts
+from six_again import (
+    SAID,
+    STATUSES,
+    again_calls,
+    again_forms,
+    again_frameworks,
+    again_pages,
+    again_python,
+)
 from six_browser import chromium_network, playwright_calls
 from six_forms import form_messages
 from six_providers import provider_refusals
 from six_python import python_errors
-from six_statuses import browser_statuses, empty_server, status_messages
+from six_statuses import browser_statuses, client_statuses, empty_server, framework_statuses
 
 CORPUS = Path(__file__).parent / "messages" / "corpus.jsonl"
+SIX = CORPUS.with_name("six_sources.jsonl")
 FOREIGN = re.compile(r": (de|es|ja|fr|ar)\b")
 SEEN: tuple[Callable[[], Iterator[Provoked]], ...] = (
     script_errors,
@@ -83,7 +93,7 @@ def six_rows(launch: dict[str, Any], packages: Path | None) -> Iterator[dict[str
     sources: dict[str, list[Provoked]] = {"python": list(python_errors())}
     sources["provider"] = list(provider_refusals())
     with empty_server() as base:
-        sources["http"] = list(status_messages(base))
+        sources["http"] = [*client_statuses(base), *framework_statuses()]
     with sync_playwright() as playwright, empty_server() as base:
         browser = playwright.chromium.launch(**launch)
         sources["playwright"] = list(playwright_calls(browser))
@@ -91,13 +101,37 @@ def six_rows(launch: dict[str, Any], packages: Path | None) -> Iterator[dict[str
         browser.close()
         sources["chromium"] = list(chromium_network(playwright, launch, base))
         sources["form"] = list(form_messages(playwright, launch, packages))
+    yield from _new(sources, known, lambda row: "held_out" if drawn(row.message) else "tune")
+
+
+def again_rows(launch: dict[str, Any], packages: Path) -> Iterator[dict[str, Any]]:
+    """The last collection: what neither corpus holds; no rule was written after it."""
+    sys.path.insert(0, str(packages / "py"))
+    lines = CORPUS.read_text("utf-8").splitlines() + SIX.read_text("utf-8").splitlines()
+    rows = map(json.loads, lines)
+    known = {row["message"] for row in rows if row["part"] != "again"}
+    sources = {"python": list(again_python()), "provider": list(provider_refusals(SAID, "again"))}
+    sources["form"] = list(again_forms(packages))
+    with empty_server() as base:
+        sources["http"] = [*client_statuses(base, STATUSES), *again_frameworks()]
+    with sync_playwright() as playwright, empty_server() as base, raw_server() as bad:
+        browser = playwright.chromium.launch(**launch)
+        sources["playwright"] = list(again_calls(browser))
+        sources["http"] += browser_statuses(browser, base, STATUSES)
+        sources["chromium"] = list(again_pages(browser, bad))
+        browser.close()
+    yield from _new(sources, known, lambda row: "again")
+
+
+def _new(
+    sources: Mapping[str, Sequence[Provoked]], known: set[str], part: Callable[[Provoked], str]
+) -> Iterator[dict[str, Any]]:
     for name, said in sources.items():
         for row in said:
             if row.message in known:
                 continue
             known.add(row.message)
-            part = "held_out" if drawn(row.message) else "tune"
-            yield {"part": part, "of": name, **row._asdict()}
+            yield {"part": part(row), "of": name, **row._asdict()}
 
 
 def drawn(message: str) -> bool:
@@ -119,10 +153,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     parser.add_argument("--six", action="store_true", help="the second corpus")
+    parser.add_argument("--again", action="store_true", help="its last collection, appended")
     parser.add_argument("--packages", type=Path, help="a folder with node_modules and py")
     args = parser.parse_args()
     os.environ["PROVOKED_KEY"] = "none"
     launch = {"executable_path": args.chromium, "args": ["--no-sandbox"]}
+    if args.again:
+        lines = SIX.read_text("utf-8").splitlines()
+        kept = [row for row in map(json.loads, lines) if row["part"] != "again"]
+        write(args.out, [*kept, *again_rows(launch, args.packages)])
+        return
     if args.six:
         write(args.out, list(six_rows(launch, args.packages)))
         return

@@ -215,7 +215,8 @@ RAW = {
 
 
 @contextmanager
-def _raw_server() -> Iterator[str]:
+def raw_server() -> Iterator[str]:
+    """A server that breaks the protocol, in a way that the path names; its address."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -239,7 +240,7 @@ def _raw_server() -> Iterator[str]:
 
 def network_errors(browser: Browser) -> Iterator[Provoked]:
     """Addresses that Chromium cannot open."""
-    with _raw_server() as base, closing(socket.socket()) as taken:
+    with raw_server() as base, closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         urls = {
             "refused": f"http://127.0.0.1:{taken.getsockname()[1]}/",

@@ -8,7 +8,7 @@ sends them. What counts is the text that the gateway hands on.
 import json
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,10 @@ from pytest_autoweb.llm.spec import ModelSpec
 
 PARAMETER, PERMISSION = "PARAMETER_ERROR", "PERMISSION_ERROR"
 SERVICE, DATA, BUSINESS = "SERVICE_UNAVAILABLE", "DATA_NOT_FOUND", "BUSINESS_ERROR"
+
+
+Said = tuple[int, dict[str, Any], str]
+"""Status, body and label of an answer."""
 
 
 def _openai(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
@@ -40,7 +44,7 @@ def _coded(code: str, message: str) -> dict[str, Any]:
     return {"error": {"code": code, "message": message}}
 
 
-SAID: tuple[tuple[int, dict[str, Any], str], ...] = (
+SAID: tuple[Said, ...] = (
     (401, _openai("Incorrect API key provided: sk-abc***. You can find your API key at "
      "https://platform.openai.com/account/api-keys.", "invalid_request_error", "invalid_api_key"),
      PERMISSION),
@@ -163,9 +167,11 @@ SAID: tuple[tuple[int, dict[str, Any], str], ...] = (
 
 
 class _Service(BaseHTTPRequestHandler):
+    said: Sequence[Said] = ()
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status, body, _ = SAID[int(asked["model"].removeprefix("m"))]
+        status, body, _ = self.said[int(asked["model"].removeprefix("m"))]
         data = json.dumps(body, ensure_ascii=False).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -177,14 +183,15 @@ class _Service(BaseHTTPRequestHandler):
         """Quiet."""
 
 
-def provider_refusals() -> Iterator[Provoked]:
+def provider_refusals(answers: Sequence[Said] = SAID, tag: str = "six") -> Iterator[Provoked]:
     """One call for each answer, through the real gateway."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Service)
+    service = type("Service", (_Service,), {"said": answers})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), service)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}/v1"
     specs = {
         name: ModelSpec(name=name, api_base=base, timeout=5, api_key_env="PROVOKED_KEY")
-        for name in (f"openai/m{number}" for number in range(len(SAID)))
+        for name in (f"openai/m{number}" for number in range(len(answers)))
     }
     with tempfile.TemporaryDirectory() as folder:
         address = start_gateway(
@@ -192,7 +199,7 @@ def provider_refusals() -> Iterator[Provoked]:
             live=list(specs), backoff_s=0.01,
         )  # fmt: skip
         client = GatewayClient(address)
-        for name, (status, _, label) in zip(specs, SAID, strict=True):
+        for name, (status, _, label) in zip(specs, answers, strict=True):
             question = Request(
                 model=name, messages=(Message(role="user", content="hello"),), stage="plan"
             )
@@ -200,7 +207,7 @@ def provider_refusals() -> Iterator[Provoked]:
                 client.complete(question)
             except ModelError as error:
                 text = f"plan: {error.cause}: {error.detail}"
-                source = f"gateway: six {status}"
+                source = f"gateway: {tag} {status}"
                 yield Provoked("ModelError", text, None, label, "llm_error", source)
         stop_gateway(address)
     server.shutdown()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -47,13 +47,10 @@ def empty_server() -> Iterator[str]:
         server.shutdown()
 
 
-def status_messages(base: str) -> Iterator[Provoked]:
-    """What Python's clients and web frameworks say of a status."""
-    yield from _clients(base)
-    yield from _frameworks()
-
-
-def _clients(base: str) -> Iterator[Provoked]:
+def client_statuses(
+    base: str, by_client: Mapping[str, Sequence[int]] = BY_CLIENT
+) -> Iterator[Provoked]:
+    """What Python's clients say of a status."""
     import aiohttp
     import httpx
     import requests
@@ -68,36 +65,38 @@ def _clients(base: str) -> Iterator[Provoked]:
         "aiohttp": lambda url: asyncio.run(by_aiohttp(url)),
     }
     for name, act in ask.items():
-        for status in BY_CLIENT[name]:
+        for status in by_client[name]:
             kind, text = raised(act, f"{base}/{status}")
             yield Provoked(kind, text, None, LABELS[status], "", f"HTTP: {name} {status}")
 
 
-def browser_statuses(browser: Browser, base: str) -> Iterator[Provoked]:
+def browser_statuses(
+    browser: Browser, base: str, by_client: Mapping[str, Sequence[int]] = BY_CLIENT
+) -> Iterator[Provoked]:
     """What Playwright, the console and the navigation say of a status."""
     page = browser.new_page()
-    for status in BY_CLIENT["playwright"]:
+    for status in by_client.get("playwright", ()):
         reply = page.request.get(f"{base}/{status}")
         kind, text = raised(expect(reply).to_be_ok)
         yield Provoked(kind, text, None, LABELS[status], "", f"HTTP: playwright {status}")
     page.goto(f"{base}/200")
     told: list[str] = []
     page.on("console", lambda line: told.append(line.text))
-    for status in BY_CLIENT["console"]:
+    for status in by_client["console"]:
         told.clear()
         page.evaluate("url => fetch(url).then(reply => reply.status)", f"/{status}")
         page.wait_for_timeout(50)
         # The browser asks for an icon of its own accord, and is told 404.
         (text,) = {line for line in told if f"status of {status}" in line}
         yield Provoked("", text, None, LABELS[status], "", f"HTTP: console {status}")
-    for status in BY_CLIENT["page"]:
+    for status in by_client.get("page", ()):
         said = raised(partial(page.goto, timeout=5000), f"{base}/{status}")
         # The error names no status; a run knows it from its record of the network.
         yield Provoked(*said, status, LABELS[status], "navigation", f"HTTP: empty page {status}")
     page.close()
 
 
-def _frameworks() -> Iterator[Provoked]:
+def framework_statuses() -> Iterator[Provoked]:
     """The default texts of Werkzeug's, Starlette's and Django's error pages."""
     from starlette.exceptions import HTTPException
     from werkzeug.exceptions import default_exceptions

@@ -32,7 +32,7 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
         "PARAMETER_ERROR",
         r"(token|context|prompt|input|length|size)s?\b.{0,30}(limit|too (long|large)|exceed"
         r"|maximum)|exceed(s|ed)?\b.{0,30}(token|context|length|size|bytes)|unsupported"
-        r"|not support|invalid"
+        r"|not support|invalid|\bmust\b|should be|range of|grammar|pars(e|ing)\b"
         r"|参数|格式",
     ),
     (
@@ -120,7 +120,8 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|too (short|long|small|big|weak|common)|(type|address|value|name) (is )?not allowed"
         r"|need to (add|enter|choose|select)|wrong format|(must|should) consist"
         r"|invalid (date|e-?mail|value|input|number|password|code|ip|phone|choice|file|format"
-        r"|character|color|\w+ address)|should (be|have|match|contain|not)|seems to be|semantic"
+        r"|character|color|\w+ address)|^required$|^invalid \w+[.!]?$|in the range"
+        r"|should (be|have|match|contain|not)|seems to be|semantic"
         r"|is not (an?|one of) \w+|is not (numeric|alphanumeric)|unknown field|unallowed"
         r"|expected (an? )?(int|float|str|bool|date|list|dict|e-?mail|url|value"
         r"|\w+ address)\w*\b(?!.* got)"
@@ -183,7 +184,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|请(仅|只)?(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将|提供|上传|避免)"
         r"|不(能|得)(为空|为 ?null|早于|晚于|大于|小于|结束|超过)|格式(错误|不)|选择一个|提交最多"
         r"|没有提交|确认|值必须|字段是必|有效“|错误(代码|的代码)|(代码|密码|验证码)错误|类型不(被)?允许|不能结束"
-        r"|字段出错|避免.{0,8}使用|必需|只能|不是.{0,8}(数字|整数|日期|有效|合法|地址|文件)|之间"
+        r"|字段出错|避免.{0,8}使用|必需|只能|不应|值不同|中的(任何)?一个|输入一系列|不是一个|不是.{0,8}(数字|整数|日期|有效|合法|地址|文件)|之间"
         r"|(大于|小于|等于|低于|高于)",
     ),
     ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Page, Playwright, sync_playwright
 
 from benchmarks.locator_rows import Row, columns
-from benchmarks.marks import all_pages
+from benchmarks.marks_pages import all_pages
 from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.crosshair import View, take_view
 from pytest_autoweb.llm.client import Request

@@ -10,12 +10,14 @@ the folders given with `--docs`, or from Debian's packages `python3.11-doc`, `py
 
 A number counts as read when tesseract finds a word that is exactly this number, or this number in
 brackets, where its label stands. Precision is the share of right ones among all words found on
-labels. Three readings are reported, each of one whole picture:
+labels. No reading is told where the labels are. Three are reported, each with `--psm 11` (sparse
+text) of one whole picture:
 
 - as it is;
 - the brightest colour channel, enlarged twice: a plain grey picture for an engine made for scans;
-- the labels alone, enlarged twice: every place that does not have the labels' yellow is white.
-  It is found by its colour; the reader does not know where the labels are.
+- dark things only, enlarged twice and thrice: where the brightest channel is above 64 of 255,
+  the picture is white, else black. Of words that both find in one place the one stays of which
+  tesseract is surer.
 """
 
 import argparse
@@ -23,74 +25,41 @@ import base64
 import csv
 import io
 import json
+import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from operator import truediv
 from pathlib import Path
-from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.marks_pages import DOCS, all_pages
 from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.marks import MarkedPage, find_marks, mark_page
-from pytest_autoweb.browser.marks_board import draw
+from pytest_autoweb.browser.marks_board import draw, handed_over
 
-ROOT = Path(__file__).parent.parent
 LIMIT = 60
-TASKS = (
-    "click-button",
-    "click-checkboxes-large",
-    "click-link",
-    "click-option",
-    "click-tab-2-hard",
-    "click-test-2",
-    "click-button-sequence",
-    "choose-date",
-    "choose-list",
-    "copy-paste-2",
-    "email-inbox",
-    "enter-date",
-    "enter-password",
-    "enter-text-2",
-    "focus-text-2",
-    "login-user-popup",
-    "search-engine",
-    "use-autocomplete",
-    "use-slider-2",
-    "drag-items-grid",
-)
-TOWN = ("events", "mail", "news", "notices", "report", "shop", "tickets")
-ADMIN = (
-    "",
-    "auth/user/",
-    "auth/user/?q=stone",
-    "auth/user/2/change/",
-    "auth/user/add/",
-    "auth/group/",
-    "auth/group/add/",
-    "password_change/",
-)
-DOCS = {
-    "python": ("/usr/share/doc/python3.11/html", "index library/re contents genindex-A"),
-    "flask": ("/usr/share/doc/python-flask-doc/html", "index quickstart api"),
-    "django": ("/usr/share/doc/python-django-doc/html", "index intro/tutorial01 ref/settings"),
-    "bootstrap": (
-        "/usr/share/doc/libjs-bootstrap5/examples",
-        "album/index checkout/index dropdowns/index headers/index list-groups/index"
-        " navbars/index pricing/index sidebars/index",
-    ),
-}
-ZOOM = 2
+BRIGHT = (("bright", 2),)
+DARK = (("dark", 2), ("dark", 3))
 _BRACKETS = "[](){}|"
+
+
+class Word(NamedTuple):
+    """What tesseract takes for a word."""
+
+    text: str
+    box: tuple[float, float, float, float]
+    """Left, top, right, bottom in pixels of the marked picture."""
+    surety: float
 
 
 class Reading(NamedTuple):
@@ -112,111 +81,11 @@ class Result:
     unplaced: int
     plain: Reading
     bright: Reading
-    yellow: Reading
+    dark: Reading
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder and says nothing."""
-
-    def guess_type(self, path: Any) -> str:
-        """All texts are UTF-8."""
-        kind = super().guess_type(path)
-        return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a folder's pages."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@contextmanager
-def admin() -> Iterator[str]:
-    """The address of a Django admin site with its staff list."""
-    with served(ROOT) as taken:
-        port = int(taken.rstrip("/").rpartition(":")[2])
-    with tempfile.TemporaryDirectory() as data:
-        script = str(ROOT / "cases/apps/django_admin.py")
-        command = [sys.executable, script, "--port", str(port), "--data", data]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            process.kill()
-            process.wait()
-
-
-def miniwob_pages(page: Page) -> Iterator[str]:
-    import miniwob
-
-    with served(Path(str(miniwob.__file__)).parent / "html") as url:
-        for task in TASKS:
-            page.goto(f"{url}miniwob/{task}.html")
-            page.evaluate((ROOT / "benchmarks/episode.js").read_text().replace("__SEED__", "1"))
-            yield task
-
-
-def town_pages(page: Page) -> Iterator[str]:
-    with served(ROOT / "cases/apps/town") as url:
-        for name in TOWN:
-            page.goto(f"{url}{name}.html", wait_until="networkidle")
-            yield name
-
-
-def admin_pages(page: Page) -> Iterator[str]:
-    with admin() as url:
-        page.goto("about:blank")
-        session = {"name": "sessionid", "value": "demo0session0of0the0administrator", "url": url}
-        page.context.add_cookies([session])  # type: ignore[list-item]
-        _until_up(page, url)
-        for path in ADMIN:
-            page.goto(f"{url}admin/{path}")
-            yield path or "start"
-
-
-def _until_up(page: Page, url: str) -> None:
-    for _ in range(100):
-        try:
-            page.goto(f"{url}admin/")
-        except Exception:
-            time.sleep(0.2)
-        else:
-            return
-
-
-def docs_pages(page: Page, folder: Path, names: Sequence[str]) -> Iterator[str]:
-    with served(folder) as url:
-        for name in names:
-            if not (folder / f"{name}.html").exists():
-                continue
-            page.goto(f"{url}{name}.html")
-            yield name
-            if page.evaluate("document.documentElement.scrollHeight > 2 * innerHeight"):
-                page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)")
-                yield f"{name} (half way)"
-
-
-def all_pages(page: Page, groups: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for name, pages in (("miniwob", miniwob_pages), ("town", town_pages), ("admin", admin_pages)):
-        if name in groups:
-            yield from ((name, shown) for shown in pages(page))
-    for name, (folder, names) in DOCS.items():
-        if f"docs-{name}" in groups and Path(folder).is_dir():
-            shown = docs_pages(page, Path(folder), names.split())
-            yield from ((f"docs-{name}", page_name) for page_name in shown)
-
-
-def words_in(picture: bytes) -> list[tuple[str, tuple[float, float, float, float]]]:
-    """The words that tesseract finds, with their boxes."""
+def words_in(picture: bytes, zoom: int) -> list[Word]:
+    """The words that tesseract finds in a picture that was enlarged."""
     command = ["tesseract", "stdin", "stdout", "--psm", "11", "tsv"]
     done = subprocess.run(command, input=picture, capture_output=True, check=True, env=_ONE_THREAD)
     rows = csv.DictReader(
@@ -225,43 +94,53 @@ def words_in(picture: bytes) -> list[tuple[str, tuple[float, float, float, float
     found = []
     for row in rows:
         if row["text"] and row["text"].strip():
-            x, y, w, h = (float(row[key]) for key in ("left", "top", "width", "height"))
-            found.append((row["text"].strip(), (x, y, x + w, y + h)))
+            x, y, w, h = (float(row[key]) / zoom for key in ("left", "top", "width", "height"))
+            found.append(Word(row["text"].strip(), (x, y, x + w, y + h), float(row["conf"])))
     return found
 
 
 _ONE_THREAD = {"OMP_THREAD_LIMIT": "1", "PATH": "/usr/bin:/bin:/usr/local/bin"}
 
 
-def reading(marked: MarkedPage, picture: bytes, zoom: float) -> Reading:
-    """Compare what tesseract reads with what stands there."""
-    words = words_in(picture)
+def reading(marked: MarkedPage, pictures: Sequence[tuple[bytes, int]]) -> Reading:
+    """Compare what tesseract reads in the pictures, all of one page, with what stands there."""
+    words = surest([word for picture, zoom in pictures for word in words_in(picture, zoom)])
     read = seen = right = labels = 0
     for mark, label in zip(marked.marks, marked.labels, strict=True):
         if label is None:
             continue
         labels += 1
-        box = tuple(side * zoom for side in label)
-        here = [text.strip(_BRACKETS) for text, place in words if _share(place, box) > 0.5]
+        here = [word.text.strip(_BRACKETS) for word in words if _share(word.box, label) > 0.5]
         seen += len(here)
         right += here.count(str(mark.number))
         read += str(mark.number) in here
     return Reading(labels, read, seen, right)
 
 
+def surest(words: Sequence[Word]) -> list[Word]:
+    """Of words in one place, the one of which tesseract is surest."""
+    kept: list[Word] = []
+    for word in sorted(words, key=lambda word: -word.surety):
+        if not any(max(_share(word.box, k.box), _share(k.box, word.box)) > 0.5 for k in kept):
+            kept.append(word)
+    return kept
+
+
 def _share(place: Sequence[float], box: Sequence[float]) -> float:
-    """How much of a word lies on a label."""
+    """How much of a word lies in a box."""
     wide = min(place[2], box[2]) - max(place[0], box[0])
     high = min(place[3], box[3]) - max(place[1], box[1])
     whole = (place[2] - place[0]) * (place[3] - place[1])
     return wide * high / whole if wide > 0 and high > 0 and whole > 0 else 0.0
 
 
-def prepared(board: Page, picture: bytes, how: str) -> bytes:
-    """The picture, enlarged, made ready to be read: `bright` or `yellow`."""
+def prepared(
+    board: Page, picture: bytes, ways: Sequence[tuple[str, int]]
+) -> list[tuple[bytes, int]]:
+    """The picture made ready to be read, in each way, and how much it was enlarged."""
     code = (Path(__file__).parent / "marks_reading.js").read_text(encoding="utf-8")
-    text = board.evaluate(code, [base64.b64encode(picture).decode(), ZOOM, how])
-    return base64.b64decode(text)
+    data = base64.b64encode(picture).decode()
+    return [(base64.b64decode(board.evaluate(code, [data, zoom, how])), zoom) for how, zoom in ways]
 
 
 def measured(page: Page, board: Page, groups: Sequence[str], keep: Path | None) -> list[Result]:
@@ -276,10 +155,11 @@ def measured(page: Page, board: Page, groups: Sequence[str], keep: Path | None) 
                 keep.mkdir(parents=True, exist_ok=True)
                 safe = "".join(char if char.isalnum() else "-" for char in f"{group}-{name}")
                 (keep / f"{safe}.png").write_bytes(marked.picture)
-            pictures = [(marked.picture, 1)] + [
-                (prepared(board, marked.picture, how), ZOOM) for how in ("bright", "yellow")
+            pictures = [
+                [(marked.picture, 1)],
+                *(prepared(board, marked.picture, ways) for ways in (BRIGHT, DARK)),
             ]
-            reads = [pool.submit(reading, marked, png, zoom) for png, zoom in pictures]
+            reads = [pool.submit(reading, marked, made) for made in pictures]
             waiting.append((group, name, marked, reads))
         return [
             Result(
@@ -302,25 +182,34 @@ def timing(browser: Browser, rounds: int, *, spaced: bool) -> dict[str, float]:
         f"<div style='display: grid; gap: {gaps}; grid-template-columns: repeat(10, auto);"
         f" justify-content: start; padding: 20px'>{cells}</div>"
     )
-    times: dict[str, list[float]] = {"find": [], "screenshot": [], "draw": [], "mark_page": []}
+    times: dict[str, list[float]] = {
+        key: [] for key in ("find", "screenshot", "find_and_draw", "mark_page")
+    }
     count = 0
     for _ in range(rounds):
         with timed(times["find"]):
-            handle, seen, marks = find_marks(page)
+            handle, _, marks = find_marks(page)
             listed = "\n".join(f"[{mark.number}] {mark.role} {mark.text}" for mark in marks)
-        count = len(listed.splitlines())
         handle.dispose()
         with timed(times["screenshot"]):
             shot = page.screenshot(caret="initial", animations="disabled")
-        shapes = [
-            {**shape, "number": n, "failed": False} for n, shape in enumerate(seen["marks"], 1)
-        ]
-        with timed(times["draw"]):
-            draw(page, shot, marks=shapes, hidden=(), page_text=seen["page"], port=seen["port"])
+        with timed(times["find_and_draw"]), handed_over(page, shot) as picture:
+            handle, seen, _ = find_marks(page)
+            shapes = [
+                {**shape, "number": n, "failed": False} for n, shape in enumerate(seen["marks"], 1)
+            ]
+            draw(page, picture, marks=shapes, hidden=(), page_text=seen["page"], port=seen["port"])
+        handle.dispose()
         with timed(times["mark_page"]):
             mark_page(page).listing()
+        count = len(listed.splitlines())
     page.context.close()
-    return {"elements": count, **{k: 1000 * statistics.median(v) for k, v in times.items()}}
+    ratios = map(truediv, times["find_and_draw"], times["screenshot"])
+    return {
+        "elements": count,
+        **{key: 1000 * statistics.median(kept) for key, kept in times.items()},
+        "find_and_draw_to_screenshot": statistics.median(ratios),
+    }
 
 
 @contextmanager
@@ -341,14 +230,14 @@ def total(readings: Sequence[Reading]) -> tuple[float, float]:
 def table(results: Sequence[Result]) -> str:
     """Recall / precision of each reading, by group of pages."""
     lines = [
-        "| pages | pictures | marks | as it is | brightest channel | labels alone |",
+        "| pages | pictures | marks | as it is | brightest channel | dark things only |",
         "|---|---|---|---|---|---|",
     ]
     for group in (*dict.fromkeys(result.group for result in results), "all"):
         rows = [result for result in results if group in (result.group, "all")]
         cells = [
             "{:.3f} / {:.3f}".format(*total([getattr(row, how) for row in rows]))
-            for how in ("plain", "bright", "yellow")
+            for how in ("plain", "bright", "dark")
         ]
         marks = sum(row.marks for row in rows)
         lines.append(f"| {group} | {len(rows)} | {marks} | {' | '.join(cells)} |")
@@ -387,7 +276,8 @@ def main() -> None:
     print(table(results))
     print(f"not placed: {sum(result.unplaced for result in results)}")
     for name, parts in times.items():
-        print(name, json.dumps({key: round(value, 1) for key, value in parts.items()}))
+        print(name, json.dumps({key: round(value, 2) for key, value in parts.items()}))
+    print("load of the machine (1, 5, 15 minutes):", *(round(load, 1) for load in os.getloadavg()))
     if options.json:
         pages = [asdict(result) for result in results]
         options.json.write_text(json.dumps({"pages": pages, "times": times}, indent=1))

@@ -8,6 +8,10 @@ that errs on purpose (`pytest_autoweb.testing.FaultyClient`). Every marked eleme
 once the element that is meant. What the fake "reads" of an element is not taken from the marks: it
 is the text that the browser renders there, or a field's label, or "icon" where there is no text.
 
+What tells elements with the same text apart is read as a person would as well: the first line of
+the row, item, card or section around it that no other of them has. Where there is none, the fake
+copies what the list of marks says, which may be no more than a place (`2 of 4`).
+
 The fake also drops texts, answers in the wrong form and writes texts as a hasty reader would. After
 a stopped choice it is asked again, up to twice: once with the lines that say what was wrong and
 once, as the control arm, without them. How far it heeds them is an assumption, and printed.
@@ -16,21 +20,21 @@ once, as the control arm, without them. How far it heeds them is an assumption, 
 import argparse
 import json
 import sys
-import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.act.actions import validate_action
 from pytest_autoweb.act.feedback import Problem, section
-from pytest_autoweb.act.listing import LISTED, line_of
+from pytest_autoweb.act.listing import line_of
 from pytest_autoweb.act.reading import ReplyProblem, read_choices, read_object
-from pytest_autoweb.act.verify import Choice, Resolution, resolve
+from pytest_autoweb.act.twins import ambiguous, resolve_apart, telling
+from pytest_autoweb.act.verify import Choice, Resolution
 from pytest_autoweb.browser.chromium import launch_args
-from pytest_autoweb.browser.marks import Box, Mark, MarkedPage, mark_page
+from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.report.verifier_facts import (
     Gain,
@@ -46,72 +50,11 @@ from pytest_autoweb.testing import Faults, FaultyClient, Right
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from benchmarks.marks import DOCS, all_pages
+from benchmarks.act_pages import GROUPS, Shown, Target, same_address, shown_pages
 
-GROUPS = ("miniwob", "town", "admin", *(f"docs-{name}" for name in DOCS))
 RATES = (0.1, 0.2, 0.3)
 TRIES = 3
-FAULTS = Faults(drop=0.05, malformed=0.05, loose=0.2, heeds=0.8, rethinks=0.3)
-READ = r"""element => {
-  const said = (text) => (text || '').replace(/[\uE000-\uF8FF]/g, '').trim();
-  const label = () => {
-    const copy = element.labels?.[0]?.cloneNode(true);
-    copy?.querySelectorAll('select, textarea, input, button').forEach((part) => part.remove());
-    return said(copy?.textContent.replace(/\s+/g, ' '));
-  };
-  if (element.localName === 'input' && ['submit', 'button', 'reset'].includes(element.type)) {
-    return said(element.value);
-  }
-  if (['checkbox', 'radio'].includes(element.type)) return label() || element.type;
-  if (['input', 'textarea', 'select'].includes(element.localName)) {
-    return label() || said(element.placeholder) || said(element.value) || 'field';
-  }
-  return said(element.innerText);
-}"""
-"""What a person reads on an element."""
-
-
-class Target(NamedTuple):
-    """One element to choose, among all of its page."""
-
-    page: str
-    mark: Mark
-    text: str
-    """As a person reads it; empty: an icon."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A page as far as a choice needs it."""
-
-    name: str
-    marks: tuple[Mark, ...]
-    texts: tuple[str, ...]
-    """As read from the browser, in the order of the marks."""
-
-    def targets(self) -> Iterator[Target]:
-        """Every element, for once."""
-        for mark, text in zip(self.marks, self.texts, strict=True):
-            yield Target(self.name, mark, text)
-
-    def kind_of(self, target: Target) -> str:
-        """A key of `NAMES`."""
-        if not target.text:
-            return "bare"
-        same = [text for text in self.texts if alike(text, target.text)]
-        return "shared" if len(same) > 1 else "unique"
-
-    def text_at(self, box: Box) -> str:
-        """What the element with this box reads."""
-        return next(
-            text for mark, text in zip(self.marks, self.texts, strict=True) if mark.box == box
-        )
-
-
-def alike(first: str, second: str) -> bool:
-    """Whether people could not tell the texts apart by what they say."""
-    plain = (" ".join(unicodedata.normalize("NFKC", t).split()).casefold() for t in (first, second))
-    return len(set(plain)) == 1
+FAULTS = Faults(drop=0.05, drop_near=0.05, malformed=0.05, loose=0.2, heeds=0.8, rethinks=0.3)
 
 
 class Course(NamedTuple):
@@ -126,20 +69,6 @@ class Course(NamedTuple):
     """How the first choice ended, for people."""
 
 
-def shown_pages(page: Page, groups: Sequence[str]) -> Iterator[Shown]:
-    """Every page, marked, with its elements read by other means than the marks are."""
-    for group, name in all_pages(page, groups):
-        marked = mark_page(page, limit=LISTED)
-        texts = tuple(_read(marked, mark.number) for mark in marked.marks)
-        if len(marked.marks) > 1:
-            yield Shown(f"{group}/{name}", marked.marks, texts)
-
-
-def _read(marked: MarkedPage, number: int) -> str:
-    found = marked.locator(number)
-    return str(found.evaluate(READ)) if found else ""
-
-
 class Chooser:
     """Asks the fake for one target until something was performed, or the tries are used up."""
 
@@ -147,13 +76,14 @@ class Chooser:
         self._shown, self._target = shown, target
         self._meant = target.mark.number
         self._text = target.text or "icon"
+        self._near = shown.near(target)
         self._client = FaultyClient(self._right, faults, seed)
         self.calls = 0
         self._ended = ""
         self._trials: list[Trial] = []
 
     def _right(self, prompt: str) -> Right:
-        return Right({"action": "click"}, rf"^\[{self._meant}\] ", self._text)
+        return Right({"action": "click"}, rf"^\[{self._meant}\] ", self._text, self._near)
 
     def course(self, *, told: bool) -> Course:
         """Up to `TRIES` decisions.
@@ -172,12 +102,12 @@ class Chooser:
     def _decide(self, marks: tuple[Mark, ...], problems: str) -> tuple[Performed, str]:
         """One decision, with its second look where the text fits several elements."""
         self._meant = self._target.mark.number
-        answer = self._ask(marks, problems)
+        answer = self._ask(marks, problems, ambiguous(marks))
         if isinstance(answer, str):
             self._ended = answer
             self._note("nothing", marks)
             return "nothing", f"Your last reply could not be used: {answer}"
-        found = resolve(answer, marks)
+        found = resolve_apart(answer, marks)
         self._ended = f"{found.status}: {found.chosen.reason}"
         self._note("asked" if found.candidates else self._performed(found), marks)
         if found.candidates:
@@ -205,21 +135,27 @@ class Chooser:
         self._meant = next((m.number for m in only if m.box == self._target.mark.box), 0)
         if not self._meant:
             return found._replace(candidates=())
-        answer = self._ask(only, "")
+        answer = self._ask(only, "", {mark.number: telling(mark, only) for mark in only})
         if isinstance(answer, str):
             return found._replace(candidates=())
-        again = resolve(answer._replace(expected_text=found.chosen.expected_text), only)
+        same = answer._replace(expected_text=found.chosen.expected_text)
+        again = resolve_apart(same, only, again=True)
+        self._ended += f"; then {again.status}: {again.chosen.reason}"
         self._note(self._performed(again), only)
         return again
 
     def _performed(self, found: Resolution) -> Performed:
         if found.mark is None:
             return "nothing"
-        return "right" if found.mark.box == self._target.mark.box else "wrong"
+        return "right" if self._is_meant(found.mark) else "wrong"
 
-    def _ask(self, marks: Sequence[Mark], problems: str) -> Choice | str:
+    def _is_meant(self, mark: Mark) -> bool:
+        meant = self._target.mark
+        return mark.box == meant.box or same_address(mark, meant)
+
+    def _ask(self, marks: Sequence[Mark], problems: str, near: Mapping[int, str]) -> Choice | str:
         self.calls += 1
-        listed = "\n".join(map(line_of, marks))
+        listed = "\n".join(line_of(mark, near.get(mark.number, "")) for mark in marks)
         message = Message(role="user", content=f"{listed}\n{problems}")
         request = Request(model="fake/faulty", messages=(message,), stage="decide")
         try:
@@ -232,26 +168,18 @@ class Chooser:
     def _note(self, performed: Performed, marks: Sequence[Mark]) -> None:
         """The answer just given, held against the truth."""
         slip = self._client.slips[-1]
-        texts = [self._shown.text_at(mark.box) for mark in marks]
-        if slip.kind == "swapped":
-            given = slip.given or 0
-            other = texts[given - 1] if given <= len(texts) else ""
-            differs = not alike(other, self._target.text)
-        else:
-            differs = sum(alike(text, self._target.text) for text in texts) < 2
-        wrong, has_text = slip.kind == "swapped", bool(slip.text)
-        self._trials.append(Trial(wrong, differs, has_text, performed))
+        given = next((mark for mark in marks if mark.number == slip.given), None)
+        # Where a link to the same address was given, nothing is wrong.
+        wrong = slip.kind == "swapped" and not (given and self._is_meant(given))
+        self._trials.append(Trial(wrong, True, bool(slip.text), performed))
 
 
 class Row(NamedTuple):
     """The measurements at one rate of wrong numbers."""
 
     rate: float
-    unique: VerifierFacts
-    """Choices of elements whose text no other element of the page has."""
-    shared: VerifierFacts
-    bare: VerifierFacts
-    """Of elements without a text."""
+    facts: dict[str, VerifierFacts]
+    """By the keys of `NAMES`."""
     end: dict[str, Share]
     """By the same groups: an action on another element than was meant, at any of the tries."""
     feedback: Gain
@@ -272,6 +200,7 @@ def measure(pages: Sequence[Shown], rate: float, seeds: int, *, listed: bool) ->
             Chooser(shown, target, faults, key).course(told=flag) for flag in (True, False)
         )
         courses[kind].append(told)
+        courses["all"].append(told)
         if told.first == "nothing":
             pairs.append((told.end == "right", untold.end == "right"))
         if listed and (line := remarkable(told)):
@@ -283,9 +212,8 @@ def measure(pages: Sequence[Shown], rate: float, seeds: int, *, listed: bool) ->
     end = {
         name: share(sum(c.end == "wrong" for c in own), len(own)) for name, own in courses.items()
     }
-    everything = [course for own in courses.values() for course in own]
-    calls = sum(course.calls for course in everything) / max(1, len(everything))
-    return Row(rate, **facts, end=end, feedback=gain(pairs), calls=calls)
+    calls = sum(course.calls for course in courses["all"]) / max(1, len(courses["all"]))
+    return Row(rate, facts, end=end, feedback=gain(pairs), calls=calls)
 
 
 def product_of(pages: Sequence[Shown], seeds: int) -> Iterator[tuple[Shown, Target, int]]:
@@ -311,8 +239,7 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     yield "| q | elements | choices | caught | set right | false alarms | wrong actions |"
     yield "|--:|---|--:|---|---|---|---|"
     for row in rows:
-        for name in ("unique", "shared", "bare"):
-            facts: VerifierFacts = getattr(row, name)
+        for name, facts in row.facts.items():
             yield (
                 f"| {row.rate} | {NAMES[name]} | {facts.trials:,} | {said(facts.caught)} "
                 f"| {said(facts.set_right)} | {said(facts.false_alarms)} "
@@ -334,8 +261,11 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
 
 NAMES = {
     "unique": "with a text of their own",
-    "shared": "that share their text",
+    "shared": "that share their text, but not what is near",
+    "links": "that share their text and address (links)",
+    "placed": "that share all but their place",
     "bare": "without a text",
+    "all": "all",
 }
 
 
@@ -369,10 +299,8 @@ def main() -> None:
                 "rate": row.rate,
                 "calls": row.calls,
                 "wrong_actions": {n: own.model_dump(mode="json") for n, own in row.end.items()},
-                **{
-                    name: getattr(row, name).model_dump(mode="json")
-                    for name in ("unique", "shared", "bare", "feedback")
-                },
+                **{name: own.model_dump(mode="json") for name, own in row.facts.items()},
+                "feedback": row.feedback.model_dump(mode="json"),
             }
             for row in rows
         ]

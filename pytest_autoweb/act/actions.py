@@ -28,6 +28,8 @@ class OnElement(_Decided):
 
     expected_text: str
     """The element's text as the model sees it; empty or a description for icons."""
+    near: str = ""
+    """What the element stands in (a row, a card), where others have the same text."""
     mark_id: MarkNumber
 
 
@@ -140,7 +142,7 @@ def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
 
 
 def decision_schema(
-    numbers: Sequence[int], *, brief: bool = False, answers: bool = True
+    numbers: Sequence[int], *, brief: bool = False, answers: bool = True, near: bool = False
 ) -> dict[str, Any]:
     """The JSON schema of a decision on a picture with these marks, without references.
 
@@ -150,10 +152,11 @@ def decision_schema(
         numbers: the marks that exist.
         brief: without `thinking` and `confidence`, for small models.
         answers: whether the task asks for data.
+        near: whether elements share their text.
     """
     forms = [
         _form_schema(form, numbers)
-        for form in action_forms(brief=brief, answers=answers)
+        for form in action_forms(brief=brief, answers=answers, near=near)
         if numbers or "mark_id" not in form
     ]
     return {
@@ -168,24 +171,27 @@ BRIEF = ("click", "type", "select", "press", "scroll", "done")
 """The actions that small models choose from."""
 
 
-def action_forms(*, brief: bool = False, answers: bool = True) -> tuple[dict[str, Any], ...]:
+def action_forms(
+    *, brief: bool = False, answers: bool = True, near: bool = False
+) -> tuple[dict[str, Any], ...]:
     """Of each action the fields of its reply in their order, with the schema of each field."""
+    left_out = set() if near else {"near"}
+    left_out |= set() if answers else {"answer"}
     return tuple(
-        _fields(copy.deepcopy(_ACTIONS.json_schema()["$defs"][model.__name__]), brief, answers)
+        _fields(copy.deepcopy(_ACTIONS.json_schema()["$defs"][model.__name__]), brief, left_out)
         for model in _MODELS
     )
 
 
-def _fields(made: dict[str, Any], brief: bool, answers: bool) -> dict[str, Any]:
+def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, Any]:
     fields = {
         name: {key: value for key, value in part.items() if key not in _INTERNAL}
         for name, part in made["properties"].items()
     }
     fields["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
-    own = [name for name in fields if name not in ("thinking", "action", "confidence")]
+    own = [n for n in fields if n not in {"thinking", "action", "confidence", *left_out}]
     if "answer" in fields:
         fields["answer"] = {"type": "string"}
-        own = own if answers else []
     order = ["action", *own] if brief else ["thinking", "action", *own, "confidence"]
     return {name: fields[name] for name in order}
 
@@ -200,11 +206,11 @@ def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, An
     }
 
 
-def forms_text(*, brief: bool = False, answers: bool = True) -> str:
+def forms_text(*, brief: bool = False, answers: bool = True, near: bool = False) -> str:
     """The forms of a reply as examples, one a line, for the prompt; of few actions when brief."""
     return "\n".join(
         json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
-        for form in action_forms(brief=brief, answers=answers)
+        for form in action_forms(brief=brief, answers=answers, near=near)
         if not brief or form["action"]["const"] in BRIEF
     )
 

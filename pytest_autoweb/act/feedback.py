@@ -38,6 +38,8 @@ class Problem:
     kind: str = ""
     """Role or tag of the element, for statistics."""
     xpath: str = ""
+    note: str = ""
+    """What the texts do not say: that several elements have them."""
 
     @property
     def line(self) -> str:
@@ -48,7 +50,8 @@ class Problem:
         if self.phase == "paginate":
             inner = f"文本不匹配: 期望包含'{shown(self.expected)}'，实际是'{shown(self.actual)}'"
             return f"[{label}] 翻页按钮验证失败: {inner}"
-        return f"[{label}] 验证失败: 期望'{shown(self.expected)}' 实际'{shown(self.actual)}'"
+        line = f"[{label}] 验证失败: 期望'{shown(self.expected)}' 实际'{shown(self.actual)}'"
+        return f"{line} ({shown_reason(self.note)})" if self.note else line
 
 
 @dataclass(slots=True)

@@ -25,20 +25,31 @@ class Moves(NamedTuple):
     """Whether `done` brings data."""
 
 
-def grammar(marks: Sequence[Mark], moves: Moves, *, banned: Banned = ()) -> str:
+def grammar(
+    marks: Sequence[Mark],
+    moves: Moves,
+    *,
+    banned: Banned = (),
+    alike: Collection[int] = (),
+    again: bool = False,
+) -> str:
     """Allows one line of JSON: an action that fits an existing mark, or one without a mark.
 
     Args:
         marks: of the picture.
         moves: what else can be decided.
         banned: what was done or refused on this very picture.
+        alike: marks that share their text: what is near them may be named.
+        again: it must be named, because this is a second look.
     """
     rules = []
     for action in ("click", "type", "select"):
         fitting = [m.number for m in marks if fits(action, m) and (action, m.number) not in banned]
-        if fitting:
-            numbers = " | ".join(_literal(str(number)) for number in fitting)
-            rules.append(_on_element(action, f"({numbers})"))
+        shared = [number for number in fitting if number in alike]
+        if fitting and not again:
+            rules.append(_on_element(action, fitting))
+        if shared:
+            rules.append(_on_element(action, shared, near=True))
     rules += [_plain({"action": "scroll", "direction": way}) for way in moves.scroll]
     if moves.enter:
         rules.append(_plain({"action": "press", "key": "Enter"}))
@@ -60,9 +71,12 @@ def _takes_text(mark: Mark) -> bool:
     return mark.role in _TYPED or not mark.role
 
 
-def _on_element(action: str, numbers: str) -> str:
-    head = _literal(f'{{"action": "{action}", "expected_text": ')
-    parts = [head, "str", _literal(', "mark_id": '), numbers]
+def _on_element(action: str, numbers: Sequence[int], *, near: bool = False) -> str:
+    choice = " | ".join(_literal(str(number)) for number in numbers)
+    parts = [_literal(f'{{"action": "{action}", "expected_text": '), "str"]
+    if near:
+        parts += [_literal(', "near": '), "str"]
+    parts += [_literal(', "mark_id": '), f"({choice})"]
     if more := {"type": "text", "select": "option"}.get(action):
         parts += [_literal(f', "{more}": '), "str"]
     return " ".join([*parts, _literal("}")])

@@ -16,7 +16,14 @@ from pytest_autoweb.act.folding import (
     tight,
     undecorated,
 )
-from pytest_autoweb.act.kinds import describes_icon, roles_of, without_icon_words
+from pytest_autoweb.act.kinds import (
+    describes_icon,
+    is_field,
+    names_icon,
+    names_picture,
+    roles_of,
+    without_icon_words,
+)
 from pytest_autoweb.results import Verdict
 from pytest_autoweb.values.dates import date_readings
 from pytest_autoweb.values.numbers import number_readings
@@ -31,6 +38,7 @@ Code = Literal[
     "addition",  # one has a number of a list before it, or something in parentheses after it
     "prefix",  # one is a long beginning of the other
     "contained",  # one is a large part of the other, in whole words; before it stand no letters
+    "picture",  # what was expected is the usual picture for the element's name, which is not shown
     "different",
     "short",  # one or two characters, which must be equal
     "no_expected",  # nothing was expected, the element has text
@@ -130,8 +138,11 @@ def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> Co
         code: Code = "icon" if role in roles else "different"
         reason = f"no text to compare; {_quoted(expected)} was expected of this {role}"
         return Comparison(_VERDICTS[code], code, reason)
+    if any(names_picture(expected, text) for text in texts):
+        return Comparison("match", "picture", _reason("picture", expected, texts[0]))
     if describes_icon(expected):
-        return Comparison("unverifiable", "icon", _reason("icon", expected, ""))
+        code = "different" if names_icon(expected) and is_field(role) else "icon"
+        return Comparison(_VERDICTS[code], code, _reason(code, expected, ""))
     return None
 
 
@@ -250,6 +261,7 @@ def _reason(code: Code, expected: str, actual: str) -> str:
         "addition": "is, but for an addition,",
         "prefix": "has a long beginning in common with",
         "contained": "has whole words in common with",
+        "picture": "is the usual picture for",
     }[code]
     return f"{_quoted(expected)} {how} {_quoted(actual)}"
 

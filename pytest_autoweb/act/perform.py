@@ -62,7 +62,8 @@ def code_of(
 
 def by_sight(action: OnElement) -> str:
     """The same action on whatever the vision locator finds for the expected text."""
-    return f"page.get_by_sight({text(action.expected_text)}).{_call(action)}"
+    where = f" ({action.near})" if action.near else ""
+    return f"page.get_by_sight({text(action.expected_text + where)}).{_call(action)}"
 
 
 def _call(action: OnElement) -> str:
@@ -88,11 +89,11 @@ def told(action: Action) -> str:
     """The action in one line, for the model's list of what is done."""
     match action:
         case Type():
-            return f"type {text(action.text)} into {text(action.expected_text)}"
+            return f"type {text(action.text)} into {_named(action)}"
         case Select():
-            return f"select {text(action.option)} in {text(action.expected_text)}"
+            return f"select {text(action.option)} in {_named(action)}"
         case Click() | Extract():
-            return f"{action.action} {text(action.expected_text)}"
+            return f"{action.action} {_named(action)}"
         case Press(key=key):
             return f"press {key}"
         case Scroll(direction=direction):
@@ -101,6 +102,11 @@ def told(action: Action) -> str:
             return f"navigate to {url}"
         case _:
             return action.action
+
+
+def _named(action: OnElement) -> str:
+    near = f" near {text(action.near)}" if action.near else ""
+    return f"{text(action.expected_text)}{near}"
 
 
 def text(value: Any) -> str:

@@ -22,6 +22,7 @@ _KEYS = {
     "expected_text": "target_text expectedtext element_text 期望文本 预期文本 元素文本 目标文本",
     "expected_texts": "target_texts 期望文本列表",
     "mark_id_text_map": "map 编号文本",
+    "near": "beside context row near_text 附近 旁边 所在行",
     "text": "value content input_text 内容 输入 文字",
     "option": "label choice 选项",
     "key": "keys 按键 键",
@@ -92,10 +93,15 @@ def read_choices(fields: Mapping[str, Any]) -> tuple[Choice, ...]:
         if "mark_ids" in fields:
             return _parallel(fields["mark_ids"], fields.get("expected_texts"))
         if "mark_id" in fields:
-            return (Choice(mark_of(fields["mark_id"]), str(fields.get("expected_text") or "")),)
+            return (_choice(fields),)
     except ValueError as error:
         raise ReplyProblem(str(error)) from None
     return ()
+
+
+def _choice(fields: Mapping[str, Any]) -> Choice:
+    text, near = (str(fields.get(name) or "") for name in ("expected_text", "near"))
+    return Choice(mark_of(fields["mark_id"]), text, near)
 
 
 def _parallel(numbers: Any, texts: Any) -> tuple[Choice, ...]:
@@ -213,8 +219,9 @@ def _named(raw: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
     """One element in the map or list form becomes `mark_id` and `expected_text`."""
-    if fields.get("expected_text", "") is None:
-        fields["expected_text"] = ""
+    for name in ("expected_text", "near"):
+        if fields.get(name, "") is None:
+            fields[name] = ""
     texts = fields.get("mark_id_text_map")
     if "mark_id" not in fields and isinstance(texts, Mapping) and len(texts) == 1:
         [(mark, text)] = texts.items()

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from pytest_autoweb.act.kinds import names_icon
 from pytest_autoweb.act.matching import Comparison, compare_element, shown
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.results import ChosenMark
@@ -19,6 +20,7 @@ Status = Literal[
     "text_prefix_unique",  # another mark alone has a cut form of it
     "text_ambiguous",  # several others have it
     "text_prefix_ambiguous",
+    "near_unique",  # several have it; one alone stands near what was named (act/twins.py)
     "text_not_found",  # no mark has it
     "no_expected_text",  # the choice came without a text although its mark has one
     "no_such_mark",  # the number is not in the picture, nor is the text
@@ -34,6 +36,8 @@ class Choice(NamedTuple):
 
     number: int | None
     expected_text: str
+    near: str = ""
+    """What the element stands in, where its text does not tell it from others."""
 
 
 class Resolution(NamedTuple):
@@ -50,13 +54,16 @@ class Resolution(NamedTuple):
 
 def compare_mark(expected_text: str, mark: Mark) -> Comparison:
     """Compare with all texts of a marked element: what it reads, its name, what it is called."""
-    return compare_element(
-        expected_text, (*mark.texts, mark.name), visible=visible_text(mark), role=mark.role
-    )
+    # A label in place of its hidden box may show a picture.
+    role = "" if mark.tag == "label" and names_icon(expected_text) else mark.role
+    texts = (*mark.texts, mark.name)
+    return compare_element(expected_text, texts, visible=visible_text(mark), role=role)
 
 
 def visible_text(mark: Mark) -> str:
     """What a picture shows of the element's texts; empty for icons that only have a label."""
+    if mark.unseen:
+        return ""
     first = mark.texts[0] if mark.texts else ""
     unseen = {mark.attributes.get(name) for name in ("aria-label", "title", "alt")}
     return "" if first in unseen else first
@@ -157,7 +164,7 @@ def _refused(
     elif candidates:
         reason = f"{chosen.reason}; {len(candidates)} marks may be meant"
         chosen = chosen.model_copy(update={"reason": reason})
-    return Resolution(status, chosen, None, tuple(sorted(candidates))[:CANDIDATES])
+    return Resolution(status, chosen, None, tuple(sorted(candidates)))
 
 
 def _chosen(choice: Choice, own: Comparison | None, by_number: dict[int, Mark]) -> ChosenMark:

@@ -15,6 +15,7 @@ from pytest_autoweb.browser.injected import (
 )
 from pytest_autoweb.browser.marks_again import Known, find_again
 from pytest_autoweb.browser.marks_board import draw, handed_over
+from pytest_autoweb.browser.marks_near import texts_near
 from pytest_autoweb.browser.marks_xpath import selectors, xpaths
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _STILL_MS = 100
 _QUIET_LIMIT_MS = 1_000
 _SHOT_MS = 5_000.0
 _READ_MS = 2_000.0
+_TICKED = frozenset({"checkbox", "radio", "switch"})
 
 
 class Box(NamedTuple):
@@ -73,6 +75,10 @@ class Mark:
     """A field whose value is never read."""
     states: tuple[str, ...] = ()
     """Of `disabled checked selected pressed expanded`, those that hold."""
+    unseen: bool = False
+    """It shows no text: its only text is a name, such as the `alt` of a picture in it."""
+    near: tuple[str, ...] = ()
+    """Where others share a text with it: the texts around it, nearest first."""
 
     @property
     def selectors(self) -> tuple[str, ...]:
@@ -196,6 +202,7 @@ def _marked(
     with handed_over(page, shot) as picture:
         handle, seen, found = find_marks(page, limit=limit, hide=hide)
         chosen = _chosen(found, only)
+        found = _with_near(handle, found, hide, () if only is None else chosen)
         bad = {mark.identity for mark in failed}
         marks = tuple(
             replace(found[index], number=number, failed=found[index].identity in bad)
@@ -247,11 +254,11 @@ def find_marks(
     handle = run_script_handle(page, "marks", {"limit": limit, "texts": texts})
     seen = json.loads(handle.evaluate("made => made.json"))
     paths = json.loads(handle.evaluate(element_script("marks_paths")))
-    read = json.loads(handle.evaluate(element_script("marks_texts")))
+    read = json.loads(handle.evaluate(element_script("marks_texts"), True))
     clean = hide or (lambda text: text)
     marks = [
-        _mark(number, {**shape, "texts": texts}, path, clean)
-        for number, (shape, texts, path) in enumerate(
+        _mark(number, {**shape, **facts}, path, clean)
+        for number, (shape, facts, path) in enumerate(
             zip(seen["marks"], read, paths, strict=True), 1
         )
     ]
@@ -281,7 +288,25 @@ def _mark(
         url=clean(shape["url"]),
         secret=bool(shape["secret"]),
         states=tuple(shape["states"]),
+        unseen=bool(shape["unseen"]),
     )
+
+
+def _with_near(
+    handle: "JSHandle",
+    marks: Sequence[Mark],
+    hide: Callable[[str], str] | None,
+    together: Sequence[int],
+) -> list[Mark]:
+    texts = [(*mark.texts, mark.name) for mark in marks]
+    kinds = [mark.role if mark.tag == "input" or mark.role in _TICKED else "icon" for mark in marks]
+    icons = [kind if mark.unseen else "" for kind, mark in zip(kinds, marks, strict=True)]
+    clean = hide or (lambda text: text)
+    near = texts_near(handle, texts, icons, clean, together=together)
+    return [
+        replace(mark, near=pieces) if pieces else mark
+        for mark, pieces in zip(marks, near, strict=True)
+    ]
 
 
 def _chosen(found: Sequence[Mark], only: Sequence[Mark] | None) -> list[int]:

@@ -1,14 +1,13 @@
 """Strategy `act`: observe, decide, verify, perform, until nothing is left to do."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
 from pytest_autoweb.act.course import MAX_CIRCLES, MAX_IN_VAIN, Course
 from pytest_autoweb.act.feedback import Feedback, Problem
-from pytest_autoweb.act.grammar import fits
 from pytest_autoweb.act.loops import Fingerprint
 from pytest_autoweb.act.perform import by_sight, code_of, told
-from pytest_autoweb.act.verify import Choice, Resolution, resolve
+from pytest_autoweb.act.verify import Resolution
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.results import (
@@ -22,6 +21,7 @@ from pytest_autoweb.results import (
     StepResult,
 )
 from pytest_autoweb.stages.base import Tools, change, error_line, fail
+from pytest_autoweb.stages.choosing import Chosen, verified
 from pytest_autoweb.stages.decision_texts import why_failed, without_secrets
 from pytest_autoweb.stages.dialogs import dialogs_answered
 from pytest_autoweb.stages.execute import relative, run_block
@@ -30,7 +30,6 @@ from pytest_autoweb.stages.sight import (
     View,
     decide,
     look,
-    look_again,
     on_page,
     past_attempt,
     wants_data,
@@ -63,21 +62,6 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
             acting.stop("limit", f"{tools.settings.max_decisions} decisions were not enough")
     tools.marks.hold(None)
     return acting.finished()
-
-
-class _Chosen(NamedTuple):
-    """A decision with what verification made of it."""
-
-    view: View
-    """On which its number counts; the second look's, if there was one."""
-    resolution: Resolution | None = None
-    """None: it is about no element."""
-    second_look: bool = False
-
-    @property
-    def mark(self) -> Mark | None:
-        """The element to act on."""
-        return self.resolution.mark if self.resolution else None
 
 
 class _Acting:
@@ -156,10 +140,13 @@ class _Acting:
         self._problem = decided.problem
         return decided.action
 
+    def _ask_again(self, view: View, text: str) -> Action | None:
+        return self._decide(view, Situation(self.course, self._problems, second_look=text))
+
     # -- verifying ---------------------------------------------------------------------
 
     def _verify_and_perform(self, action: Action) -> None:
-        chosen = self._verified(action)
+        chosen = verified(action, self._view, self._tools, self._ask_again)
         if self.attempt.failure:
             self.over = True
         elif circle := self.course.loops.add(self._fingerprint(action, chosen)):
@@ -171,7 +158,7 @@ class _Acting:
         else:
             self._perform(action, chosen)
 
-    def _is_doubtful(self, action: Action, chosen: _Chosen) -> bool:
+    def _is_doubtful(self, action: Action, chosen: Chosen) -> bool:
         """An icon that nothing speaks for but a number of which the model is not sure."""
         if chosen.resolution is None or chosen.resolution.status != "number_only":
             return False
@@ -179,39 +166,13 @@ class _Acting:
         described = isinstance(action, OnElement) and bool(action.expected_text.strip())
         return unsure and described and "get_by_sight" in self._tools.offered
 
-    def _verified(self, action: Action) -> _Chosen:
-        """The element that is meant; an ambiguous text gets one second look."""
-        if not isinstance(action, OnElement):
-            return _Chosen(self._view)
-        # A text only stands for elements on which the action can be done.
-        number = action.mark_id
-        fitting = [m for m in self._view.marks if m.number == number or fits(action.action, m)]
-        first = resolve(Choice(number, action.expected_text), fitting)
-        if not first.candidates:
-            return _Chosen(self._view, first)
-        view = look_again(self._view, self._tools, first.candidates)
-        situation = Situation(self.course, self._problems, second_look=action.expected_text)
-        again = self._decide(view, situation)
-        if not isinstance(again, OnElement):
-            return _Chosen(self._view, first, second_look=True)
-        second = resolve(Choice(again.mark_id, action.expected_text), view.marks)
-        # All that are marked fit the text alike: now the number decides.
-        mark = second.mark or view.marked.mark(again.mark_id)
-        same = next((m for m in self._view.marks if mark and m.identity == mark.identity), None)
-        if mark is None or same is None:
-            return _Chosen(self._view, first, second_look=True)
-        # The record keeps to the numbers of its picture, the first one.
-        update = {"taken": same.number, "box": tuple(same.box)}
-        kept = first.chosen.model_copy(update=update if same.number != number else {})
-        return _Chosen(view, second._replace(mark=mark, chosen=kept), second_look=True)
-
-    def _fingerprint(self, action: Action, chosen: _Chosen) -> Fingerprint:
+    def _fingerprint(self, action: Action, chosen: Chosen) -> Fingerprint:
         mark = chosen.mark.number if chosen.mark else getattr(action, "mark_id", None)
         return Fingerprint.of(
             action.action, self._view.page.url, mark, told(action), self._view.digest
         )
 
-    def _break_circle(self, action: Action, chosen: _Chosen, circle: str) -> None:
+    def _break_circle(self, action: Action, chosen: Chosen, circle: str) -> None:
         """The same again is not performed, but told; the next circle ends the attempt."""
         self.course.circles += 1
         self._note(None, f"{told(action)}: {circle}; do something else")
@@ -219,11 +180,11 @@ class _Acting:
         if self.course.circles >= MAX_CIRCLES:
             self.stop("limit", f"the model goes in circles: {circle}")
 
-    def _refuse(self, action: Action, chosen: _Chosen, resolution: Resolution) -> None:
+    def _refuse(self, action: Action, chosen: Chosen, resolution: Resolution) -> None:
         """Nothing is performed; the next prompt says why."""
         found = resolution.chosen
         wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
-        if wrong:
+        if wrong and chosen.told_apart:
             self.course.failed = (wrong,)
             self.course.try_once(self._view.digest, action.action, wrong.number)
         problem = Problem(
@@ -236,17 +197,19 @@ class _Acting:
             found.reason,
             kind=(wrong.role or wrong.tag) if wrong else "",
             xpath=wrong.xpaths[0] if wrong and wrong.xpaths else "",
+            note="" if chosen.told_apart else found.reason,
         )
         self.course.feedback.add(problem)
         self._tools.log.write(f"decision {self._index}: {problem.line}")
         times = self.course.refused(found.expected_text)
-        if times >= SIGHT_AFTER and "get_by_sight" in self._tools.offered:
+        described = chosen.told_apart or (isinstance(action, OnElement) and action.near)
+        if described and times >= SIGHT_AFTER and "get_by_sight" in self._tools.offered:
             self._look_for(action, chosen)
             return
         self._record(action, "refused", problem.line, chosen)
         self._in_vain()
 
-    def _look_for(self, action: Action, chosen: _Chosen) -> None:
+    def _look_for(self, action: Action, chosen: Chosen) -> None:
         """Let the vision locator find what was refused again and again."""
         assert isinstance(action, OnElement)
         before = len(self.attempt.locations)
@@ -266,7 +229,7 @@ class _Acting:
 
     # -- performing --------------------------------------------------------------------
 
-    def _perform(self, action: Action, chosen: _Chosen) -> None:
+    def _perform(self, action: Action, chosen: Chosen) -> None:
         number = chosen.mark.number if chosen.mark else None
         if chosen.resolution:
             known = chosen.resolution.chosen
@@ -310,7 +273,7 @@ class _Acting:
         self.attempt = change(self.attempt, failure=None)
         return self.attempt.step_results[-1]
 
-    def _failed(self, action: Action, chosen: _Chosen, result: StepResult) -> None:
+    def _failed(self, action: Action, chosen: Chosen, result: StepResult) -> None:
         """The browser could not do it, or the element reads something else by now."""
         evidence = result.failure.evidence if result.failure else {}
         if "chosen" in evidence and chosen.resolution:
@@ -335,7 +298,7 @@ class _Acting:
         if code := code_of(action):
             result = self._run(code, self._view, told(action))
             if not result.ok:
-                self._failed(action, _Chosen(self._view), result)
+                self._failed(action, Chosen(self._view), result)
                 return
         self._record(action, "performed", "")
         self.over = self._done = True
@@ -364,7 +327,7 @@ class _Acting:
         action: Action | None,
         status: DecisionStatus,
         error: str,
-        chosen: _Chosen | None = None,
+        chosen: Chosen | None = None,
         *,
         location: int | None = None,
     ) -> None:

@@ -11,6 +11,7 @@ from pytest_autoweb.act.feedback import Problem, section
 from pytest_autoweb.act.grammar import Moves, grammar
 from pytest_autoweb.act.listing import listing
 from pytest_autoweb.act.reading import ReplyProblem, read_object
+from pytest_autoweb.act.twins import ambiguous, telling
 from pytest_autoweb.browser.injected import run_script
 from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
 from pytest_autoweb.cases.check_specs import AnswerCheck
@@ -154,20 +155,34 @@ def _ask(
     course.asked += 1
     marks = _allowed(view.marks, tools)
     numbers = [mark.number for mark in marks]
+    near = _near(view, situation)
     return ask(
         attempt,
         tools,
         "decide",
         _messages(tools, view, situation, problem),
         turn=course.asked,
-        grammar=grammar(marks, _moves(view, course, answers), banned=course.banned(view.digest))
+        grammar=grammar(
+            marks,
+            _moves(view, course, answers),
+            banned=course.banned(view.digest),
+            alike=near,
+            again=bool(situation.second_look),
+        )
         if spec.constrained == "gbnf" and brief
         else None,
-        json_schema=decision_schema(numbers, brief=brief, answers=answers)
+        json_schema=decision_schema(numbers, brief=brief, answers=answers, near=bool(near))
         if spec.constrained != "none" and not brief
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
     )
+
+
+def _near(view: View, situation: Situation) -> dict[int, str]:
+    """What tells marks apart that read alike; in a second look all of them do."""
+    if situation.second_look:
+        return {mark.number: telling(mark, view.marks) for mark in view.marks}
+    return ambiguous(view.marks)
 
 
 def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
@@ -197,8 +212,11 @@ def _moves(view: View, course: Course, answers: bool) -> Moves:
 
 def _messages(tools: Tools, view: View, situation: Situation, problem: str) -> tuple[Message, ...]:
     brief, vision = is_brief(tools), tools.spec.vision
+    near = _near(view, situation)
+    listed = not vision or situation.second_look
     variables: dict[str, Any] = {
-        "forms": forms_text(brief=brief, answers=wants_data(tools)),
+        "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
+        "near": bool(near),
         "task": tools.case.user_task,
         "secrets": sorted(tools.case.secrets),
         "answers": wants_data(tools),
@@ -207,7 +225,7 @@ def _messages(tools: Tools, view: View, situation: Situation, problem: str) -> t
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
         "problem": problem,
-        "listing": "" if vision else fence(_listing(tools, view, situation), "page"),
+        "listing": fence(_listing(tools, view, situation, near), "page") if listed else "",
     }
     if brief:
         return render("act_brief", **variables)
@@ -215,11 +233,14 @@ def _messages(tools: Tools, view: View, situation: Situation, problem: str) -> t
     return render("act", images=images, url=tools.redact(view.page.url), vision=vision, **variables)
 
 
-def _listing(tools: Tools, view: View, situation: Situation) -> str:
+def _listing(tools: Tools, view: View, situation: Situation, near: dict[int, str]) -> str:
+    marks = _allowed(view.marks, tools)
+    if tools.spec.vision:
+        return tools.redact(listing(marks, "", max_chars=0, near=near))
     room = tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
     last = situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
-    return tools.redact(listing(view.marks, view.text, max_chars=room, before=before))
+    return tools.redact(listing(marks, view.text, max_chars=room, before=before, near=near))
 
 
 def picture_uri(png: bytes) -> str:

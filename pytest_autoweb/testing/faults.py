@@ -13,6 +13,8 @@ from pytest_autoweb.results import Usage
 
 _LISTED = re.compile(r"^\[(\d+)\] .*$", re.MULTILINE)
 """A mark in the list that models without vision are given."""
+_NEAR = re.compile(r' near "(.*)"$')
+"""In its line, what tells a mark from others with its text; only such marks have it."""
 _TOLD = re.compile(r"^\s+- \[(?:\d+|-)\] .*$|^Your last reply could not be used", re.MULTILINE)
 """What the prompts say of the last decision, when it was stopped."""
 
@@ -24,14 +26,17 @@ class Faults:
     """How often the fake errs, and what it makes of being told; all are chances from 0 to 1."""
 
     swap: float = 0.0
-    """Gives the number of another mark; the text is still that of the right one."""
+    """Gives the number of another mark; the text, and what is near, are still those of the right
+    one."""
     drop: float = 0.0
     """Leaves the text out."""
+    drop_near: float = 0.0
+    """Leaves out what is near the element, although others have its text."""
     malformed: float = 0.0
     """Answers in a form that is no decision."""
     loose: float = 0.0
-    """Writes the text as a hasty reader would: cut with dots, in capitals, without its ends. That
-    is no error, but a verifier may take it for one."""
+    """Writes texts as a hasty reader would: cut with dots, in capitals, without their ends. That is
+    no error, but a verifier may take it for one."""
     heeds: float = 0.8
     """Decides anew when the prompt says what was wrong; else it says the same again."""
     rethinks: float = 0.3
@@ -53,6 +58,9 @@ class Right(NamedTuple):
     has no element."""
     expected_text: str = ""
     """What the element reads."""
+    near: str = ""
+    """What it stands in, e.g. its row's first cell. Said where the list says that others have its
+    text; empty: then what the list says is copied."""
 
 
 class Slip(NamedTuple):
@@ -121,7 +129,7 @@ class FaultyClient:
     ) -> str:
         meant = _meant(right, lines, model)
         # Every draw is made, so that other chances do not shift what follows.
-        swaps, drops, breaks, hasty, pick = (chance.random() for _ in range(5))
+        swaps, drops, breaks, hasty, pick, leaves = (chance.random() for _ in range(6))
         if breaks < self._faults.malformed:
             self.slips.append(Slip("malformed", meant, None, ""))
             return _FORMLESS[int(pick * len(_FORMLESS))]
@@ -136,6 +144,9 @@ class FaultyClient:
             if drops < self._faults.drop:
                 kind, text = "dropped" if kind == "none" else kind, ""
             decision |= {"mark_id": given, "expected_text": text}
+            if (listed := _NEAR.search(lines[meant])) and leaves >= self._faults.drop_near:
+                near = right.near or listed[1]
+                decision["near"] = _hasty(near, pick) if hasty < self._faults.loose else near
         sure = 0.7 + 0.3 * pick if kind == "none" else 0.4 + 0.55 * pick
         self.slips.append(
             Slip(kind, meant, decision.get("mark_id"), decision.get("expected_text", ""))

@@ -1,5 +1,6 @@
 // What each element reads, by precedence: inner text, label, placeholder, title, value.
-({ dom, aria, elements }) => (Array.isArray(elements) ? elements : elements.elements).map((element) => {
+// arg true: also whether none of it is shown as text: it is an icon with a name, or without.
+({ dom, aria, elements }, facts) => (Array.isArray(elements) ? elements : elements.elements).map((element) => {
   const LIMIT = 2000;
   const tag = dom.tag(element);
   const type = (dom.attr(element, 'type') || '').toLowerCase();
@@ -14,8 +15,13 @@
   };
   const attributes = ['aria-label', 'placeholder', 'title'].map((n) => dom.attr(element, n) || '');
   const last = tag === 'select' || ['checkbox', 'radio'].includes(type) ? '' : value;
-  const all = [shown(), ...attributes, last].map((text) => dom.clean(text).slice(0, LIMIT));
+  const own = shown();
+  const all = [own, ...attributes, last].map((text) => dom.clean(text).slice(0, LIMIT));
   const known = Array.from(new Set(all.filter(Boolean)));
+  const field = ['input', 'textarea', 'select'].includes(tag);
+  const labelled = () => aria.labels(element).some((label) => dom.clean(label.innerText || ''));
+  const unseen = !dom.clean(own) && !(field && (all[2] || all[4] || labelled()));
   if (!known.length) known.push(dom.clean(aria.name(element, aria.role(element))).slice(0, LIMIT));
-  return known.filter(Boolean);
+  const texts = known.filter(Boolean);
+  return facts ? { texts, unseen } : texts;
 })

@@ -68,10 +68,10 @@ def test_lists_of_unequal_length_are_an_error_and_maps_need_none() -> None:
         read_choices({"mark_ids": [1, 2], "expected_texts": ["a"]})
 
     assert read_choices({"mark_ids": ["1", 2], "expected_texts": ["a", None]}) == (
-        (1, "a"),
-        (2, ""),
+        (1, "a", ""),
+        (2, "", ""),
     )
-    assert read_choices({"mark_id_text_map": {"40": "title"}}) == ((40, "title"),)
+    assert read_choices({"mark_id_text_map": {"40": "title"}}) == ((40, "title", ""),)
 
 
 @pytest.mark.parametrize(

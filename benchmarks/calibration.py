@@ -32,8 +32,6 @@ from pytest_autoweb.results import CellResult
 
 HERE = Path(__file__).parent / "faults"
 ARMS = ("constrained", "reflexion", "off", "plain")
-MORE: list[str] = []
-"""Options for pytest."""
 EXPECTED = {
     "missing": "DATA_NOT_FOUND",
     "renamed": "DATA_NOT_FOUND",
@@ -47,24 +45,30 @@ EXPECTED = {
 }
 
 
-def run(model: str, repeat: int, arms: str, folder: Path, deadline: float) -> list[CellResult]:
-    """Run the faults that `folder` does not hold yet, until the deadline; all cells so far."""
+def run(options: Sequence[str], repeat: int, folder: Path, deadline: float) -> list[CellResult]:
+    """Run the faults that `folder` does not hold yet, until the deadline; all cells so far.
+
+    Args:
+        options: for pytest, the model and the arms among them.
+        repeat: cells of each fault.
+        folder: holds a folder for each session.
+        deadline: on the monotonic clock.
+    """
     done = Counter(cell.case_id for cell in cells_in(folder))
     left = [case for case in EXPECTED if done[case] < repeat]
-    if left and time.monotonic() < deadline:
+    if left:
         part = folder / f"part-{1 + len(list(folder.glob('part-*')))}"
-        _session(model, repeat, arms, part, left, deadline)
+        report = f"--autoweb-report={part}"
+        _session(
+            [*options, f"--autoweb-repeat={repeat}", report, "-k", " or ".join(left)], deadline
+        )
     return cells_in(folder)
 
 
-def _session(
-    model: str, repeat: int, arms: str, folder: Path, cases: Sequence[str], deadline: float
-) -> None:
+def _session(options: Sequence[str], deadline: float) -> None:
     command = [
         *(sys.executable, "-m", "pytest", "-q", str(HERE / "cases.yaml"), "-c", "/dev/null"),
-        *("--rootdir", str(HERE), f"--autoweb-models={model}", f"--autoweb-repeat={repeat}"),
-        *(f"--autoweb-correction={arms}", f"--autoweb-report={folder}", "-k", " or ".join(cases)),
-        *MORE,
+        *("--rootdir", str(HERE), *options),
     ]
     with subprocess.Popen(command, cwd=HERE, start_new_session=True) as session:
         try:
@@ -155,12 +159,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--folder", type=Path, help="keep the runs here, or go on with them")
     args, more = parser.parse_known_args()
-    MORE[:] = more
     arms = args.arms.split(",")
+    options = [f"--autoweb-models={args.model}", f"--autoweb-correction={args.arms}", *more]
     deadline = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory() as scratch:
         folder = (args.folder or Path(scratch)).resolve()
-        cells = run(args.model, args.repeat, args.arms, folder, deadline)
+        cells = run(options, args.repeat, folder, deadline)
     table = rows(cells, arms)
     print(f"\n{table_of(table, arms)}")
     facts = corrections_of(cells)

@@ -58,7 +58,7 @@ CALLS: tuple[tuple[str, tuple[Act, ...]], ...] = (
         lambda p: p.locator("xpath=//li[").count(),
         lambda p: p.keyboard.press("Strg+A"),
         lambda p: p.get_by_role("link").first.clicks(),  # type: ignore[attr-defined]
-        lambda p: p.locator("#title").fill("a", "b"),  # type: ignore[arg-type]
+        lambda p: p.locator("#title").fill("a", "b"),  # type: ignore[call-arg, arg-type]
         lambda p: p.evaluate("() => tickets.length"),
         lambda p: p.evaluate("() => document.querySelector('#none').value"),
         lambda p: p.evaluate("() => { if ( }"),

@@ -7,7 +7,7 @@ where that is the same too, its place among them.
 
 from collections.abc import Sequence
 
-from pytest_autoweb.act.folding import fold, is_border
+from pytest_autoweb.act.folding import fold, is_border, undecorated
 from pytest_autoweb.act.listing import label_of
 from pytest_autoweb.act.matching import SHORT, compare, shown
 from pytest_autoweb.act.verify import CANDIDATES, Choice, Resolution, compare_mark, resolve
@@ -103,7 +103,7 @@ def nearest(near: str, group: Sequence[Mark]) -> list[Mark]:
 def _beside(choice: Choice) -> str:
     """What was named as near, without the element's own text: rows are read with all they hold."""
     own, near = fold(choice.expected_text), fold(choice.near)
-    left = fold(near.replace(own, " ", 1)) if own else near
+    left = undecorated(fold(near.replace(own, " ", 1))) if own else near
     return left if any(map(str.isalnum, left)) else ""
 
 

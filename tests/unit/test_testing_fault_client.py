@@ -50,6 +50,19 @@ def test_it_errs_as_often_as_it_is_told_to(kind: str) -> None:
     assert 0.17 < sum(slip.kind != "none" for slip in slips) / len(slips) < 0.23
 
 
+def test_a_swapped_number_keeps_what_is_near_the_right_element_unless_it_is_left_out() -> None:
+    rows = '[1] button "Edit" near "Ann"\n[2] button "Edit" near "Bo"\n[3] button "Add"'
+    meant = Right({"action": "click"}, 'near "Bo"', "Edit")
+
+    kept = ask(FaultyClient(lambda prompt: meant, Faults(swap=1.0)), rows)
+    read = ask(FaultyClient(lambda prompt: meant._replace(near="Bo X."), Faults()), rows)
+    left_out = ask(FaultyClient(lambda prompt: meant, Faults(drop_near=1.0)), rows)
+    alone = Right({"action": "click"}, '"Add"', "Add", "never said")
+
+    assert (kept["mark_id"] == 2, kept["near"], read["near"]) == (False, "Bo", "Bo X.")
+    assert "near" not in {**left_out, **ask(FaultyClient(lambda prompt: alone, Faults()), rows)}
+
+
 def test_a_swapped_number_keeps_the_text_of_the_right_element() -> None:
     client = FaultyClient(lambda prompt: NEXT, Faults(swap=1.0))
 

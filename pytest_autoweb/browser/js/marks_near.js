@@ -158,7 +158,7 @@
     if (heading) words.push(dom.clean(heading.innerText || heading.textContent || '').slice(0, CHARS));
     return Array.from(new Set(words.filter(Boolean)));
   };
-  // Of the texts before and after, the one in its line, when the other is not.
+  // Of the texts before and after, those in its line; else the one before, else the one after.
   const nearer = (element, before, after) => {
     const both = [before, after].filter(Boolean);
     const box = dom.rect(element);
@@ -169,7 +169,7 @@
       const common = Math.min(r.bottom, box.bottom) - Math.max(r.top, box.top);
       return common >= 0.5 * Math.min(r.height, box.height);
     });
-    return aside.length ? aside : both;
+    return aside.length ? aside : both.slice(0, 1);
   };
   return groups.map(around);
 }

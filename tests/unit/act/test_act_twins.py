@@ -1,0 +1,114 @@
+"""Elements that read alike: what stands near decides, and without it nothing is performed."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.act.twins import ambiguous, resolve_apart
+from pytest_autoweb.act.verify import Choice
+from pytest_autoweb.browser.marks import Box, Mark
+
+
+def mark(number: int, text: str, *near: str, url: str = "") -> Mark:
+    return Mark(
+        number=number,
+        tag="a" if url else "button",
+        role="link" if url else "button",
+        text=text,
+        name=text,
+        box=Box(0, 20 * number, 50, 20),
+        texts=(text,) if text else (),
+        near=near,
+        url=url,
+        unseen=not text,
+    )
+
+
+PEOPLE = (
+    mark(1, "Add"),
+    mark(2, "Edit", "Ann Abel", "ann@a.example", "Users"),
+    mark(3, "Edit", "Ann Brook", "brook@a.example", "Users"),
+    mark(4, "Edit", "Bo", "bo@a.example", "Users"),
+    mark(5, "More", url="https://a.example/more"),
+    mark(6, "More", url="https://a.example/more"),
+    mark(7, "Up", "Users"),
+    mark(8, "Up", "Users"),
+    mark(9, "", "Ann Abel"),
+    mark(10, "", "Bo"),
+)
+
+# Number, text, near; then the mark acted on, or the candidates of a second look.
+CHOICES = [
+    (2, "Edit", "Ann Abel", 2, ()),
+    (4, "Edit", "Ann Abel", 2, ()),
+    (1, "Edit", "ANN ABEL", 2, ()),
+    (None, "Edit", "Bo", 4, ()),
+    (2, "Edit", "Abel, Edit", 2, ()),
+    (2, "Edit", "Edit | Ann Brook", 3, ()),
+    (3, "Edit", "the row of Ann Brook", 3, ()),
+    (3, "Edit", "2 of 3", 3, ()),
+    (4, "Edit", "Ann", None, (2, 3)),
+    (4, "Edit", "Users", None, (2, 3, 4)),
+    (4, "Edit", "", None, (2, 3, 4)),
+    (4, "Edit", "Cy Young", None, (2, 3, 4)),
+    (6, "More", "", 6, ()),
+    (1, "More", "", 5, ()),
+    (8, "Up", "Users", None, (7, 8)),
+    (8, "Up", "1 of 2", 7, ()),
+    (9, "pencil icon", "Bo", 10, ()),
+    (9, "pencil icon", "", None, (9, 10)),
+    (3, "Add", "", 1, ()),
+]
+
+
+@pytest.mark.parametrize(("number", "text", "near", "acted_on", "candidates"), CHOICES)
+def test_a_choice_among_elements_that_read_alike(
+    number: int | None, text: str, near: str, acted_on: int | None, candidates: tuple[int, ...]
+) -> None:
+    found = resolve_apart(Choice(number, text, near), PEOPLE)
+
+    assert (found.mark and found.mark.number, found.candidates) == (acted_on, candidates)
+    assert not candidates or found.chosen.verdict == "unverifiable"
+    assert found.chosen.taken == (None if acted_on == number else acted_on)
+
+
+def test_what_is_near_is_shown_only_where_it_is_needed_and_tells_all_of_them_apart() -> None:
+    assert ambiguous(PEOPLE) == {
+        2: "Ann Abel",
+        3: "Ann Brook",
+        4: "Bo",
+        7: "1 of 2",
+        8: "2 of 2",
+        9: "Ann Abel",
+        10: "Bo",
+    }
+
+
+def test_nothing_is_concluded_while_what_is_near_one_of_them_is_not_known() -> None:
+    page = (mark(1, "Save file", "Report"), mark(2, "Save file"))
+
+    assert resolve_apart(Choice(2, "Save file", "Report"), page).mark is None
+    again = resolve_apart(Choice(2, "Save file", "Report"), page, again=True)
+    assert again.mark == page[0]
+
+
+WORDS = st.text(st.characters(categories=("Lu", "Ll", "Lo", "Nd")), min_size=1, max_size=12)
+
+
+@given(
+    st.lists(st.lists(WORDS, max_size=3), min_size=2, max_size=6),
+    st.data(),
+)
+def test_a_wrong_number_never_leads_to_another_row(
+    rows: Sequence[Sequence[str]], data: st.DataObject
+) -> None:
+    page = tuple(mark(number, "Edit", *row) for number, row in enumerate(rows, 1))
+    meant = data.draw(st.sampled_from(page))
+    number = data.draw(st.sampled_from(page)).number
+    near = data.draw(st.sampled_from([*meant.near, ambiguous(page)[meant.number], ""]))
+
+    found = resolve_apart(Choice(number, "Edit", near), page)
+
+    assert found.mark in (None, meant) or meant.near == found.mark.near == ()

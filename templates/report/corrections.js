@@ -10,9 +10,11 @@ export function correctionsPanel(facts) {
   return el("section", { "aria-labelledby": "corrections-heading" },
     el("div.heading", el("h2", { id: "corrections-heading" }, "Failures and corrections"),
       el("p.small", "Types of failed first attempts, and how many of these cells each way to correct recovered. A gain is only claimed over the control arm, which retries from the same failures and is told nothing.")),
-    el("div.card.listing", el("div.scroll-x", typesTable(failed))),
-    el("div.card.listing", el("div.scroll-x", armsTable(failed))));
+    el("div.card.listing.corrections", ownScroll("Failures", typesTable(failed)), ownScroll("Corrections", armsTable(failed))));
 }
+
+/* Wider than a phone: the keyboard scrolls it, too. */
+const ownScroll = (name, table) => el("div.scroll-x", { role: "region", tabindex: "0", "aria-label": name }, table);
 
 function typesTable(facts) {
   return el("table.rows.small-table", el("thead", el("tr", ["Model", "Failed first", "Types", "Repeated calls", "From cache"].map((h, i) => el(i === 0 || i === 2 ? "th" : "th.num", { scope: "col" }, h)))),
@@ -20,13 +22,16 @@ function typesTable(facts) {
       el("td", f.types.map((t) => `${t.type.toLowerCase().replaceAll("_", " ")} ${t.count}`).join(", ")), el("td.num", count(f.duplicates)), el("td.num", count(f.cached))))));
 }
 
+const withSign = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;
+const gainPoints = (share) => withSign(Math.round(share * 100));
+const gainSpan = (at) => (at ? ` (${gainPoints(at.low)} to ${gainPoints(at.high)})` : "");
 const span = (at) => (at ? ` (${percent(at.low)} to ${percent(at.high)})` : "");
 const COLUMNS = [
   ["Recovered", (a) => `${a.recovered} of ${a.cells}${span(a.interval)}`], ["Retries", (a) => count(a.retries)], ["Calls", (a) => count(a.calls)],
   ["Cost", (a) => (a.cost_usd === null ? "unknown" : `$${a.cost_usd.toFixed(4)}`)],
-  ["Gain over plain", (a) => (a.arm === "plain" ? "–" : a.gain === null ? "not measured" : `${percent(a.gain)}${span(a.gain_interval)}`)],
+  ["Gain over plain", (a) => (a.arm === "plain" ? "–" : a.gain === null ? "not measured" : `${gainPoints(a.gain)} points${gainSpan(a.gain_interval)}`)],
   ["Only this / only plain", (a) => (a.gain === null ? "–" : `${a.only_this} / ${a.only_plain} of ${a.pairs} cases`)],
-  ["p", (a) => (a.p === null ? "–" : a.p.toFixed(3))], ["Calls beyond plain", (a) => (a.calls_more === null ? "–" : String(a.calls_more))],
+  ["p", (a) => (a.p === null ? "–" : a.p.toFixed(3))], ["Calls beyond plain", (a) => (a.calls_more === null ? "–" : withSign(a.calls_more))],
 ];
 
 function armsTable(facts) {

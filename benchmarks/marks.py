@@ -21,7 +21,6 @@ text) of one whole picture:
 """
 
 import argparse
-import base64
 import csv
 import io
 import json
@@ -34,10 +33,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import reduce
 from operator import truediv
 from pathlib import Path
 from typing import NamedTuple
 
+from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -48,8 +49,8 @@ from pytest_autoweb.browser.marks import MarkedPage, find_marks, mark_page
 from pytest_autoweb.browser.marks_board import draw, handed_over
 
 LIMIT = 60
-BRIGHT = (("bright", 2),)
-DARK = (("dark", 2), ("dark", 3))
+DARK = 64
+WAYS = ((("bright", 2),), (("dark", 2), ("dark", 3)))
 _BRACKETS = "[](){}|"
 
 
@@ -134,16 +135,23 @@ def _share(place: Sequence[float], box: Sequence[float]) -> float:
     return wide * high / whole if wide > 0 and high > 0 and whole > 0 else 0.0
 
 
-def prepared(
-    board: Page, picture: bytes, ways: Sequence[tuple[str, int]]
-) -> list[tuple[bytes, int]]:
+def prepared(picture: bytes, ways: Sequence[tuple[str, int]]) -> list[tuple[bytes, int]]:
     """The picture made ready to be read, in each way, and how much it was enlarged."""
-    code = (Path(__file__).parent / "marks_reading.js").read_text(encoding="utf-8")
-    data = base64.b64encode(picture).decode()
-    return [(base64.b64decode(board.evaluate(code, [data, zoom, how])), zoom) for how, zoom in ways]
+    return [(_prepared(picture, how, zoom), zoom) for how, zoom in ways]
 
 
-def measured(page: Page, board: Page, groups: Sequence[str], keep: Path | None) -> list[Result]:
+def _prepared(picture: bytes, how: str, zoom: int) -> bytes:
+    shown = Image.open(io.BytesIO(picture)).convert("RGB")
+    large = shown.resize((shown.width * zoom, shown.height * zoom), Image.Resampling.BICUBIC)
+    grey = reduce(ImageChops.lighter, large.split())
+    if how == "dark":
+        grey = grey.point([255 * (level > DARK) for level in range(256)])
+    made = io.BytesIO()
+    grey.save(made, "PNG", compress_level=1)
+    return made.getvalue()
+
+
+def measured(page: Page, groups: Sequence[str], keep: Path | None) -> list[Result]:
     """Mark every page and read it back, two pictures at once."""
     waiting = []
     with ThreadPoolExecutor(2) as pool:
@@ -155,10 +163,7 @@ def measured(page: Page, board: Page, groups: Sequence[str], keep: Path | None) 
                 keep.mkdir(parents=True, exist_ok=True)
                 safe = "".join(char if char.isalnum() else "-" for char in f"{group}-{name}")
                 (keep / f"{safe}.png").write_bytes(marked.picture)
-            pictures = [
-                [(marked.picture, 1)],
-                *(prepared(board, marked.picture, ways) for ways in (BRIGHT, DARK)),
-            ]
+            pictures = [[(marked.picture, 1)], *(prepared(marked.picture, w) for w in WAYS)]
             reads = [pool.submit(reading, marked, made) for made in pictures]
             waiting.append((group, name, marked, reads))
         return [
@@ -262,8 +267,7 @@ def main() -> None:
         context = browser.new_context(
             viewport={"width": 1280, "height": 720}, device_scale_factor=options.scale
         )
-        board = browser.new_context().new_page()
-        results = measured(context.new_page(), board, options.groups, options.keep)
+        results = measured(context.new_page(), options.groups, options.keep)
         times = {
             name: timing(browser, options.rounds, spaced=name == "spaced")
             for name in ("spaced", "dense")

@@ -7,7 +7,7 @@ from pytest_autoweb.collect.collection import NavStep, NextPage
 from pytest_autoweb.collect.guide import Decided, Guide
 from pytest_autoweb.collect.navigation import SETTLE_MS, do_step
 from pytest_autoweb.collect.progress import Progress
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.reading import Entry, read_links
 from pytest_autoweb.collect.site import Site
 
 RETRIES = 2
@@ -15,6 +15,7 @@ RETRIES = 2
 MAX_SCROLLS = 5
 VAIN_ROUNDS = 2
 """Rounds without a new entry."""
+_NAME_CHARS = 30
 
 
 def set_list(
@@ -22,27 +23,32 @@ def set_list(
 ) -> tuple[NavStep, ...]:
     """Let the model set filters until the list shows what is wanted; the steps that were done.
 
-    What was set is not shown again: small models set it again and again.
+    What was set is not shown again: small models set it again and again. Each step is told with
+    what became of the list, which says whether a button is still to be pressed.
     """
     steps: list[NavStep] = []
+    told: list[str] = []
     for _ in range(limit + RETRIES):
         if len(steps) >= limit or guide.lost:
             break
         decided = guide.decide(
             "navigate",
             site.page,
-            known=[_told(step) for step in steps],
+            known=told,
             over=lambda mark: any(mark.xpaths == step.xpaths for step in steps),
         )
         if decided.action == "done":
             break
         if (step := _step_of(decided)) is None:
             continue
+        before = _links(site)
         if problem := do_step(site, step, reveal):
             guide.wrong("navigate", problem)
             continue
         settle(site.page, quiet_ms=SETTLE_MS)
         steps.append(step)
+        became = "changed" if _links(site) != before else "did not change yet"
+        told.append(f"{_told(step, decided)}: the list {became}")
     return tuple(steps)
 
 
@@ -61,8 +67,22 @@ def _step_of(decided: Decided) -> NavStep | None:
     )
 
 
-def _told(step: NavStep) -> str:
-    return " ".join(filter(None, (step.action, step.text, step.key, step.expected_text[:30])))
+def _told(step: NavStep, decided: Decided) -> str:
+    mark = decided.picked[0].mark if decided.picked else None
+    name = (mark.name or mark.text)[:_NAME_CHARS] if mark else ""
+    if step.action in ("select", "type"):
+        return f"{step.action} {step.text} in {name}"
+    return f"{step.action} {step.key or name}"
+
+
+def _links(site: Site) -> list[str]:
+    from playwright.sync_api import Error
+
+    try:
+        return [entry.url for entry in read_links(site.page)]
+    except Error:
+        # It is on its way to another page.
+        return []
 
 
 def find_next(guide: Guide, site: Site) -> NextPage | None:

@@ -8,12 +8,14 @@ import pytest
 
 PAGE = """<!doctype html><meta charset="utf-8"><title>公告</title>
 <nav><a href="index.html">首页</a></nav><ul>{rows}</ul><p class="pages">{following}</p>"""
+FILTER = """<form action="list1.html"><label>类别 <select name="kind"><option>全部<option>招标
+</select></label> <button>查询</button></form><ul><li><a href="n9.html">其他第9号</a></li></ul>"""
 CASES = """
 version: 1
 webserver: {static: ../site}
 cases:
   - id: notices
-    entry_url: "{{ webserver.url }}list1.html"
+    entry_url: "{{ webserver.url }}filter.html"
     user_task: "收集全部公告的网址。"
     strategy: collect
     collect: {rate: {delay: 0}, CONFIG}
@@ -21,6 +23,9 @@ cases:
       - answer: {urls: [/n1.html, /n2.html, /n3.html, /n4.html, /n5.html, /n6.html]}
     oracle: |
       # Step 1
+      page.get_by_label("类别").select_option("招标")
+      page.get_by_role("button", name="查询").click()
+      # Step 2
       try:
           collect_urls(targt=5)
       except Error as error:
@@ -29,7 +34,11 @@ cases:
 """
 # The second word is on no element: the choice is refused and told back.
 REPLIES = """{"fake/m": {
-    "navigate": '{"action": "done"}',
+    "navigate": [
+        '{"action": "select", "mark_id": 1, "expected_text": "类别", "option": "招标"}',
+        '{"action": "click", "mark_id": 2, "expected_text": "查询"}',
+        '{"action": "done"}',
+    ],
     "explore": [
         '{"action": "select_detail_links", "mark_id_text_map": {"2": "公告第9号"}}',
         '{"mark_id_text_map": {"2": "公告第1号", "3": "公告第2号"}}',
@@ -46,6 +55,7 @@ def write_site(project: pytest.Pytester) -> None:
         following = '<a href="list2.html">下一页</a>' if number == 1 else ""
         text = PAGE.format(rows=rows, following=following)
         (site / f"list{number}.html").write_text(text, encoding="utf-8")
+    (site / "filter.html").write_text(f"<!doctype html><meta charset=utf-8>{FILTER}")
     for number in range(1, 7):
         (site / f"n{number}.html").write_text(f"<h1>{number}</h1>", encoding="utf-8")
 
@@ -82,14 +92,17 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     again.assert_outcomes(passed=2)
     decisions = [(d["phase"], d["status"]) for d in first["decisions"]]
     assert decisions == [
-        ("navigate", "performed"),
+        *[("navigate", "performed")] * 3,
         ("explore", "refused"),
         ("explore", "performed"),
         ("explore", "performed"),
     ]
     told = "[2] 验证失败: 期望'公告第9号' 实际'公告第1号'"
-    assert first["decisions"][2]["feedback"] == [told]
-    assert told in first["exchanges"][2]["prompt"]
+    assert first["decisions"][4]["feedback"] == [told]
+    prompts = [exchange["prompt"] for exchange in first["exchanges"]]
+    assert told in prompts[4]
+    assert "- select 招标 in 类别: the list did not change yet" in prompts[1]
+    assert "- click 查询: the list changed" in prompts[2]
     assert second["exchanges"] == second["decisions"] == []
     assert first["answer"][0].endswith("/n1.html")
     assert len(second["answer"]) == len(script["answer"]) == 6

@@ -83,7 +83,7 @@ class Effort(NamedTuple):
     """Of the bundled pages, with --live."""
 
 
-FULL, QUICK = Effort(10_000, 8, 6, 400, 4), Effort(40, 2, 1, 40, 20)
+FULL, QUICK = Effort(10_000, 8, 6, 400, 2), Effort(40, 2, 1, 40, 20)
 
 
 def main() -> int:

@@ -14,7 +14,9 @@ from benchmarks.marks_pages import all_pages
 from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.crosshair import View, take_view
 from pytest_autoweb.llm.client import Request
+from pytest_autoweb.locate.candidates import SAME_PLACE, overlap
 from pytest_autoweb.locate.eyes import Eyes
+from pytest_autoweb.locate.question import Box
 from pytest_autoweb.locate.sight import Sight
 from pytest_autoweb.results.location import LocatorAlgorithm
 
@@ -79,7 +81,7 @@ def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
                 "page": name,
                 "candidates": len(view.marks),
                 "status": result.status,
-                "right": box is not None and tuple(box) == tuple(mark.box),
+                "right": box is not None and overlap(Box(*box), Box(*mark.box)) >= SAME_PLACE,
                 "calls": result.location.calls,
             }
 

@@ -1,6 +1,5 @@
 from collections.abc import Callable
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from local_site import Site
@@ -198,17 +197,17 @@ def test_an_element_is_found_again_as_itself_or_by_its_looks_but_never_as_anothe
     assert marked.locator(3) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["下一页", "次のページへ", "الصفحة التالية", "Nächste Seite »", "→"]
-)
-def test_texts_of_other_scripts_are_marked_and_found(show: Show, text: str) -> None:
-    page = show(f"<html dir=auto><p>{text}: <button>{text}</button> <a href=/x>x</a>")
+def test_texts_of_other_scripts_are_marked_and_found(show: Show) -> None:
+    shown = ["下一页", "次のページへ", "الصفحة التالية", "Nächste Seite »", "→"]
+    rows = "".join(f"<p dir=auto>{text}: <button>{text}</button>" for text in shown)
+    page = show(rows)
 
     marked = mark_page(page)
-    number = texts(marked).index(text) + 1
 
-    assert marked.text_of(number) == text
-    assert f'[{number}] button role=button "{text}" @(' in marked.listing()
+    assert texts(marked) == shown
+    for number, text in enumerate(shown, 1):
+        assert marked.text_of(number) == text
+        assert f'[{number}] button role=button "{text}"' in marked.listing()
 
 
 def test_the_page_does_not_notice_and_nothing_stays_in_it(site: Site, blank: Page) -> None:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from made_up_run import BEGAN, realistic_cells
 from made_up_runs import attempt, call, save, tried
 
@@ -12,6 +13,7 @@ from pytest_autoweb.report.rows import cell_row
 from pytest_autoweb.results.cell import ArmRun
 from pytest_autoweb.store import history, queries
 from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.session_begin import corrections_so_far
 from pytest_autoweb.store.sync import sync_run
 
 DAY = BEGAN.date()
@@ -62,7 +64,7 @@ def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Pa
 
 
 def test_arms_run_for_comparison_are_stored_beside_and_remembered_by_how_often_they_helped(
-    store: Store, tmp_path: Path
+    store: Store, store_url: str, tmp_path: Path
 ) -> None:
     first = attempt(1, [call("fill", False)], False)
     again = attempt(2, [call("click", True)], False)
@@ -102,3 +104,13 @@ def test_arms_run_for_comparison_are_stored_beside_and_remembered_by_how_often_t
         ("reflexion", 100): {},
     }
     assert other == {}
+    assert corrections_so_far(store_url, tmp_path, "m", "plain", 2) == {"VALIDATION_ERROR": (0, 2)}
+
+
+def test_a_store_that_cannot_say_whether_corrections_helped_stops_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "runs.db").write_text("these are notes, not a database " * 100)
+
+    assert corrections_so_far("sqlite:///runs.db", tmp_path, "m", "plain", 100) == {}
+    assert "runs.db: file is not a database" in caplog.text

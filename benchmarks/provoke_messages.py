@@ -2,7 +2,8 @@
 """Provoke the messages that the failure classifier is measured on, and write them down.
 
     python benchmarks/provoke_messages.py --out benchmarks/messages/corpus.jsonl
-    python benchmarks/provoke_messages.py --six --out benchmarks/messages/six_sources.jsonl
+    python benchmarks/provoke_messages.py --six --packages FOLDER --out six.jsonl
+    python benchmarks/provoke_messages.py --again --packages FOLDER --out six_again.jsonl
 
 Every row was really said: by Playwright, by Chromium (in six languages), by HTTP servers, by forms,
 by a database, by Python, by model services through the gateway, and by real applications. What each
@@ -14,11 +15,12 @@ and django-helpdesk (their catalogues only:
 of the part `held_out` were chosen and labelled.
 
 `--six` makes the second corpus: the six sources in equal terms, no message of the first one among
-them. A hash of the message draws its held-out third, so nobody chooses. It needs Chromium with
-language packs, requests, httpx, aiohttp and Werkzeug; and in a folder named by `--packages` what
-`npm i jquery jquery-validation parsleyjs` and `pip install --no-deps --target py formencode
-colander iso8601
-translationstring marshmallow voluptuous cerberus` install.
+them. A hash of the message draws its held-out third, so nobody chooses. `--again` appends a last
+collection, made and labelled when the rules were frozen. Both need Chromium with language packs,
+requests, httpx, aiohttp and Werkzeug; and a folder named by `--packages`, in which these were run:
+`npm i jquery jquery-validation parsleyjs ajv ajv-i18n validatorjs @vee-validate/i18n` and
+`pip install --no-deps --target py formencode colander iso8601 translationstring marshmallow
+voluptuous cerberus bottle falcon tornado`.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """What model services say when they refuse or fail, each in its own form, through the gateway.
 
 The bodies are those of OpenAI, Anthropic, Google, Mistral, DashScope (Qwen), Zhipu, DeepSeek,
-Moonshot, Ollama, vLLM and llama.cpp, as they are known to be worded: written from memory, no provider
-was asked. A local server sends them. What counts is the text that the gateway hands on.
+Moonshot, Ollama, vLLM and llama.cpp, as they are known to be worded: written from memory; no
+provider was asked. A local server sends them. What counts is the text that the gateway hands on.
 """
 
 import json

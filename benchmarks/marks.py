@@ -4,7 +4,7 @@
     python benchmarks/marks.py
     python benchmarks/marks.py --groups town django --json out.json --keep pictures/
 
-Needs `tesseract` (Debian: `tesseract-ocr`) and the extra `demo`. Documentation pages are taken from
+Needs `tesseract` (Debian: `tesseract-ocr`), Pillow (the extra `testing`) and the extra `demo`. Documentation pages are taken from
 the folders given with `--docs`, or from Debian's packages `python3.11-doc`, `python-flask-doc`,
 `python-django-doc` and `libjs-bootstrap5-doc` where they are installed; others are left out.
 

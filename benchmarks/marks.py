@@ -4,9 +4,9 @@
     python benchmarks/marks.py
     python benchmarks/marks.py --groups town django --json out.json --keep pictures/
 
-Needs `tesseract` (Debian: `tesseract-ocr`), Pillow (the extra `testing`) and the extra `demo`. Documentation pages are taken from
-the folders given with `--docs`, or from Debian's packages `python3.11-doc`, `python-flask-doc`,
-`python-django-doc` and `libjs-bootstrap5-doc` where they are installed; others are left out.
+Needs `tesseract` (Debian: `tesseract-ocr`) and the extras `demo` and `testing`. Documentation is
+taken from Debian's packages `python3.11-doc`, `python-flask-doc`, `python-django-doc` and
+`libjs-bootstrap5-doc` where they are installed; others are left out.
 
 A number counts as read when tesseract finds a word that is exactly this number, or this number in
 brackets, where its label stands. Precision is the share of right ones among all words found on

@@ -41,6 +41,10 @@ def set_list(
             break
         if (step := _step_of(decided)) is None:
             continue
+        if step.xpaths and any(step.xpaths == done.xpaths for done in steps):
+            said = "was done already: choose what applies it, or answer done"
+            guide.wrong("navigate", f"{_told(step, decided)} {said}", decided.picked[0].mark)
+            continue
         before = _links(site)
         if problem := do_step(site, step, reveal):
             guide.wrong("navigate", problem)

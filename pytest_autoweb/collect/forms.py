@@ -4,13 +4,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pytest_autoweb.act.grammar import MAX_TEXT
+from pytest_autoweb.act.grammar import MAX_TEXT, fits
+from pytest_autoweb.browser.marks import Mark
 
 Phase = Literal["navigate", "explore", "paginate", "collect"]
 
 PICKS = 3
 """Most entries that a small model names at once."""
 
+_NAMES_MARKS = {"mark_id", "mark_id_text_map"}
 _ON_ONE = ("expected_text", "mark_id")
 _FORMS: dict[Phase, dict[str, tuple[str, ...]]] = {
     "navigate": {
@@ -61,7 +63,7 @@ def schema(phase: Phase, numbers: Sequence[int]) -> dict[str, Any]:
     forms = [
         _form_schema(action, fields, numbers)
         for action, fields in _FORMS[phase].items()
-        if numbers or not {"mark_id", "mark_id_text_map"} & set(fields)
+        if numbers or not _NAMES_MARKS & set(fields)
     ]
     return {
         "type": "object",
@@ -94,29 +96,29 @@ def _form_schema(action: str, fields: tuple[str, ...], numbers: Sequence[int]) -
     }
 
 
-def grammar(phase: Phase, numbers: Sequence[int]) -> str:
-    """GBNF for one line of JSON: an action of the phase on marks that exist."""
-    rules = [
-        _rule(action, fields)
-        for action, fields in _FORMS[phase].items()
-        if action != "current_is_detail"
-        and (numbers or not {"mark_id", "mark_id_text_map"} & set(fields))
-    ]
-    lines = [f"root ::= {' | '.join(rules)}"]
-    if numbers:
-        picks = f'pick (", " pick){{0,{PICKS - 1}}}'
-        lines += [
-            f"num ::= {' | '.join(_literal(str(number)) for number in numbers)}",
-            f'picks ::= "{{" {picks} "}}"',
-            'pick ::= "\\"" num "\\": " str',
-        ]
+def grammar(phase: Phase, marks: Sequence[Mark]) -> str:
+    """GBNF for one line of JSON: an action of the phase on a mark that it fits."""
+    rules, lines = [], []
+    for action, fields in _FORMS[phase].items():
+        choice = _choice([mark.number for mark in marks if fits(action, mark)])
+        if action == "current_is_detail" or (_NAMES_MARKS & set(fields) and not choice):
+            continue
+        rules.append(_rule(action, fields, choice))
+        if "mark_id_text_map" in fields:
+            picks = f'pick (", " pick){{0,{PICKS - 1}}}'
+            lines += [f'picks ::= "{{" {picks} "}}"', f'pick ::= "\\"" {choice} "\\": " str']
     lines.append('str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""')
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"root ::= {' | '.join(rules)}", *lines]) + "\n"
 
 
-def _rule(action: str, fields: tuple[str, ...]) -> str:
+def _choice(numbers: Sequence[int]) -> str:
+    """Any one of these numbers; empty for none."""
+    return f"({' | '.join(_literal(str(number)) for number in numbers)})" if numbers else ""
+
+
+def _rule(action: str, fields: tuple[str, ...], choice: str) -> str:
     parts = [_literal(f'{{"action": "{action}"')]
-    kinds = {"mark_id": "num", "mark_id_text_map": "picks"}
+    kinds = {"mark_id": choice, "mark_id_text_map": "picks"}
     for name in fields:
         parts += [_literal(f', "{name}": '), kinds.get(name, "str")]
     return " ".join([*parts, _literal("}")])

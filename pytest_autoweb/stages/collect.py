@@ -141,7 +141,8 @@ class Asking:
         """The reply; None when the call failed, which is then the attempt's failure."""
         tools, phase = self._tools, question.phase
         tools.progress(f"{phase} {question.number}")
-        numbers = [m.number for m in question.marked.marks if m.number not in question.banned]
+        marks = [m for m in question.marked.marks if m.number not in question.banned]
+        numbers = [mark.number for mark in marks]
         constrained, brief = tools.spec.constrained, is_brief(tools)
         self.attempt, reply = ask(
             self.attempt,
@@ -149,7 +150,7 @@ class Asking:
             phase,
             self._messages(question),
             turn=question.number,
-            grammar=grammar(phase, numbers) if constrained == "gbnf" and brief else None,
+            grammar=grammar(phase, marks) if constrained == "gbnf" and brief else None,
             json_schema=schema(phase, numbers) if constrained != "none" and not brief else None,
             max_tokens=BRIEF_TOKENS if brief else None,
         )

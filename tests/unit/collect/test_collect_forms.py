@@ -8,12 +8,17 @@ from typing import Any, get_args
 
 import pytest
 
+from pytest_autoweb.browser.marks import Box, Mark
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.collect.forms import Phase, actions_of, forms_text, grammar, schema
 from pytest_autoweb.errors import CaseError
 
 jsonschema: Any = importlib.import_module("jsonschema")
 PHASES: tuple[Phase, ...] = get_args(Phase)
+
+
+def mark(number: int, tag: str = "a", role: str = "link") -> Mark:
+    return Mark(number, tag, role, "x", "x", Box(0, 0, 10, 10))
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -39,12 +44,20 @@ def test_the_schema_refuses_marks_that_do_not_exist() -> None:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_grammar_names_only_marks_that_exist_and_rules_that_are_defined(phase: Phase) -> None:
-    rules = dict(line.split(" ::= ", 1) for line in grammar(phase, [5, 8]).splitlines())
+    rules = dict(line.split(" ::= ", 1) for line in grammar(phase, [mark(5), mark(8)]).splitlines())
     bare = re.sub(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]', " ", " ".join(rules.values()))
 
-    assert rules["num"] == '"5" | "8"'
+    assert '("5" | "8")' in " ".join(rules.values())
     assert set(re.findall(r"[a-z]+", bare)) <= rules.keys()
-    assert "num" not in grammar(phase, [])
+    assert "mark_id" not in grammar(phase, [])
+
+
+def test_the_grammar_offers_what_the_marks_can_take() -> None:
+    assert "select" not in grammar("navigate", [mark(5)])
+    text = grammar("navigate", [mark(5), mark(8, tag="select", role="combobox")])
+
+    assert r'"{\"action\": \"select\"" ", \"expected_text\": " str ", \"mark_id\": " ("8")' in text
+    assert r'"{\"action\": \"click\"" ", \"expected_text\": " str ", \"mark_id\": " ("5")' in text
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,15 @@ DEMO_TASKS = [
     "choose-date",
     "email-inbox",
 ]
+SIGHT_TASKS = [
+    "click-button",
+    "click-link",
+    "click-checkboxes",
+    "click-dialog-2",
+    "focus-text-2",
+    "enter-text",
+    "login-user",
+]
 BENCHMARK_TASKS = [
     "click-button",
     "click-link",
@@ -59,6 +68,10 @@ BENCHMARK_TASKS = [
     "use-autocomplete",
 ]
 
+# How a task is done: a script's steps are quick, decisions about pictures take their time.
+BY_SCRIPT = "    tags: [miniwob]\n    timeout: 5"
+BY_SIGHT = "    tags: [miniwob, bysight]\n    strategy: act\n    timeout: 40"
+
 HEADER = """\
 # yaml-language-server: $schema=../docs/schema/case.json
 #
@@ -75,14 +88,13 @@ webserver:
   static: miniwob/html
 
 cases:
-  - id: miniwob
+  - id: {name}
     matrix:
       task: [{tasks}]
       seed: [{seeds}]
     entry_url: "{{{{ webserver.url }}}}miniwob/{{{{ matrix.task }}}}.html"
     user_task: "{{{{ vars.goals[matrix.task][matrix.seed] }}}}"
-    tags: [miniwob]
-    timeout: 5
+{how}
     oracle: "{{{{ vars.oracles[matrix.task] }}}}"
     setup:
       js: |
@@ -122,12 +134,16 @@ def episode(browser: Browser, task: str, seed: int) -> Iterator[Page]:
         yield page
 
 
-def case_file(title: str, goals: dict[str, dict[int, str]], seeds: list[int]) -> str:
+def case_file(
+    title: str, goals: dict[str, dict[int, str]], seeds: list[int], name: str, how: str
+) -> str:
     """The text of a case file for these goals."""
     oracles: dict[str, str] = yaml.safe_load((HERE / "oracles.yaml").read_text())
     script = (HERE / "episode.js").read_text().replace("__SEED__", "{{ matrix.seed }}")
     return HEADER.format(
         title=title,
+        name=name,
+        how=how,
         tasks=textwrap.fill(
             ", ".join(goals), 96, subsequent_indent=" " * 13, break_on_hyphens=False
         ),
@@ -155,22 +171,23 @@ def read_goals(browser: Browser, tasks: list[str], seeds: list[int]) -> dict[str
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
+    script = ("miniwob", BY_SCRIPT)
+    sight = ("sight-miniwob", BY_SIGHT)
+    dozen = "A dozen MiniWoB++ tasks"
+    seven = "Seven MiniWoB++ tasks, done by sight"
+    twenty = "Twenty MiniWoB++ tasks at three seeds"
     files = (
-        (CASES / "miniwob.yaml", "A dozen MiniWoB++ tasks", DEMO_TASKS, [1]),
-        (
-            HERE / "miniwob20.yaml",
-            "Twenty MiniWoB++ tasks at three seeds",
-            BENCHMARK_TASKS,
-            [1, 2, 3],
-        ),
+        (CASES / "miniwob.yaml", dozen, DEMO_TASKS, [1], *script),
+        (CASES / "act_miniwob.yaml", seven, SIGHT_TASKS, [1], *sight),
+        (HERE / "miniwob20.yaml", twenty, BENCHMARK_TASKS, [1, 2, 3], *script),
     )
     with sync_playwright() as playwright:
         own = playwright.chromium.executable_path
         browser = playwright.chromium.launch(**launch_args({}, playwright_executable=own))
-        for path, title, tasks, seeds in files:
+        for path, title, tasks, seeds, name, how in files:
             goals = read_goals(browser, tasks, seeds)
-            path.write_text(case_file(title, goals, seeds))
+            path.write_text(case_file(title, goals, seeds, name, how))
             print(f"{path.name}: {len(tasks) * len(seeds)} cases")
 
 

@@ -28,6 +28,10 @@ def resolve_apart(choice: Choice, marks: Sequence[Mark], *, again: bool = False)
     """
     first = resolve(choice, marks)
     rivals = _rivals(first, choice, marks)
+    lost = first.status in ("text_not_found", "no_such_mark")
+    if lost and (field := _beside_text(choice, marks)):
+        what = f"this field has no name; '{shown(choice.expected_text)}' stands beside it"
+        return _taken(first, choice, field, what, verdict="match")
     if len(rivals) < 2:
         return first
     what = f"{len(rivals)} elements fit '{shown(choice.expected_text)}'"
@@ -129,6 +133,17 @@ def _within(part: str, whole: str) -> bool:
     return False
 
 
+def _beside_text(choice: Choice, marks: Sequence[Mark]) -> Mark | None:
+    """The only field without a name beside which the expected text stands: there it is its name."""
+    fields = [
+        mark
+        for mark in marks
+        if mark.is_nameless_field
+        and any(compare(choice.expected_text, piece).sure for piece in mark.near)
+    ]
+    return fields[0] if len(fields) == 1 else None
+
+
 def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Mark]:
     """The marks that fit the text as well as the one that was taken, or the candidates."""
     if first.mark is None:
@@ -150,7 +165,9 @@ def _same_deed(group: Sequence[Mark]) -> bool:
     return len(urls) == 1 and not urls & {""} and not next(iter(urls)).endswith("#")
 
 
-def _taken(first: Resolution, choice: Choice, mark: Mark, reason: str) -> Resolution:
+def _taken(
+    first: Resolution, choice: Choice, mark: Mark, reason: str, **more: object
+) -> Resolution:
     taken = mark.number if mark.number != choice.number else None
-    update = {"taken": taken, "reason": reason, "box": tuple(mark.box)}
+    update = {"taken": taken, "reason": reason, "box": tuple(mark.box), **more}
     return Resolution("near_unique", first.chosen.model_copy(update=update), mark)

@@ -78,12 +78,18 @@ class Mark:
     unseen: bool = False
     """It shows no text: its only text is a name, such as the `alt` of a picture in it."""
     near: tuple[str, ...] = ()
-    """Where others share a text with it: the texts around it, nearest first."""
+    """Where others share a text with it, and of a field without a name: the texts around it,
+    nearest first."""
 
     @property
     def selectors(self) -> tuple[str, ...]:
         """What Playwright can find it by within its frame, best first."""
         return (*(f"xpath={path}" for path in self.xpaths), *([self.css] if self.css else []))
+
+    @property
+    def is_nameless_field(self) -> bool:
+        """Whether it is a field that only the text beside it can name."""
+        return self.tag in ("input", "textarea", "select") and not self.name
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -302,7 +308,8 @@ def _with_near(
     kinds = [mark.role if mark.tag == "input" or mark.role in _TICKED else "icon" for mark in marks]
     icons = [kind if mark.unseen else "" for kind, mark in zip(kinds, marks, strict=True)]
     clean = hide or (lambda text: text)
-    near = texts_near(handle, texts, icons, clean, together=together)
+    nameless = [index for index, mark in enumerate(marks) if mark.is_nameless_field]
+    near = texts_near(handle, texts, icons, clean, together=together, nameless=nameless)
     return [
         replace(mark, near=pieces) if pieces else mark
         for mark, pieces in zip(marks, near, strict=True)

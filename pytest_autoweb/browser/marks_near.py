@@ -22,6 +22,7 @@ def texts_near(
     clean: Callable[[str], str],
     *,
     together: Sequence[int] = (),
+    nameless: Sequence[int] = (),
 ) -> tuple[tuple[str, ...], ...]:
     """The texts around each element that shares one of its texts with another; else nothing.
 
@@ -35,8 +36,11 @@ def texts_near(
         icons: of each that shows no text its kind; empty: it shows one.
         clean: takes secrets out of text.
         together: indexes of elements to be told apart whatever they read.
+        nameless: indexes of fields that nothing but the text beside them names.
     """
     groups = [list(together)] if together else alike(texts, icons)
+    if nameless and not together:
+        groups.append(list(nameless))
     near: list[tuple[str, ...]] = [()] * len(texts)
     if groups:
         found = json.loads(handle.evaluate(element_script("marks_near"), groups))

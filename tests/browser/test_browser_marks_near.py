@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.act.twins import ambiguous
+from pytest_autoweb.act.twins import ambiguous, resolve_apart
+from pytest_autoweb.act.verify import Choice
 from pytest_autoweb.browser.marks import mark_page
 
 Show = Callable[[str], Page]
@@ -35,6 +36,23 @@ def test_rows_cards_headings_and_labels_tell_alike_elements_apart(show: Show) ->
         *("Sugar", "Milk"),
         *("1 of 2", "2 of 2"),
     ]
+
+
+def test_a_field_that_has_no_name_is_known_by_the_text_beside_it(show: Show) -> None:
+    page = show(
+        """<div>Log in as ana.</div><form><p><label>Username</label><input></p>
+        <p><label>Password</label><input type=password></p><button>Login</button></form>"""
+    )
+    marks = mark_page(page).marks
+    user, password = (mark.number for mark in marks if mark.is_nameless_field)
+
+    def taken(number: int, text: str) -> int | None:
+        found = resolve_apart(Choice(number, text), marks).mark
+        return found.number if found else None
+
+    assert [taken(user, "Username"), taken(password, "Username")] == [user, user]
+    assert taken(user, "Password") == password
+    assert [taken(user, "Surname"), taken(user, "Log in as Bo")] == [None, None]
 
 
 def test_what_is_near_is_bounded_visible_and_without_secrets(show: Show) -> None:

@@ -44,6 +44,11 @@ class Move(NamedTuple):
     relogin: bool = False
 
 
+def may_pass(attempt: Attempt) -> bool:
+    """Whether its failure may pass by itself, so that doing the same again is no folly."""
+    return attempt.classification is not None and attempt.classification.type in TRANSIENT
+
+
 def next_move(attempts: Sequence[Attempt], rules: Rules) -> Move:
     """Stop, or try again after a pause.
 

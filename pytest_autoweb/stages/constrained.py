@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_autoweb.browser.base import RefElement
+from pytest_autoweb.calibrate.policy import may_pass
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.stages.refs import MAX_TEXT
 
@@ -73,7 +74,12 @@ def offer(
 
 
 def failed_pairs(attempt: Attempt) -> frozenset[Pair]:
-    """The calls that failed; of a script that ran through, its only acting call."""
+    """The calls that failed; of a script that ran through, its only acting call.
+
+    None where the failure may pass by itself: then the same call again is what helps.
+    """
+    if may_pass(attempt):
+        return frozenset()
     failed = {(normal(c.target), c.method) for c in attempt.tool_calls if not c.ok}
     acted = {(normal(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
     if failed or len(acted) != 1:

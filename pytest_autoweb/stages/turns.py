@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pytest_autoweb.browser.base import RefElement, RefView
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
+from pytest_autoweb.calibrate.policy import may_pass
 from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
@@ -193,9 +194,12 @@ def _finish(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
-    """What a repair may not begin with: the call that failed, or a lone call that did not help."""
+    """What a repair may not begin with: the call that failed, or a lone call that did not help.
+
+    A correction knows of failures that may pass by themselves, and then says the same again.
+    """
     failed = tools.previous
-    if failed is None:
+    if failed is None or (tools.guidance and may_pass(failed)):
         return frozenset()
     lines = failed.code.splitlines()
     number = failed.failure.line if failed.failure else None

@@ -17,6 +17,7 @@ from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.pipeline import run_cell
 from pytest_autoweb.results import CellResult
+from pytest_autoweb.stages.base import Clock
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 PAGE = """<title>Shop</title><button disabled>Save</button>
@@ -79,6 +80,7 @@ def corrected(browser: Browser, tmp_path: Path, site: Site) -> Callable[..., Any
             environ={},
             remote=True,
             relogin=relogin,
+            clock=Clock(sleep=lambda seconds: None),
         )
         try:
             return run_cell(cell, bench), client
@@ -156,6 +158,21 @@ def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
     assert result.attempts[0].tool_calls[-1].method == "check"
     assert (listed[0], listed[1]) == (True, False)
     assert (result.outcome, len(result.attempts)) == ("healed", 2)
+
+
+@pytest.mark.parametrize("arm", ["constrained", "reflexion"])
+def test_what_may_pass_by_itself_may_be_done_again(corrected: Callable[..., Any], arm: str) -> None:
+    busy = "out.innerHTML='<p role=alert>503 Service Unavailable, try again later</p>'"
+    result, _ = corrected(
+        arm,
+        {"generate": ["e1.click()", "done()"], "repair": "e1.click()", "reflect": said("wait")},
+        html=f'<button onclick="{busy}">Save</button><p id=out></p>',
+        dialect="refs",
+    )
+
+    first, second, *_ = result.attempts
+    assert first.classification.type == "SERVICE_UNAVAILABLE"
+    assert [call.method for call in second.tool_calls] == ["click"]
 
 
 def test_among_the_marks_of_act_a_constrained_retry_lacks_what_failed(

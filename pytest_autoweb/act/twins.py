@@ -30,7 +30,7 @@ def resolve_apart(choice: Choice, marks: Sequence[Mark], *, again: bool = False)
     rivals = _rivals(first, choice, marks)
     lost = first.status in ("text_not_found", "no_such_mark")
     if lost and (field := _beside_text(choice, marks)):
-        what = f"this field has no name; '{shown(choice.expected_text)}' stands beside it"
+        what = f"a field without a name; '{shown(choice.expected_text)}' is what tells it apart"
         return _taken(first, choice, field, what, verdict="match")
     if len(rivals) < 2:
         return first
@@ -134,14 +134,14 @@ def _within(part: str, whole: str) -> bool:
 
 
 def _beside_text(choice: Choice, marks: Sequence[Mark]) -> Mark | None:
-    """The only field without a name beside which the expected text stands: there it is its name."""
-    fields = [
+    """The only field without a name that the expected text stands beside, or whose place it is."""
+    fields = [mark for mark in marks if mark.is_nameless_field]
+    named = [
         mark
-        for mark in marks
-        if mark.is_nameless_field
-        and any(compare(choice.expected_text, piece).sure for piece in mark.near)
+        for mark in fields
+        if any(compare(choice.expected_text, one).sure for one in (*mark.near, place(mark, fields)))
     ]
-    return fields[0] if len(fields) == 1 else None
+    return named[0] if len(named) == 1 else None
 
 
 def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Mark]:

@@ -157,7 +157,7 @@ def _files() -> Iterator[Provoked]:
 
 def _refused() -> Iterator[Provoked]:
     """What the system refuses a user without rights."""
-    acts = ("open('/etc/shadow')", "open('/etc/new', 'w')", "import os; os.mkdir('/etc/y')",
+    acts = ("open('/etc/shadow')", "open('/etc/new', 'w')", "import os; os.mkdir('/var/x')",
             "import os; os.kill(1, 9)")  # fmt: skip
     for act in acts:
         code = (

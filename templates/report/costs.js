@@ -134,7 +134,7 @@ function costTable(models) {
       el("td.num", money(n.cost.usd, n.cost.complete)), el("td.num", per(n.cost_per_cell)), el("td.num", n.counts.passed + n.counts.healed ? per(n.cost_per_pass) : "–"), el("td.num", seconds(n.median_s)))))));
 }
 
-const STAGES = ["open", "plan", "capture", "visual", "generate", "turns", "lint", "execute", "judge", "repair"];
+const STAGES = ["open", "plan", "capture", "visual", "generate", "turns", "act", "collect", "lint", "execute", "judge", "repair"];
 
 export function stagesPanel(models) {
   const timed = models.filter((row) => row.numbers.stages.some((s) => s.per_cell_s > 0));

@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from pytest_autoweb.browser.marks import Mark
+from pytest_autoweb.llm.gbnf import literal, string_rule
 
 MAX_TEXT = 120
-_STRING = 'str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""'
+_STRING = string_rule(MAX_TEXT)
 _TYPED = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
 
 Banned = Collection[tuple[str, int]]
@@ -72,26 +73,21 @@ def _takes_text(mark: Mark) -> bool:
 
 
 def _on_element(action: str, numbers: Sequence[int], *, near: bool = False) -> str:
-    choice = " | ".join(_literal(str(number)) for number in numbers)
-    parts = [_literal(f'{{"action": "{action}", "expected_text": '), "str"]
+    choice = " | ".join(literal(str(number)) for number in numbers)
+    parts = [literal(f'{{"action": "{action}", "expected_text": '), "str"]
     if near:
-        parts += [_literal(', "near": '), "str"]
-    parts += [_literal(', "mark_id": '), f"({choice})"]
+        parts += [literal(', "near": '), "str"]
+    parts += [literal(', "mark_id": '), f"({choice})"]
     if more := {"type": "text", "select": "option"}.get(action):
-        parts += [_literal(f', "{more}": '), "str"]
-    return " ".join([*parts, _literal("}")])
+        parts += [literal(f', "{more}": '), "str"]
+    return " ".join([*parts, literal("}")])
 
 
 def _done(answers: bool) -> str:
     if not answers:
         return _plain({"action": "done"})
-    return " ".join([_literal('{"action": "done", "answer": '), "str", _literal("}")])
+    return " ".join([literal('{"action": "done", "answer": '), "str", literal("}")])
 
 
 def _plain(fields: dict[str, str]) -> str:
-    return _literal(json.dumps(fields))
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return literal(json.dumps(fields))

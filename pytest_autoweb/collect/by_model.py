@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.collect.collection import NavStep, NextPage
 from pytest_autoweb.collect.guide import Decided, Guide
@@ -28,20 +29,19 @@ def set_list(
     """
     steps: list[NavStep] = []
     told: list[str] = []
+
+    def is_done(one: Mark | NavStep) -> bool:
+        return any(one.xpaths == step.xpaths for step in steps)
+
     for _ in range(limit + RETRIES):
         if len(steps) >= limit or guide.lost:
             break
-        decided = guide.decide(
-            "navigate",
-            site.page,
-            known=told,
-            over=lambda mark: any(mark.xpaths == step.xpaths for step in steps),
-        )
+        decided = guide.decide("navigate", site.page, known=told, over=is_done)
         if decided.action == "done":
             break
         if (step := _step_of(decided)) is None:
             continue
-        if step.xpaths and any(step.xpaths == done.xpaths for done in steps):
+        if step.xpaths and is_done(step):
             said = "was done already: choose what applies it, or answer done"
             guide.wrong("navigate", f"{_told(step, decided)} {said}", decided.picked[0].mark)
             continue

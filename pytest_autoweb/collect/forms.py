@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pytest_autoweb.act.grammar import MAX_TEXT, fits
 from pytest_autoweb.browser.marks import Mark
+from pytest_autoweb.llm.gbnf import literal, string_rule
 
 Phase = Literal["navigate", "explore", "paginate", "collect"]
 
@@ -107,23 +108,18 @@ def grammar(phase: Phase, marks: Sequence[Mark]) -> str:
         if "mark_id_text_map" in fields:
             picks = f'pick (", " pick){{0,{PICKS - 1}}}'
             lines += [f'picks ::= "{{" {picks} "}}"', f'pick ::= "\\"" {choice} "\\": " str']
-    lines.append('str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""')
+    lines.append(string_rule(MAX_TEXT))
     return "\n".join([f"root ::= {' | '.join(rules)}", *lines]) + "\n"
 
 
 def _choice(numbers: Sequence[int]) -> str:
     """Any one of these numbers; empty for none."""
-    return f"({' | '.join(_literal(str(number)) for number in numbers)})" if numbers else ""
+    return f"({' | '.join(literal(str(number)) for number in numbers)})" if numbers else ""
 
 
 def _rule(action: str, fields: tuple[str, ...], choice: str) -> str:
-    parts = [_literal(f'{{"action": "{action}"')]
+    parts = [literal(f'{{"action": "{action}"')]
     kinds = {"mark_id": choice, "mark_id_text_map": "picks"}
     for name in fields:
-        parts += [_literal(f', "{name}": '), kinds.get(name, "str")]
-    return " ".join([*parts, _literal("}")])
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+        parts += [literal(f', "{name}": '), kinds.get(name, "str")]
+    return " ".join([*parts, literal("}")])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pytest_autoweb.browser.base import RefElement
 from pytest_autoweb.calibrate.policy import may_pass
+from pytest_autoweb.llm.gbnf import literal, string_rule
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.stages.refs import MAX_TEXT
 
@@ -21,7 +22,7 @@ _BY_ROLE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("checkbox", "switch"), ("check", "uncheck")),
     "radio": ("check",),
 }
-_STRING = 'str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""'
+_STRING = string_rule(MAX_TEXT)
 _FREE = ('page.keyboard.press("Enter")', "page.go_back()")
 
 Pair = tuple[str, str]
@@ -47,7 +48,7 @@ def offer(
         attempts: that failed, with what was found on the page then.
         may_answer: the task asks for data.
     """
-    banned = frozenset(pair for attempt in attempts for pair in failed_pairs(attempt))
+    banned = failed_pairs(attempts)
     failed = attempts[-1]
     near = [f for f in failed.findings if f.code in ("near", "ambiguous", "other_frame")]
     listed = [f for f in failed.findings if f.code == "on_page"]
@@ -73,18 +74,20 @@ def offer(
     return Offer(dict(list(elements.items())[:MOST]), banned, may_answer)
 
 
-def failed_pairs(attempt: Attempt) -> frozenset[Pair]:
+def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
     """The calls that failed; of a script that ran through, its only acting call.
 
     None where the failure may pass by itself: then the same call again is what helps.
     """
-    if may_pass(attempt):
-        return frozenset()
+    return frozenset(
+        pair for attempt in attempts if not may_pass(attempt) for pair in _failed_in(attempt)
+    )
+
+
+def _failed_in(attempt: Attempt) -> set[Pair]:
     failed = {(normal(c.target), c.method) for c in attempt.tool_calls if not c.ok}
     acted = {(normal(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
-    if failed or len(acted) != 1:
-        return frozenset(failed)
-    return frozenset(acted)
+    return failed if failed or len(acted) != 1 else acted
 
 
 def _blocked(attempt: Attempt) -> frozenset[str]:
@@ -115,7 +118,7 @@ def grammar(offered: Offer) -> str | None:
     ]
     if not acts:
         return None
-    acts += [_literal(call) for call in _FREE]
+    acts += [literal(call) for call in _FREE]
     if offered.may_answer:
         acts.append('"answer(" str ")"')
     body = f'act "\\n" (act "\\n"){{0,{MAX_CALLS - 1}}}'
@@ -224,12 +227,7 @@ def _call(locator: str, action: str, value: str) -> str:
 
 def _rule(locator: str, action: str) -> str:
     if action == "select_option":
-        return f"{_literal(f'{locator}.select_option(label=')} str {_literal(')')}"
+        return f"{literal(f'{locator}.select_option(label=')} str {literal(')')}"
     if action in _TAKES_TEXT:
-        return f"{_literal(f'{locator}.{action}(')} str {_literal(')')}"
-    return _literal(f"{locator}.{action}()")
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+        return f"{literal(f'{locator}.{action}(')} str {literal(')')}"
+    return literal(f"{locator}.{action}()")

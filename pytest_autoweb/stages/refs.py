@@ -10,13 +10,14 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from pytest_autoweb.browser.base import RefElement
+from pytest_autoweb.llm.gbnf import literal, string_rule
 from pytest_autoweb.llm.replies import strip_reasoning
 
 MAX_LINES = 8
 MAX_TEXT = 160
 
 _TAKES_TEXT = frozenset({"fill", "press", "select_option"})
-_STRING = 'str ::= "\\"" [^"\\\\\\n]{0,' + str(MAX_TEXT) + '} "\\""'
+_STRING = string_rule(MAX_TEXT)
 
 
 class Action(NamedTuple):
@@ -67,16 +68,11 @@ def grammar(
 def _act_rule(element: RefElement, action: str) -> str:
     if action == "select_option" and element.options:
         quoted = (json.dumps(option, ensure_ascii=False) for option in element.options[:40])
-        choices = " | ".join(_literal(option) for option in quoted)
-        return f"{_literal(f'{element.ref}.select_option(')} ({choices}) {_literal(')')}"
+        choices = " | ".join(literal(option) for option in quoted)
+        return f"{literal(f'{element.ref}.select_option(')} ({choices}) {literal(')')}"
     if action in _TAKES_TEXT:
-        return f"{_literal(f'{element.ref}.{action}(')} str {_literal(')')}"
-    return _literal(f"{element.ref}.{action}()")
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+        return f"{literal(f'{element.ref}.{action}(')} str {literal(')')}"
+    return literal(f"{element.ref}.{action}()")
 
 
 def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:

@@ -45,12 +45,12 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """
     seen: set[tuple[str, str]] = set()
     done: tuple[str, ...] = ()
-    banned = _banned(tools)
+    failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
         view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
-        view = narrowed(view, _failed_pairs(tools))
+        view = narrowed(view, failed)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
             break
@@ -96,7 +96,7 @@ def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
     guidance = tools.guidance
     if guidance is None or guidance.arm != "constrained":
         return frozenset()
-    return frozenset(pair for attempt in guidance.attempts for pair in failed_pairs(attempt))
+    return failed_pairs(guidance.attempts)
 
 
 def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Actions]:

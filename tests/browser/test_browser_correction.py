@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acting import NoServers, Reply, do, on, prompt, settings
+from acting import Reply, do, on, prompt, run_one, settings
 from local_site import Site
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.bench import Bench, Cell
-from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.llm.client import Request
-from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.pipeline import run_cell
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.stages.base import Clock
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
@@ -43,50 +39,23 @@ def corrected(browser: Browser, tmp_path: Path, site: Site) -> Callable[..., Any
         relogin: Any = None,
         **spec: Any,
     ) -> tuple[CellResult, ScriptedClient]:
-        file = tmp_path / "case.yaml"
-        case = {"id": "one", "user_task": "Save it.", "entry_url": site.put("/", html)}
-        cases = [{**case, "expect": [{"text": "Done"}]}]
-        file.write_text(json.dumps({"version": 1, "cases": cases}))
         client = ScriptedClient({"plan": scripted_plan("Save"), **answers})  # type: ignore[dict-item]
-        contexts: list[BrowserContext] = []
-
-        def open_page(args: dict[str, Any]) -> Page:
-            contexts.append(browser.new_context(**args))
-            page = contexts[-1].new_page()
-            page.set_default_timeout(600)
-            return page
-
-        cell = Cell(
-            case=load_case_file(file)[0],
-            spec=ModelSpec(name="fake/model", **spec),
-            mode="ARIA_SNAPSHOT",
-            repeat=1,
-            nodeid="x",
-            case_path="case.yaml",
-            folder="cells/one",
+        result = run_one(
+            browser,
+            {
+                "user_task": "Save it.",
+                "entry_url": site.put("/", html),
+                "expect": [{"text": "Done"}],
+            },
+            client,
+            settings(tmp_path, check_timeout=0.1, correction=(arm,), max_repairs=retries),
             strategy=strategy,
-        )
-        bench = Bench(
-            settings=settings(
-                tmp_path,
-                check_timeout=0.1,
-                correction=(arm,),
-                max_repairs=retries,
-            ),
-            run_folder=tmp_path / "run",
-            client=lambda spec, case: client,
-            servers=NoServers(),
-            open_page=open_page,
-            environ={},
-            remote=True,
+            spec=spec,
+            opened=lambda page: page.set_default_timeout(600),
             relogin=relogin,
             clock=Clock(sleep=lambda seconds: None),
         )
-        try:
-            return run_cell(cell, bench), client
-        finally:
-            for context in contexts:
-                context.close()
+        return result, client
 
     return run
 

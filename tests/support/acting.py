@@ -49,22 +49,44 @@ def act(
     **changed: Any,
 ) -> tuple[CellResult, ScriptedClient]:
     """The cell's result, and the client with all that it was asked; its page goes to `pages`."""
-    file = folder / "case.yaml"
-    defaults = {"id": "one", "user_task": "Do it.", "expect": [{"js": "true"}]}
-    file.write_text(json.dumps({"version": 1, "cases": [{**defaults, **case}]}))
     client = ScriptedClient({"decide": list(replies), "plan": plan, "generate": generate})
+    result = run_one(
+        browser,
+        {"user_task": "Do it.", "expect": [{"js": "true"}], **case},
+        client,
+        settings(folder, **{"check_timeout": 0.5, **changed}),
+        strategy=strategy,
+        spec=spec or {},
+        opened=pages.append if pages is not None else lambda page: None,
+    )
+    return result, client
+
+
+def run_one(
+    browser: Browser,
+    case: dict[str, Any],
+    client: ScriptedClient,
+    chosen: Settings,
+    *,
+    strategy: StrategyName,
+    spec: dict[str, Any],
+    opened: Callable[[Page], object],
+    **bench: Any,
+) -> CellResult:
+    """Runs one cell in new contexts; each page is handed to `opened` first."""
+    file = chosen.rootdir / "case.yaml"
+    file.write_text(json.dumps({"version": 1, "cases": [{"id": "one", **case}]}))
     contexts: list[BrowserContext] = []
 
     def open_page(args: dict[str, Any]) -> Page:
         contexts.append(browser.new_context(**args))
         page = contexts[-1].new_page()
-        if pages is not None:
-            pages.append(page)
+        opened(page)
         return page
 
     cell = Cell(
         case=load_case_file(file)[0],
-        spec=ModelSpec(name="fake/model", **(spec or {})),
+        spec=ModelSpec(name="fake/model", **spec),
         mode="ARIA_SNAPSHOT",
         repeat=1,
         nodeid="x",
@@ -72,17 +94,18 @@ def act(
         folder="cells/one",
         strategy=strategy,
     )
-    bench = Bench(
-        settings=settings(folder, check_timeout=0.5, **changed),
-        run_folder=folder / "run",
+    surroundings = Bench(
+        settings=chosen,
+        run_folder=chosen.rootdir / "run",
         client=lambda spec, case: client,
         servers=NoServers(),
         open_page=open_page,
         environ={},
         remote=True,
+        **bench,
     )
     try:
-        return run_cell(cell, bench), client
+        return run_cell(cell, surroundings)
     finally:
         for context in contexts:
             context.close()

@@ -18,6 +18,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own area.
 ROWS = (
     {"errors", "near_miss", "values"},
+    {"variants"},
     {"assets", "cases", "redaction", "results"},
     {"option_values", "progress", "saving"},
     {"options", "llm", "browser", "sandbox"},
@@ -75,7 +76,7 @@ COMES_WITH = {
     "yaml": "pyyaml",
 }
 
-FILE_LINES = 400
+FILE_LINES = 600
 FUNCTION_LINES = 60
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -1,0 +1,96 @@
+"""Named variants of one thing, such as the check types or the capture modes of a run."""
+
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Generic, Protocol, TypeVar
+
+from pytest_autoweb.near_miss import near_miss
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+class Variant(Protocol):
+    """What every variant tells about itself; each kind adds what it does."""
+
+    @property
+    def name(self) -> str:
+        """Return the name by which flags, case files and reports call it."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """Return one sentence for `--help` and the documentation."""
+        ...
+
+
+V = TypeVar("V", bound=Variant)
+
+
+class Variants(Mapping[str, V], Generic[V]):
+    """The variants of one kind by name: first the built-in ones, then those of the user.
+
+    Each built-in variant is a module of `package` that adds it with `add`; there is no list to
+    keep. They are imported when somebody first asks for any, because they need this module, and
+    because a session without models must not pay for them.
+
+    Args:
+        kind: what one of them is called in messages, such as `capture mode`.
+        package: dotted name of the package whose modules add the built-in variants.
+    """
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self._package: str | None = package
+        self._known: dict[str, V] = {}
+
+    def add(self, variant: V) -> V:
+        """Add a variant and return it.
+
+        Raises:
+            ValueError: the name is not a plain word, or it is taken.
+        """
+        if not _NAME.fullmatch(variant.name):
+            raise ValueError(
+                f"{variant.name!r} cannot name a {self.kind}; use letters, digits and _"
+            )
+        if variant.name in self._known:
+            raise ValueError(f"there is a {self.kind} named {variant.name!r} already")
+        self._known[variant.name] = variant
+        return variant
+
+    def remove(self, name: str) -> None:
+        """Forget a variant that a session added, when that session ends."""
+        self._known.pop(name, None)
+
+    def pick(self, name: str) -> V:
+        """Return the variant of that name.
+
+        Raises:
+            ValueError: there is none; the message lists those there are.
+        """
+        if name not in self:
+            raise ValueError(f"unknown {self.kind} {name!r}{near_miss(name, self)}")
+        return self[name]
+
+    def summaries(self) -> str:
+        """Return one line for each variant, `name: summary`, for help texts."""
+        return "\n".join(f"{variant.name}: {variant.summary}" for variant in self.values())
+
+    def _complete(self) -> dict[str, V]:
+        if self._package is not None:
+            # Cleared first: a module that is being imported may look a variant up.
+            package, self._package = import_module(self._package), None
+            for module in pkgutil.iter_modules(package.__path__):
+                import_module(f"{package.__name__}.{module.name}")
+        return self._known
+
+    def __getitem__(self, name: str) -> V:
+        return self._complete()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._complete())
+
+    def __len__(self) -> int:
+        return len(self._complete())

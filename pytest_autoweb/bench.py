@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.calibrate.policy import Past
 from pytest_autoweb.calibrate.redundancy import Cache
 from pytest_autoweb.cases.loader import LoadedCase
@@ -17,7 +18,6 @@ from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.results import CaptureMode
 from pytest_autoweb.sandbox.engines import MakeEngine, worker_engine
-from pytest_autoweb.stages.base import Clock
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,6 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.act.at_hand import MarksAtHand
+from pytest_autoweb.attempt.critic import with_cause
+from pytest_autoweb.attempt.tools import (
+    LOG_LINES,
+    STOPPING,
+    RunLog,
+    StepBudget,
+    Tools,
+    change,
+)
 from pytest_autoweb.bench import Bench, Cell
 from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.downloads import DownloadRecord
@@ -48,16 +57,7 @@ from pytest_autoweb.results import (
 from pytest_autoweb.sandbox.base import Border
 from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.saving import json_text, mark_started, save_cell, write_text_atomic
-from pytest_autoweb.stages.base import (
-    LOG_LINES,
-    STOPPING,
-    RunLog,
-    StepBudget,
-    Tools,
-    change,
-)
 from pytest_autoweb.stages.correct import Corrected, beside, correct
-from pytest_autoweb.stages.critic import with_cause
 from pytest_autoweb.stages.evidence import keep_records
 from pytest_autoweb.stages.offers import finders, functions
 from pytest_autoweb.stages.outcome import repairable, settle

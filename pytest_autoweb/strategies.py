@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pytest_autoweb.act.loop import act_on_page
+from pytest_autoweb.attempt.execute import run_steps
+from pytest_autoweb.attempt.tools import Stage
 from pytest_autoweb.calibrate.recovery import PROMPTS
 from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArm
-from pytest_autoweb.stages.act import act_on_page
-from pytest_autoweb.stages.base import Stage
 from pytest_autoweb.stages.capture import capture_pages
 from pytest_autoweb.stages.collect import collect_list
-from pytest_autoweb.stages.execute import run_steps
 from pytest_autoweb.stages.generate import write_script
 from pytest_autoweb.stages.judge import judge_outcome
 from pytest_autoweb.stages.lint import lint_script

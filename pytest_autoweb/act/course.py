@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_autoweb.act.feedback import Feedback
+from pytest_autoweb.act.feedback import Feedback, Problem
 from pytest_autoweb.act.grammar import Banned
 from pytest_autoweb.act.loops import Loops
 from pytest_autoweb.browser.marks import Mark
@@ -18,7 +18,11 @@ MAX_IN_VAIN = 4
 
 @dataclass(slots=True)
 class Course:
-    """The state of one attempt's loop."""
+    """The memory of one attempt: the only value that its turns change.
+
+    It is changed in place, because a dialog of the page may speak at any moment of a turn. The
+    loop owns it and hands it to each step.
+    """
 
     feedback: Feedback
     loops: Loops = field(default_factory=Loops)
@@ -32,7 +36,9 @@ class Course:
     """Page digest, action and mark of what was done or refused: in vain, if the page is the same
     still."""
     circles: int = 0
+    """Times that the model went in a circle."""
     in_vain: int = 0
+    """Decisions in a row that nothing could be made of."""
     asked: int = 0
     """Model calls so far."""
     last_action: str = ""
@@ -40,8 +46,25 @@ class Course:
     refusals: dict[str, int] = field(default_factory=dict)
     """Of each expected text, how often it was refused since something was done."""
 
+    def note(self, index: int, mark: Mark | None, reason: str) -> None:
+        """Note what the next prompt is to say about this decision.
+
+        Args:
+            index: of the decision.
+            mark: the element that it was about, if any.
+            reason: a sentence without secrets.
+        """
+        number = mark.number if mark else None
+        self.feedback.add(Problem("act", index, number, "", "", None, reason))
+
+    def went_well(self, line: str) -> None:
+        """Note what was done, in one line without secrets."""
+        self.in_vain = 0
+        self.refusals.clear()
+        self.done.append(line)
+
     def refused(self, text: str) -> int:
-        """Count a refusal of an element for this text; how many there are since a success."""
+        """Count a refusal of an element for this text, and return how many there are by now."""
         self.refusals[text] = self.refusals.get(text, 0) + 1
         return self.refusals[text]
 
@@ -51,11 +74,11 @@ class Course:
             self.tried.add((digest, action, mark))
 
     def history(self) -> Sequence[str]:
-        """The last things done."""
+        """Return the last things done."""
         return self.done[-HISTORY:]
 
     def banned(self, digest: str) -> Banned:
-        """What was in vain on just this page; nothing in the control arm."""
+        """Return what was in vain on just this page; nothing in the control arm."""
         if not self.feedback.enabled:
             return frozenset()
         return frozenset((action, mark) for page, action, mark in self.tried if page == digest)

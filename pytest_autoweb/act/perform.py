@@ -1,114 +1,130 @@
-"""Writes an action in the step language, so that it runs, is limited and recorded like a script.
+"""Perform a decision as a step of the attempt's script, and see what became of it."""
 
-Pure text. The sandbox's border performs it: addresses, secrets, time limits and the record of tool
-calls are the same as for generated code, and a call that fails fails the step (row A14 of the
-seed).
-"""
+from dataclasses import replace
 
-import json
-from typing import Any
+from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
+from pytest_autoweb.act.course import Course
+from pytest_autoweb.act.decide import wants_data
+from pytest_autoweb.act.resolve import refuse
+from pytest_autoweb.act.step_code import by_sight, code_of, told
+from pytest_autoweb.act.turn import Turn, View
+from pytest_autoweb.attempt.execute import run_block
+from pytest_autoweb.attempt.tools import change
+from pytest_autoweb.results import ChosenMark, PlanStep, StepResult
 
-from pytest_autoweb.act.actions import (
-    Action,
-    Click,
-    Done,
-    Extract,
-    GoBack,
-    Navigate,
-    OnElement,
-    Press,
-    Scroll,
-    Select,
-    Type,
-    Wait,
-)
-
-TIMEOUT_MS = 5_000
-"""Of one action on an element: what can be seen can be acted on at once."""
-SCROLL_SHARE = 0.7
-"""Of the viewport's height, so that what was at its edge is seen again."""
-_HEIGHT = 720
+_WHY_CHARS = 300
 
 
-def code_of(
-    action: Action, mark: int | None = None, *, viewport: tuple[float, float] = (1280, _HEIGHT)
-) -> str:
-    """One line of the step language; empty for what does nothing on the page.
-
-    Args:
-        action: what was decided.
-        mark: the element that was verified, for actions on one.
-        viewport: width and height in CSS pixels.
-    """
-    match action:
-        case Click() | Type() | Select() | Extract():
-            found = f"page.get_by_mark({mark}, expected_text={text(action.expected_text)})"
-            return f"{found}.{_call(action)}"
-        case Press(key=key):
-            return f"page.keyboard.press({text(key)})"
-        case Scroll(direction=direction):
-            return _scroll(direction, viewport)
-        case Navigate(url=url):
-            return f"page.goto({text(url)})"
-        case Wait(timeout_ms=milliseconds):
-            return f"page.wait_for_timeout({milliseconds})"
-        case GoBack():
-            return "page.go_back()"
-        case Done(answer=answer) if answer is not None:
-            return f"answer({answer!r})"
-        case _:
-            return ""
+def perform(turn: Turn, course: Course) -> Turn:
+    """Return the turn with what became of its decision; one that is settled already stays so."""
+    if turn.status:
+        return turn
+    if turn.action is None:
+        course.note(turn.index, None, turn.tools.redact(turn.problem))
+        course.in_vain += 1
+        return turn.ended("invalid", turn.problem)
+    if isinstance(turn.action, Done):
+        return _take_answer(turn, turn.action, course)
+    if turn.by_sight:
+        return _by_sight(turn, turn.action, course)
+    return _act(turn, turn.action, course)
 
 
-def by_sight(action: OnElement) -> str:
-    """The same action on whatever the vision locator finds for the expected text."""
-    where = f" ({action.near})" if action.near else ""
-    return f"page.get_by_sight({text(action.expected_text + where)}).{_call(action)}"
+def _act(turn: Turn, action: Action, course: Course) -> Turn:
+    chosen, tools = turn.verified, turn.tools
+    number = chosen.mark.number if chosen.mark else None
+    if chosen.resolution:
+        known = chosen.resolution.chosen
+        course.try_once(turn.view.digest, action.action, known.taken or known.mark)
+    line = told(action)
+    code = code_of(action, number, viewport=turn.view.marked.viewport)
+    if code:
+        turn, result = _run(turn, code, chosen.view, line)
+        if not result.ok:
+            return _failed(turn, action, result, course)
+    if isinstance(action, Extract) and number is not None:
+        read = tools.redact(chosen.view.read(number))
+        course.extracted.append(read)
+        line = f"{line}: {read!r:.300}"
+    if isinstance(action, Retry):
+        course.in_vain += 1
+    else:
+        course.went_well(tools.redact(line))
+    course.last_action = action.action
+    return turn.ended("performed")
 
 
-def _call(action: OnElement) -> str:
-    match action:
-        case Type():
-            return f"fill({text(action.text)}, timeout={TIMEOUT_MS})"
-        case Select():
-            return f"select_option(label={text(action.option)}, timeout={TIMEOUT_MS})"
-        case Extract():
-            return f"inner_text(timeout={TIMEOUT_MS})"
-        case _:
-            return f"click(timeout={TIMEOUT_MS})"
+def _by_sight(turn: Turn, action: Action, course: Course) -> Turn:
+    """Let the vision locator find what is in doubt, or was refused again and again."""
+    assert isinstance(action, OnElement)
+    before, view, line = len(turn.attempt.locations), turn.verified.view, told(action)
+    course.refusals.clear()
+    turn, result = _run(turn, by_sight(action), view, line)
+    click = result.failure.evidence.get("click") if result.failure else None
+    if click and action.action == "click":
+        # It is drawn on a canvas: there is a place, but no element.
+        turn, result = _run(turn, str(click), view, line)
+    turn = replace(turn, location=before if len(turn.attempt.locations) > before else None)
+    if result.ok:
+        course.went_well(turn.tools.redact(line))
+        return turn.ended("performed")
+    course.in_vain += 1
+    return turn.ended("refused", why_failed(result))
 
 
-def _scroll(direction: str, viewport: tuple[float, float]) -> str:
-    width, height = viewport
-    way = height * SCROLL_SHARE * (1 if direction == "down" else -1)
-    # The wheel turns what lies under the mouse.
-    return f"page.mouse.move({width / 2:.0f}, {height / 2:.0f})\npage.mouse.wheel(0, {way:.0f})"
+def _take_answer(turn: Turn, action: Done, course: Course) -> Turn:
+    """The model says done; data that was only extracted is the answer."""
+    read = course.extracted
+    if action.answer in (None, "") and read and wants_data(turn.tools):
+        action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
+        turn = replace(turn, action=action)
+    if code := code_of(action):
+        turn, result = _run(turn, code, turn.view, told(action))
+        if not result.ok:
+            return _failed(turn, action, result, course)
+    return replace(turn.ended("performed"), done=True)
 
 
-def told(action: Action) -> str:
-    """The action in one line, for the model's list of what is done."""
-    match action:
-        case Type():
-            return f"type {text(action.text)} into {_named(action)}"
-        case Select():
-            return f"select {text(action.option)} in {_named(action)}"
-        case Click() | Extract():
-            return f"{action.action} {_named(action)}"
-        case Press(key=key):
-            return f"press {key}"
-        case Scroll(direction=direction):
-            return f"scroll {direction}"
-        case Navigate(url=url):
-            return f"navigate to {url}"
-        case _:
-            return action.action
+def _failed(turn: Turn, action: Action, result: StepResult, course: Course) -> Turn:
+    """The browser could not do it, or the element reads something else by now."""
+    evidence = result.failure.evidence if result.failure else {}
+    chosen = turn.verified
+    if "chosen" in evidence and chosen.resolution:
+        late = ChosenMark.model_validate(evidence["chosen"])
+        stopped = chosen.resolution._replace(chosen=late, mark=None)
+        turn = replace(turn, chosen=chosen._replace(resolution=stopped))
+        turn = refuse(turn, action, stopped, course)
+        return _by_sight(turn, action, course) if turn.by_sight else turn
+    reason = why_failed(result)
+    course.try_once(turn.view.digest, action.action, getattr(action, "mark_id", None))
+    course.note(turn.index, chosen.mark, turn.tools.redact(f"{told(action)}: {reason}"))
+    course.in_vain += 1
+    lost = result.failure if evidence.get("page_lost") else None
+    return replace(turn.ended("failed", reason), lost=lost)
 
 
-def _named(action: OnElement) -> str:
-    near = f" near {text(action.near)}" if action.near else ""
-    return f"{text(action.expected_text)}{near}"
+def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult]:
+    """Run the code as a step of the script; a step that fails does not fail the attempt."""
+    attempt, tools = turn.attempt, turn.tools
+    tools.marks.hold(view.marked)
+    block = f"# Step {turn.index}\n{code}\n"
+    first_line = len(attempt.code.splitlines()) + 1
+    step = PlanStep(
+        index=turn.index,
+        description=tools.redact(line),
+        entry_action="Direct URL",
+        status="CONFIRMED",
+    )
+    known = attempt.plan_steps if attempt.step_results else ()
+    attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    placed = "\n" * (first_line - 1) + block
+    attempt = change(run_block(attempt, tools, turn.index, placed, line), failure=None)
+    return turn.with_attempt(attempt), attempt.step_results[-1]
 
 
-def text(value: Any) -> str:
-    """A value as a Python and JSON string."""
-    return json.dumps(str(value), ensure_ascii=False)
+def why_failed(result: StepResult) -> str:
+    """Return the first line of the error, and what stood in the way of a click."""
+    detail = str(result.failure.evidence.get("detail", "")) if result.failure else ""
+    covered = next((line for line in detail.splitlines() if "intercepts pointer" in line), "")
+    first = (result.error or "it failed").splitlines()[0]
+    return " ".join(f"{first} {covered.strip(' -')}".split())[:_WHY_CHARS]

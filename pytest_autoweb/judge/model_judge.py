@@ -15,10 +15,11 @@ from pytest_autoweb.judge.chairs import PROMPT, Chair
 from pytest_autoweb.judge.dossier import Dossier, collect_evidence
 from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, RubricFinding, Verdict
 from pytest_autoweb.judge.opinion import MAX_QUOTES, VERDICTS, quoted, read_opinion
-from pytest_autoweb.llm.client import Client, Reply, Request
+from pytest_autoweb.llm.client import Request
+from pytest_autoweb.llm.exchanges import Answered, ask_once
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.results import Exchange, Usage
+from pytest_autoweb.results import Exchange
 
 NO_VERDICT = "no_verdict"
 UNFOUNDED = "unfounded"
@@ -90,8 +91,9 @@ class ModelJudge:
             page_tokens=min(_MOST_PAGE_TOKENS, spec.context_tokens // _PAGE_SHARE),
         )
         request = self._request(query, dossier, spec)
-        reply = self._ask(chair.client, request, evidence.redact)
-        finding = _finding(reply, dossier, chair.id)
+        asked = ask_once(chair.client, request, evidence.redact)
+        self.exchanges = (*self.exchanges, asked.exchange)
+        finding = _finding(asked, dossier, chair.id)
         return finding._replace(advisory=chair.advisory)
 
     def _request(self, query: JudgeQuery, dossier: Dossier, spec: ModelSpec) -> Request:
@@ -115,26 +117,6 @@ class ModelJudge:
             json_schema=SCHEMA,
             max_tokens=_REPLY_TOKENS,
         )
-
-    def _ask(
-        self, client: Client, request: Request, redact: Callable[[str], str]
-    ) -> Reply | ModelError:
-        outcome: Reply | ModelError
-        try:
-            outcome = client.complete(request)
-        except ModelError as error:
-            outcome = error
-        exchange = Exchange(
-            stage="judge",
-            turn=request.turn,
-            prompt=redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in request.messages)),
-            reply=redact(outcome.text) if isinstance(outcome, Reply) else "",
-            usage=_usage_of(outcome),
-            model_served=outcome.model_served if isinstance(outcome, Reply) else "",
-            error=redact(outcome.detail) if isinstance(outcome, ModelError) else None,
-        )
-        self.exchanges = (*self.exchanges, exchange)
-        return outcome
 
 
 def judge_probe(check: JudgeCheck, evidence: Evidence) -> Probe:
@@ -161,8 +143,8 @@ def judge_probe(check: JudgeCheck, evidence: Evidence) -> Probe:
     return Probe(f"rubric: {check.judge.rubric}", look, retry=False)
 
 
-def _finding(reply: Reply | ModelError, dossier: Dossier, judge: str) -> RubricFinding:
-    usage = _usage_of(reply)
+def _finding(asked: Answered, dossier: Dossier, judge: str) -> RubricFinding:
+    reply, usage = asked.outcome, asked.exchange.usage
     if isinstance(reply, ModelError):
         reason = f"the judge gave no answer ({reply.cause}: {reply.detail})"
         return RubricFinding(NO_VERDICT, reason, judge, usage=usage)
@@ -175,9 +157,3 @@ def _finding(reply: Reply | ModelError, dossier: Dossier, judge: str) -> RubricF
     if verdict == "pass" and not founded and dossier.picture is None:
         verdict = UNFOUNDED
     return RubricFinding(verdict, opinion.reason, judge, founded, usage=usage)
-
-
-def _usage_of(outcome: Reply | ModelError) -> Usage:
-    if isinstance(outcome, Reply):
-        return outcome.usage
-    return outcome.usage if isinstance(outcome.usage, Usage) else Usage()

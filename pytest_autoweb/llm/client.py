@@ -1,5 +1,6 @@
 """The one signature by which the rest of the package calls a model."""
 
+import base64
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +17,11 @@ class Message(BaseModel):
     content: str
     images: tuple[str, ...] = ()
     """`data:` URIs, for models with vision."""
+
+
+def picture_uri(picture: bytes, kind: str = "png") -> str:
+    """Return a picture as a `data:` URI, the form that `Message.images` takes."""
+    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
 
 
 class Request(BaseModel):

@@ -1,12 +1,11 @@
 """Shows pictures to a vision model and keeps what was said."""
 
-import base64
-import time
 from collections.abc import Callable
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Message, Request
-from pytest_autoweb.results import Exchange, Usage
+from pytest_autoweb.llm.exchanges import ask_once, redacted_messages
+from pytest_autoweb.results import Exchange
 
 
 class Eyes:
@@ -36,48 +35,11 @@ class Eyes:
         Raises:
             ModelError: it could not be asked.
         """
-        messages = tuple(
-            message.model_copy(update={"content": self._redact(message.content)})
-            for message in messages
-        )
         turn = len(self.exchanges)
-        request = self._request.model_copy(update={"messages": messages, "turn": turn})
-        prompt = "\n\n".join(f"[{m.role}]\n{m.content}" for m in messages)
-        began = time.monotonic()
-        try:
-            reply = self._client.complete(request)
-        except ModelError as error:
-            waited = time.monotonic() - began
-            usage = error.usage or Usage(calls=1, unpriced_calls=1, latency_s=waited)
-            detail = self._redact(error.detail)
-            self._keep(turn, prompt, "", usage, error=detail)
-            raise
-        self._keep(turn, prompt, reply.text, reply.usage, served=reply.model_served)
-        return reply.text
-
-    def _keep(
-        self,
-        turn: int,
-        prompt: str,
-        reply: str,
-        usage: Usage,
-        *,
-        error: str | None = None,
-        served: str = "",
-    ) -> None:
-        self.exchanges.append(
-            Exchange(
-                stage="locate",
-                turn=turn,
-                prompt=prompt,
-                reply=self._redact(reply),
-                usage=usage,
-                error=error,
-                model_served=served,
-            )
-        )
-
-
-def data_uri(png: bytes) -> str:
-    """A picture as models take it."""
-    return "data:image/png;base64," + base64.b64encode(png).decode()
+        update = {"messages": redacted_messages(messages, self._redact), "turn": turn}
+        request = self._request.model_copy(update=update)
+        asked = ask_once(self._client, request, self._redact)
+        self.exchanges.append(asked.exchange)
+        if isinstance(asked.outcome, ModelError):
+            raise asked.outcome
+        return asked.outcome.text

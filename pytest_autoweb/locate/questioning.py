@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from pytest_autoweb.browser.crosshair import View
 from pytest_autoweb.browser.marks import Box as PageBox
-from pytest_autoweb.llm.client import Message
+from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.locate.algorithm import Answer, Candidate, Outcome, Question
-from pytest_autoweb.locate.eyes import Eyes, data_uri
+from pytest_autoweb.locate.eyes import Eyes
 from pytest_autoweb.locate.reading import form_of, read_reply
 from pytest_autoweb.results.location import Probe
 
@@ -66,7 +66,7 @@ class Questioner:
     def _messages(self, question: Question, picture: bytes) -> tuple[Message, ...]:
         return render(
             "locate",
-            images=(data_uri(picture),),
+            images=(picture_uri(picture),),
             target=fence(self.description, "target"),
             x=question.x is not None,
             y=question.y is not None,

@@ -4,7 +4,7 @@ All are frozen pydantic models; a stage returns a changed copy. The saved names 
 of the report (format `CELL_FORMAT`), so a renamed field is a format change.
 """
 
-from pytest_autoweb.results.attempt import Attempt, total_usage
+from pytest_autoweb.results.attempt import Attempt, AttemptFields, total_usage
 from pytest_autoweb.results.calibration import Classification, Correction, CorrectionArm, Finding
 from pytest_autoweb.results.cell import (
     CELL_FORMAT,
@@ -29,6 +29,7 @@ __all__ = [
     "CELL_VERSION",
     "ArmRun",
     "Attempt",
+    "AttemptFields",
     "CaptureMode",
     "CellResult",
     "CheckResult",

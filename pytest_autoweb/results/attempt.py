@@ -1,6 +1,6 @@
 """One try at a cell."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import Field
 
@@ -78,6 +78,56 @@ class Attempt(Record):
     final_url: str = ""
     final_screenshot: str | None = None
     duration_ms: float = 0.0
+
+
+class AttemptFields(TypedDict, total=False):
+    """The fields of `Attempt` as keyword arguments, for changes that the type checker can check.
+
+    A test holds them to the model's.
+    """
+
+    attempt_index: int
+    repair_attempt: bool
+    prompt: str
+    plan_text: str
+    plan_confirmed: bool
+    plan_has_question: bool
+    plan_question: str
+    plan_steps: tuple[PlanStep, ...]
+    snapshots: tuple[Snapshot, ...]
+    visual_description: str
+    code: str
+    code_diff: str
+    code_notes: tuple[str, ...]
+    lint_errors: tuple[LintFinding, ...]
+    entry_url_used: str
+    step_results: tuple[StepResult, ...]
+    tool_calls: tuple[ToolCall, ...]
+    decisions: tuple[Decision, ...]
+    locations: tuple[Location, ...]
+    formatted_errors: tuple[str, ...]
+    run_log_head: str
+    run_log_tail: str
+    answer: Any
+    answered: bool
+    evidence: dict[str, str]
+    checks: tuple[CheckResult, ...]
+    executed: bool
+    checks_passed: bool | None
+    score: float | None
+    false_success: bool
+    failure: Failure | None
+    classification: Classification | None
+    findings: tuple[Finding, ...]
+    correction: Correction | None
+    writes: int
+    scene: Scene | None
+    exchanges: tuple[Exchange, ...]
+    usage: dict[str, Usage]
+    stage_ms: dict[str, float]
+    final_url: str
+    final_screenshot: str | None
+    duration_ms: float
 
 
 def total_usage(attempts: tuple[Attempt, ...]) -> dict[str, Usage]:

@@ -1,14 +1,13 @@
 """Show the pages of a plan to the model: one snapshot per distinct URL and entry action."""
 
-import base64
-
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.browser.capture import capture_snapshot
 from pytest_autoweb.browser.navigation import open_page
 from pytest_autoweb.browser.scene import shot
-from pytest_autoweb.llm.client import Message
+from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.results import Attempt, PlanStep, Snapshot
-from pytest_autoweb.stages.base import Tools, ask, change
 
 CURRENT_PAGE = "CURRENT_PAGE"
 PROMPT_OVERHEAD_TOKENS = 1_800
@@ -79,14 +78,14 @@ def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     path = tools.folder / "visual.jpg"
     if not shot(tools.page, path, tools.hidden):
         return attempt
-    picture = "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
+    picture = picture_uri(path.read_bytes(), "jpeg")
     messages: tuple[Message, ...] = render(
         "visual", images=(picture,), task=tools.case.user_task, url=tools.page.url
     )
     described, text = ask(attempt, tools, "visual", messages, max_tokens=600)
     if described.failure:
         # The picture is a supplement: without it the attempt goes on.
-        return described.model_copy(update={"failure": None})
+        return change(described, failure=None)
     return change(described, visual_description=tools.redact(text))
 
 

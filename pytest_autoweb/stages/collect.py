@@ -3,8 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
 from pytest_autoweb.act.feedback import Feedback, section
 from pytest_autoweb.act.listing import listing
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.browser.injected import run_script
 from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.collect.collection import Collection, collection_of, load_collection, moved
@@ -14,19 +18,10 @@ from pytest_autoweb.collect.progress import Progress
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.run import Job, collect
 from pytest_autoweb.collect.site import Site
-from pytest_autoweb.llm.client import Message
+from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
 from pytest_autoweb.saving import cell_folder
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
-from pytest_autoweb.stages.execute import LOG_TAIL_LINES, relative
-from pytest_autoweb.stages.sight import (
-    BRIEF_TOKENS,
-    CHARS_PER_TOKEN,
-    TEXT_SHARE,
-    is_brief,
-    picture_uri,
-)
 
 _TEXT_MS = 3_000.0
 _LINE_CHARS = 200

@@ -4,13 +4,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_autoweb.attempt.asking import charge
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
 from pytest_autoweb.collect.collection import collection_of
 from pytest_autoweb.collect.run import collect
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.sandbox.base import StepCallError
-from pytest_autoweb.stages.base import Tools, change, charge
 from pytest_autoweb.stages.collect import Asking, job_of
 
 STEP_SHARE = 0.8

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pytest_autoweb.attempt.tools import Clock, change
 from pytest_autoweb.calibrate.guidance import Guidance, guide
 from pytest_autoweb.calibrate.policy import Rules, next_move
 from pytest_autoweb.results import ArmRun, Attempt, CorrectionArm, Usage, total_usage
-from pytest_autoweb.stages.base import Clock, change
 from pytest_autoweb.stages.outcome import repairable
 
 Once = Callable[[Attempt, int, Guidance | None], Attempt]

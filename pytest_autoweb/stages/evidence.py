@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from pytest_autoweb.attempt.execute import relative
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.browser.dom_copy import copy_page
 from pytest_autoweb.browser.downloads import downloads_text
 from pytest_autoweb.browser.har import har_text
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.saving import json_text, write_text_atomic
-from pytest_autoweb.stages.base import Tools, change
-from pytest_autoweb.stages.execute import relative
 
 DOM_FILE = "final.html"
 WIRE_FILE = "wire.har"

@@ -3,6 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pytest_autoweb.attempt.asking import charge
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.locate.eyes import Eyes
@@ -10,7 +12,6 @@ from pytest_autoweb.locate.memory import Memory
 from pytest_autoweb.locate.sight import LocatorResult, Sight
 from pytest_autoweb.results import Attempt, LocatorStatus
 from pytest_autoweb.sandbox.base import StepCallError
-from pytest_autoweb.stages.base import Tools, change, charge
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -1,14 +1,17 @@
 """Ask the model for the script, and bring it into normal form."""
 
+from pytest_autoweb.act.listing import listing
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.script import normal_form, split_blocks
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.browser.marks import mark_page
+from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import extract_code
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.capture import snapshots_as_text
 from pytest_autoweb.stages.finding import with_sight
-from pytest_autoweb.stages.script import normal_form, split_blocks
-from pytest_autoweb.stages.sight import with_marks
 
 
 def write_script(attempt: Attempt, tools: Tools) -> Attempt:
@@ -27,6 +30,25 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
     told = with_marks(with_sight(messages, tools), tools)
     attempt, reply = ask(attempt, tools, "generate", told)
     return attempt if attempt.failure else take_code(attempt, tools, reply)
+
+
+def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
+    """Return a prompt for a script with the marked picture, for `--autoweb-visual-supplement`."""
+    from playwright.sync_api import Error
+
+    if not (tools.settings.visual_supplement and tools.spec.vision):
+        return messages
+    try:
+        marked = mark_page(tools.page, hide=tools.hidden)
+    except Error as error:
+        # The picture is a supplement: without it the attempt goes on.
+        tools.log.write(f"the page could not be marked: {error}")
+        return messages
+    listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
+    *before, last = messages
+    text = f"{last.content}\n\n{render('marks', marks=listed)[1].content}"
+    images = (*last.images, picture_uri(marked.picture))
+    return (*before, last.model_copy(update={"content": text, "images": images}))
 
 
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+from pytest_autoweb.attempt.asking import charge
+from pytest_autoweb.attempt.critic import with_findings
+from pytest_autoweb.attempt.execute import relative, relative_scene
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.browser.scene import shot, take_scene
 from pytest_autoweb.cases.check_specs import Check, JudgeCheck
 from pytest_autoweb.judge.checks import Evidence, judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
-from pytest_autoweb.stages.base import Tools, change, charge
-from pytest_autoweb.stages.critic import with_findings
 from pytest_autoweb.stages.evidence import keep_page, keep_records
-from pytest_autoweb.stages.execute import relative, relative_scene
 
 
 def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:

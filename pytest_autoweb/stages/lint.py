@@ -1,9 +1,9 @@
 """Refuse code that breaks the sandbox's policy before it runs."""
 
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.results import Attempt, Failure, StepResult
 from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.stages.base import Tools, change, error_line, fail
 
 
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:

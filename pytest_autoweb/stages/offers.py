@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pytest_autoweb.stages.base import Tools
+from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.stages.collect_urls import collect_urls
 from pytest_autoweb.stages.finding import SightAtHand
 

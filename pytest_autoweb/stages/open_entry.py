@@ -1,9 +1,9 @@
 """Open the case's entry URL and prepare the page, before the model sees anything."""
 
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.browser.navigation import open_page
 from pytest_autoweb.browser.setup import run_setup_js
 from pytest_autoweb.results import Attempt
-from pytest_autoweb.stages.base import Tools, change, error_line, fail
 
 ENTRY_TIMEOUT_MS = 30_000
 

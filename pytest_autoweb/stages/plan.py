@@ -1,9 +1,10 @@
 """Ask the model for a plan, and decide what to do when it asks back."""
 
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.llm.replies import PlanParse, parse_plan
 from pytest_autoweb.results import Attempt, Failure, PlanStep
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 
 
 def plan_case(attempt: Attempt, tools: Tools) -> Attempt:

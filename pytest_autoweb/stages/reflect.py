@@ -1,11 +1,12 @@
 """Ask the model what to do otherwise, from evidence; it may also give up."""
 
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.guided import evidence_text
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.calibrate.policy import LEAST_CONFIDENCE
 from pytest_autoweb.calibrate.reflection import SCHEMA, past_reflections, read_reflection
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
-from pytest_autoweb.stages.guided import evidence_text
 from pytest_autoweb.stages.repair import execution_output
 
 REPLY_TOKENS = 1_000

@@ -2,11 +2,14 @@
 
 import re
 
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.guided import evidence_text, told
+from pytest_autoweb.attempt.script import split_blocks, unified_diff
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.capture import page_budget
 from pytest_autoweb.stages.constrained import (
     code_of_calls,
@@ -17,8 +20,6 @@ from pytest_autoweb.stages.constrained import (
 )
 from pytest_autoweb.stages.finding import with_sight
 from pytest_autoweb.stages.generate import take_code, write_script
-from pytest_autoweb.stages.guided import evidence_text, told
-from pytest_autoweb.stages.script import split_blocks, unified_diff
 
 CHARS_PER_TOKEN = 3
 _DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")

@@ -4,6 +4,11 @@ import ast
 from dataclasses import replace
 from typing import NamedTuple
 
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.execute import finish_execution, run_block
+from pytest_autoweb.attempt.guided import told
+from pytest_autoweb.attempt.script import unified_diff
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.browser.base import RefElement, RefView
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
@@ -12,13 +17,9 @@ from pytest_autoweb.cases.check_specs import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
 from pytest_autoweb.stages.constrained import failed_pairs, normal
-from pytest_autoweb.stages.execute import finish_execution, run_block
-from pytest_autoweb.stages.guided import told
 from pytest_autoweb.stages.refs import Action, Actions, grammar, read_actions
 from pytest_autoweb.stages.repair import repair_hint
-from pytest_autoweb.stages.script import unified_diff
 
 MAX_TURNS = 8
 VIEW_SHARE = 16

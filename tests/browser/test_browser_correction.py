@@ -11,9 +11,9 @@ from acting import Reply, do, on, prompt, run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
+from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.stages.base import Clock
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 PAGE = """<title>Shop</title><button disabled>Save</button>

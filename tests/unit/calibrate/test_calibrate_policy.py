@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.calibrate.cause import cause_of
 from pytest_autoweb.calibrate.guidance import guide
 from pytest_autoweb.calibrate.policy import Move, Rules, next_move
@@ -17,7 +18,6 @@ from pytest_autoweb.results import (
     Failure,
     Finding,
 )
-from pytest_autoweb.stages.base import Clock
 from pytest_autoweb.stages.correct import correct
 
 RULES = Rules(max_retries=3, resettable=True)

@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
+from pytest_autoweb.attempt.critic import with_findings
+from pytest_autoweb.attempt.script import split_blocks
+from pytest_autoweb.attempt.tools import Tools, change, error_line
 from pytest_autoweb.browser.base import ContextWrapper
 from pytest_autoweb.browser.frames import best_context
 from pytest_autoweb.browser.scene import shot, take_scene
 from pytest_autoweb.results import Attempt, Failure, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.base import Limits, StepOutcome
-from pytest_autoweb.stages.base import Tools, change, error_line
-from pytest_autoweb.stages.critic import with_findings
-from pytest_autoweb.stages.script import split_blocks
 
 BOOST_FLOOR_S = 60.0
 BOOST_FACTOR = 3.0

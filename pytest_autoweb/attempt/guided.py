@@ -1,8 +1,8 @@
 """What a correction tells a retry, as text for the prompts."""
 
+from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.results import Attempt
-from pytest_autoweb.stages.base import Tools
 
 _LINES = 12
 

@@ -1,34 +1,25 @@
-"""What all stages share: their signature, the tools they may use, and asking a model."""
+"""What all stages share: their signature, the tools they may use, and changes to an attempt."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, Unpack
 
-from pytest_autoweb.act.at_hand import MarksAtHand
 from pytest_autoweb.calibrate.guidance import Guidance
 from pytest_autoweb.cases.model import Case
-from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
-from pytest_autoweb.llm.client import Client, Message, Request
+from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
-from pytest_autoweb.results import (
-    Attempt,
-    CaptureMode,
-    Exchange,
-    Failure,
-    FailureKind,
-    StageName,
-    Usage,
-)
+from pytest_autoweb.results import Attempt, AttemptFields, CaptureMode, Failure, FailureKind
 from pytest_autoweb.sandbox.base import StepEngine
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Frame, Locator, Page
 
     from pytest_autoweb.browser.downloads import DownloadRecord
+    from pytest_autoweb.browser.marks import MarkedPage
     from pytest_autoweb.browser.origin import OriginPolicy
     from pytest_autoweb.browser.scene import Watch
     from pytest_autoweb.browser.wire import WireRecord
@@ -74,6 +65,25 @@ class StepBudget:
     """Seconds spent waiting for models so far."""
 
 
+class PictureMarks(Protocol):
+    """Remembers the marked picture that numbers refer to, and finds elements by its numbers."""
+
+    @property
+    def held(self) -> bool:
+        """Return whether numbers are those of a picture that the model was shown."""
+        ...
+
+    def hold(self, marked: "MarkedPage | None") -> None:
+        """Refer to this picture from now on; None: to one that is taken for each call."""
+        ...
+
+    def find(
+        self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
+    ) -> "Locator":
+        """Return the marked element; see `Border.finders`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What a stage may use; made anew for every attempt."""
@@ -105,6 +115,8 @@ class Tools:
     """`redact`, and also without what looks like a key, a cookie or a token: for what is kept."""
     budget: StepBudget
     """Time left for the attempt's steps, whatever the limit of each."""
+    marks: PictureMarks
+    """The marked picture that numbers of marks refer to."""
     case_path: Path | None = None
     """The case's file; None for inline cases."""
     check_checksums: tuple[str, ...] = ()
@@ -121,8 +133,6 @@ class Tools:
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes that the step's finders and functions want to make to the attempt, once it is over;
     see `offers`."""
-    marks: MarksAtHand = field(default_factory=MarksAtHand)
-    """The marked page that numbers of marks refer to."""
     judge: ModelJudge | None = None
     """Asks a model for the case's `judge` checks."""
 
@@ -137,8 +147,15 @@ Stage = Callable[[Attempt, Tools], Attempt]
 wrong comes back as `Attempt.failure`."""
 
 
-def change(attempt: Attempt, **update: Any) -> Attempt:
-    """A copy of the attempt with some fields changed."""
+def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
+    """Return a copy of the attempt with some fields changed.
+
+    Raises:
+        TypeError: an attempt has no such field. Values are not checked here, but by the type
+            checker.
+    """
+    if unknown := update.keys() - Attempt.model_fields.keys():
+        raise TypeError(f"an attempt has no field {', '.join(sorted(unknown))}")
     return attempt.model_copy(update=update)
 
 
@@ -151,72 +168,3 @@ def error_line(where: str, chinese: str, english: str = "") -> str:
     """A line in the seed's format, with the reason in English beside it."""
     reason = f"{chinese} ({english})" if english else chinese
     return f"步骤: {where}, 出错信息: {reason}"
-
-
-def ask(
-    attempt: Attempt,
-    tools: Tools,
-    stage: StageName,
-    messages: tuple[Message, ...],
-    *,
-    turn: int = 0,
-    grammar: str | None = None,
-    json_schema: dict[str, Any] | None = None,
-    max_tokens: int | None = None,
-) -> tuple[Attempt, str]:
-    """Ask the model; the exchange and its usage are on the attempt, failed calls included.
-
-    Returns:
-        The attempt and the reply's text. When the call failed the text is empty and the
-        attempt's failure is of kind `model`.
-    """
-    messages = tuple(
-        message
-        if message.role == "system"
-        else message.model_copy(update={"content": tools.redact(message.content)})
-        for message in messages
-    )
-    request = Request(
-        model=tools.spec.name,
-        messages=messages,
-        stage=stage,
-        case_id=tools.case.id,
-        capture_mode=tools.mode,
-        repeat=tools.repeat,
-        attempt=attempt.attempt_index,
-        turn=turn,
-        grammar=grammar,
-        json_schema=json_schema,
-        max_tokens=max_tokens,
-    )
-    prompt = tools.redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in messages))
-    started = tools.clock.now()
-    try:
-        reply = tools.client.complete(request)
-    except ModelError as error:
-        waited = tools.clock.now() - started
-        usage = error.usage or Usage(calls=1, unpriced_calls=1, latency_s=waited)
-        detail = tools.redact(error.detail)
-        exchange = Exchange(
-            stage=stage, turn=turn, prompt=prompt, reply="", usage=usage, error=detail
-        )
-        failure = Failure(
-            kind="model", cause=error.cause, message=f"{stage}: {error.cause}: {detail}"
-        )
-        return fail(charge(attempt, stage, exchange), failure), ""
-    exchange = Exchange(
-        stage=stage,
-        turn=turn,
-        prompt=prompt,
-        reply=tools.redact(reply.text),
-        usage=reply.usage,
-        model_served=reply.model_served,
-    )
-    return charge(attempt, stage, exchange), exchange.reply
-
-
-def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
-    """The attempt with one more exchange, and its usage added to that of the stage."""
-    usage = dict(attempt.usage)
-    usage[stage] = usage.get(stage, Usage()) + exchange.usage
-    return change(attempt, usage=usage, exchanges=(*attempt.exchanges, exchange))

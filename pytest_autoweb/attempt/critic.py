@@ -1,9 +1,9 @@
 """Take down what the page and its server say at the moment of a failure."""
 
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.calibrate.cause import cause_of
 from pytest_autoweb.calibrate.critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.results import Attempt, Finding, ToolCall
-from pytest_autoweb.stages.base import Tools, change
 
 _LAST_CALLS = 30
 

@@ -1,0 +1,156 @@
+"""Ask the model for the next action on what it is shown."""
+
+from dataclasses import replace
+from typing import Any
+
+from pytest_autoweb.act.actions import decision_schema, forms_text, validate_action
+from pytest_autoweb.act.course import Course
+from pytest_autoweb.act.feedback import section
+from pytest_autoweb.act.grammar import Moves, grammar
+from pytest_autoweb.act.listing import listing
+from pytest_autoweb.act.reading import ReplyProblem, read_object
+from pytest_autoweb.act.turn import Situation, Turn, View
+from pytest_autoweb.act.twins import ambiguous, telling
+from pytest_autoweb.attempt.asking import ask
+from pytest_autoweb.attempt.tools import Tools
+from pytest_autoweb.browser.marks import Mark
+from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.results import Attempt
+
+TEXT_SHARE = 16
+"""The page's text may take this part of the model's context."""
+CHARS_PER_TOKEN = 3
+BRIEF_TOKENS = 200
+"""Of a reply in the brief form."""
+
+
+def decide(turn: Turn, course: Course) -> Turn:
+    """Return the turn with the model's action, or with what is wrong with its reply.
+
+    After a reply of the wrong form the model is asked once more and told what is wrong, unless
+    this is the control arm. A call that failed is the attempt's failure.
+    """
+    tools, problem = turn.tools, ""
+    for _ in range(2):
+        attempt, reply = _ask(turn, course, problem)
+        turn = replace(turn, attempt=attempt, calls=turn.calls + 1, action=None, problem="")
+        if turn.failed:
+            return turn
+        try:
+            return replace(turn, action=validate_action(read_object(reply)))
+        except ReplyProblem as wrong:
+            problem = str(wrong)
+            tools.log.write(f"unusable reply: {problem}")
+        if not course.feedback.enabled:
+            break
+    return replace(turn, problem=problem)
+
+
+def _ask(turn: Turn, course: Course, problem: str) -> tuple[Attempt, str]:
+    situation, tools = turn.situation, turn.tools
+    view, spec, brief = situation.view, tools.spec, is_brief(tools)
+    answers = wants_data(tools)
+    course.asked += 1
+    marks = _allowed(view.marks, tools)
+    numbers = [mark.number for mark in marks]
+    near = _near(situation)
+    return ask(
+        turn.attempt,
+        tools,
+        "decide",
+        _messages(turn, course, problem),
+        turn=course.asked,
+        grammar=grammar(
+            marks,
+            _moves(view, course, answers),
+            banned=course.banned(view.digest),
+            alike=near,
+            again=bool(situation.second_look),
+        )
+        if spec.constrained == "gbnf" and brief
+        else None,
+        json_schema=decision_schema(numbers, brief=brief, answers=answers, near=bool(near))
+        if spec.constrained != "none" and not brief
+        else None,
+        max_tokens=BRIEF_TOKENS if brief else None,
+    )
+
+
+def _near(situation: Situation) -> dict[int, str]:
+    """What tells marks apart that read alike; in a second look all of them do."""
+    view = situation.view
+    if situation.second_look:
+        return {mark.number: telling(mark, view.marks) for mark in view.marks}
+    return ambiguous(view.marks)
+
+
+def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
+    """In the constrained arm without the elements on which an action failed before."""
+    guidance = tools.guidance
+    if guidance is None or guidance.arm != "constrained":
+        return marks
+    failed = {
+        (chosen.kind, chosen.actual_text)
+        for attempt in guidance.attempts
+        for decision in attempt.decisions
+        if decision.status == "failed"
+        for chosen in decision.chosen
+    }
+    left = tuple(m for m in marks if not any((m.role or m.tag, t) in failed for t in m.texts))
+    return left or marks
+
+
+def _moves(view: View, course: Course, answers: bool) -> Moves:
+    return Moves(
+        scroll=view.scroll,
+        enter=course.last_action == "type",
+        done=bool(course.done) or answers,
+        answers=answers,
+    )
+
+
+def _messages(turn: Turn, course: Course, problem: str) -> tuple[Message, ...]:
+    situation, tools = turn.situation, turn.tools
+    view, brief, vision = situation.view, is_brief(tools), tools.spec.vision
+    near = _near(situation)
+    listed = not vision or situation.second_look
+    variables: dict[str, Any] = {
+        "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
+        "near": bool(near),
+        "task": tools.case.user_task,
+        "secrets": sorted(tools.case.secrets),
+        "answers": wants_data(tools),
+        "hint": situation.hint,
+        "done": course.history(),
+        "feedback": section(situation.problems),
+        "second_look": " ".join(situation.second_look.split())[:80],
+        "problem": problem,
+        "listing": fence(_listing(tools, situation, near), "page") if listed else "",
+    }
+    if brief:
+        return render("act_brief", **variables)
+    images = (picture_uri(view.marked.picture),) if vision else ()
+    return render("act", images=images, url=tools.redact(view.page.url), vision=vision, **variables)
+
+
+def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
+    view = situation.view
+    marks = _allowed(view.marks, tools)
+    if tools.spec.vision:
+        return tools.redact(listing(marks, "", max_chars=0, near=near))
+    room = tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+    last = situation.before
+    before = last.text if last and last.url == view.url and not situation.second_look else None
+    return tools.redact(listing(marks, view.text, max_chars=room, before=before, near=near))
+
+
+def is_brief(tools: Tools) -> bool:
+    """Return whether the model is small: it gets short prompts and answers in the brief form."""
+    return tools.spec.dialect == "refs" and not tools.spec.vision
+
+
+def wants_data(tools: Tools) -> bool:
+    """Return whether the case has a check of the answer."""
+    return any(isinstance(check, AnswerCheck) for check in tools.case.expect)

@@ -1,0 +1,170 @@
+"""Strategy `act`: observe, decide, resolve, perform, until nothing is left to do."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.act.course import MAX_CIRCLES, MAX_IN_VAIN, Course
+from pytest_autoweb.act.decide import decide
+from pytest_autoweb.act.feedback import Feedback
+from pytest_autoweb.act.observe import observe
+from pytest_autoweb.act.perform import perform
+from pytest_autoweb.act.resolve import resolve
+from pytest_autoweb.act.turn import Turn
+from pytest_autoweb.attempt.execute import relative
+from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.results import Attempt, Decision, Failure, FailureKind
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Dialog
+
+_DIALOG_CHARS = 200
+
+
+def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
+    """Decide and act until the model says done, or a limit is reached.
+
+    On a mismatch nothing is performed. What was wrong is told in the next prompt only, unless
+    `--autoweb-feedback=false` makes this the control arm.
+    """
+    course = Course(Feedback(enabled=tools.settings.feedback))
+    limit = tools.settings.max_decisions
+    last: Turn | None = None
+    with dialogs_answered(tools, course.done.append):
+        for index in range(1, limit + 1):
+            tools.progress(f"decision {index}")
+            if tools.budget.left <= 0:
+                message = f"the attempt's {tools.case.timeout:g} s are over"
+                attempt = _stopped(attempt, "timeout", message)
+                break
+            last = _one_turn(observe(attempt, tools, course, last), course)
+            attempt = last.attempt
+            if last.failed or last.done:
+                break
+        else:
+            attempt = _stopped(attempt, "limit", f"{limit} decisions were not enough")
+    tools.marks.hold(None)
+    answered, answer = tools.engine.answer
+    acted = any(decision.status == "performed" for decision in attempt.decisions)
+    return change(
+        attempt,
+        executed=last is not None and last.done and (acted or answered),
+        answered=answered,
+        answer=answer,
+    )
+
+
+def _one_turn(turn: Turn, course: Course) -> Turn:
+    """Take an observed turn to its end; a call that failed ends it without a record."""
+    for step in (decide, resolve, perform):
+        turn = step(turn, course)
+        if turn.failed:
+            return turn
+    return _ended(turn, course)
+
+
+def _ended(turn: Turn, course: Course) -> Turn:
+    """Record the turn, and fail the attempt when a limit is reached or the page is lost."""
+    turn = turn.with_attempt(_recorded(turn))
+    if course.circles >= MAX_CIRCLES:
+        message = f"the model goes in circles: {turn.error}"
+        return turn.with_attempt(_stopped(turn.attempt, "limit", message))
+    if course.in_vain >= MAX_IN_VAIN:
+        history = course.feedback.history
+        last = f": {history[-1].line}" if history else ""
+        message = f"{MAX_IN_VAIN} decisions in a row came to nothing{last}"
+        turn = turn.with_attempt(_stopped(turn.attempt, "limit", message))
+    if turn.lost:
+        turn = turn.with_attempt(change(turn.attempt, failure=turn.lost))
+    return turn
+
+
+def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
+    """The attempt, ended without having done the task."""
+    return fail(attempt, Failure(kind=kind, message=message), error_line("(act)", message))
+
+
+def _recorded(turn: Turn) -> Attempt:
+    """The attempt with a record of the turn's decision, without secrets."""
+    assert turn.status is not None, "a turn that is recorded is settled"
+    view, tools, action, chosen = turn.view, turn.tools, turn.action, turn.verified
+    width, height = view.marked.viewport
+    decision = Decision(
+        index=turn.index,
+        url=view.page.url,
+        picture=relative(turn.picture, tools),
+        viewport=(round(width), round(height)),
+        marks=len(view.marks),
+        failed_marks=tuple(mark.number for mark in view.marks if mark.failed),
+        feedback=tuple(problem.line for problem in turn.situation.problems),
+        action=action.model_dump(mode="json") if action else None,
+        thinking=action.thinking if action else "",
+        confidence=action.confidence if action else None,
+        chosen=(chosen.resolution.chosen,) if chosen.resolution else (),
+        second_look=chosen.second_look,
+        status=turn.status,
+        error=turn.error,
+        location=turn.location,
+        calls=turn.calls,
+        duration_ms=(tools.clock.now() - turn.began) * 1000,
+    )
+    clean = _without_secrets(decision, tools.redact)
+    return change(turn.attempt, decisions=(*turn.attempt.decisions, clean))
+
+
+def _without_secrets(decision: Decision, redact: Callable[[str], str]) -> Decision:
+    """The decision with `redact` applied to what model and page wrote."""
+    chosen = tuple(
+        one.model_copy(
+            update={
+                "expected_text": redact(one.expected_text),
+                "actual_text": redact(one.actual_text),
+                "reason": redact(one.reason),
+            }
+        )
+        for one in decision.chosen
+    )
+    return decision.model_copy(
+        update={
+            "url": redact(decision.url),
+            "feedback": tuple(map(redact, decision.feedback)),
+            "action": _redacted(decision.action, redact),
+            "thinking": redact(decision.thinking),
+            "chosen": chosen,
+            "error": redact(decision.error),
+        }
+    )
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _redacted(item, redact) for key, item in value.items()}
+    return [_redacted(item, redact) for item in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def dialogs_answered(tools: Tools, tell: Callable[[str], None]) -> Iterator[None]:
+    """Accept every dialog, since nobody sees them on a picture.
+
+    Args:
+        tools: of the attempt.
+        tell: hears in one line, without secrets, what each dialog said.
+    """
+    from playwright.sync_api import Error
+
+    def answer(dialog: "Dialog") -> None:
+        said = " ".join(tools.redact(dialog.message).split())[:_DIALOG_CHARS]
+        tell(f'a dialog said "{said}" and was accepted')
+        try:
+            dialog.accept()
+        except Error as error:
+            tools.log.write(f"a dialog could not be answered: {error}")
+
+    context = tools.page.context
+    context.on("dialog", answer)
+    try:
+        yield
+    finally:
+        context.remove_listener("dialog", answer)

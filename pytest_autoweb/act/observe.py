@@ -1,0 +1,116 @@
+"""Look at the page: mark what can be acted on, take its picture, read its text."""
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.act.course import Course
+from pytest_autoweb.act.turn import Situation, Turn, View
+from pytest_autoweb.attempt.guided import told
+from pytest_autoweb.attempt.tools import Tools
+from pytest_autoweb.browser.injected import run_script
+from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
+from pytest_autoweb.browser.navigation import settle
+from pytest_autoweb.results import Attempt
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SETTLE_MS = 300
+"""Quiet time before a new look."""
+_TEXT_MS = 3_000.0
+_PAST_LINES = 10
+
+
+def observe(attempt: Attempt, tools: Tools, course: Course, last: Turn | None) -> Turn:
+    """Begin a turn with a look at the tab in front.
+
+    Args:
+        attempt: what is known so far.
+        tools: of the attempt.
+        course: what the attempt remembers; the problems of the turn before are taken from it.
+        last: the turn before; None: this is the first one.
+    """
+    began, waited = tools.clock.now(), tools.budget.waited()
+    page = _front_page(last.view.page if last else tools.page, tools)
+    here = tools if page is tools.page else replace(tools, page=page)
+    if last:
+        settle(page, quiet_ms=SETTLE_MS)
+    view = look(page, here, failed=course.failed if course.feedback.enabled else ())
+    course.failed = ()
+    problems = course.feedback.begin_cycle()
+    index = last.index + 1 if last else 1
+    picture = tools.folder / f"decision-{index}.png"
+    picture.write_bytes(view.marked.picture)
+    # Looking is not waiting for the model: it counts.
+    spent = tools.clock.now() - began
+    tools.budget.left -= spent - (tools.budget.waited() - waited)
+    return Turn(
+        index=index,
+        attempt=attempt,
+        tools=here,
+        began=began,
+        picture=picture,
+        situation=Situation(
+            view, problems, hint=past_attempt(attempt, tools), before=last.view if last else None
+        ),
+    )
+
+
+def look(page: "Page", tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
+    """Mark the page as it is now.
+
+    Raises:
+        Error: Playwright's, when the page does not answer.
+    """
+    return _view(page, tools, mark_page(page, failed=failed, hide=tools.hidden))
+
+
+def look_again(view: View, tools: Tools, candidates: tuple[int, ...]) -> View:
+    """Mark only the candidates, with new numbers."""
+    only = [mark for mark in view.marks if mark.number in candidates]
+    return _view(view.page, tools, mark_page(view.page, only=only, hide=tools.hidden))
+
+
+def _view(page: "Page", tools: Tools, marked: MarkedPage) -> View:
+    from playwright.sync_api import Error
+
+    text, room = "", {"down": True, "up": True}
+    try:
+        text = tools.redact(str(run_script(page, "visible_text", timeout_ms=_TEXT_MS)))
+        room = run_script(page, "scroll_room", timeout_ms=_TEXT_MS)
+    except Error as error:
+        tools.log.write(f"the page's text could not be read: {error}")
+    shown = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
+    state = f"{page.url}\n{shown}\n{text}".encode("utf-8", "surrogatepass")
+    scroll = tuple(way for way in ("down", "up") if room[way])
+    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll)
+
+
+def past_attempt(attempt: Attempt, tools: Tools) -> str:
+    """Say in a few honest lines what became of the attempt that this one repairs."""
+    failed = tools.previous
+    if failed is None:
+        return ""
+    if failed.failure and failed.failure.kind != "check":
+        why = failed.failure.message
+    else:
+        # A repair must reach the task's outcome, so it is not told what the checks expect.
+        hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
+        why = " ".join(["the task's outcome was not reached.", *dict.fromkeys(hints)])
+    lines = [step.description for step in failed.plan_steps][-_PAST_LINES:]
+    return "\n".join(
+        [
+            f"An earlier attempt, which is undone, failed: {' '.join(why.split())[:300]}",
+            "It did, in this order:" if lines else "It did nothing.",
+            *(f"- {line}" for line in lines),
+            "Do it better this time.",
+            *([more] if (more := told(attempt, tools)) else []),
+        ]
+    )
+
+
+def _front_page(page: "Page", tools: Tools) -> "Page":
+    """The tab in front: the one opened last, or what is left when it was closed."""
+    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
+    return tabs[-1] if tabs else page

@@ -1,0 +1,1 @@
+"""What every strategy works with: its tools, asking a model, and running code on the page."""

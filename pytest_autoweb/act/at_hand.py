@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_autoweb.act.matching import shown
 from pytest_autoweb.act.verify import Choice, compare_mark, resolve
@@ -11,7 +11,7 @@ from pytest_autoweb.results import ChosenMark
 from pytest_autoweb.sandbox.base import StepCallError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Frame, Locator, Page
 
 
 class MarksAtHand:
@@ -36,7 +36,9 @@ class MarksAtHand:
         """From now on numbers are those of this picture; None: of a picture taken when asked."""
         self._held = marked
 
-    def find(self, found_on: Any, number: int, expected_text: str = "") -> "Locator":
+    def find(
+        self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
+    ) -> "Locator":
         """The marked element, if it reads what is expected; for `Border.finders`.
 
         In a script the text decides, as in `verify.resolve`: the number is a hint. On a picture
@@ -93,7 +95,8 @@ def _refusal(chosen: ChosenMark) -> StepCallError:
     return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
 
 
-def _page_of(found_on: Any) -> "Page":
-    """The page of a Page, Frame or Locator."""
-    page: Page = found_on if hasattr(found_on, "context") else found_on.page
-    return page
+def _page_of(found_on: "Page | Frame | Locator") -> "Page":
+    """Return the page of a Page, Frame or Locator."""
+    from playwright.sync_api import Page
+
+    return found_on if isinstance(found_on, Page) else found_on.page

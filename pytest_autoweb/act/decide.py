@@ -79,7 +79,7 @@ def _ask(turn: Turn, course: Course, problem: str) -> tuple[Attempt, str]:
 
 
 def _near(situation: Situation) -> dict[int, str]:
-    """What tells marks apart that read alike; in a second look all of them do."""
+    """Return what tells marks apart that read alike; in a second look all of them do."""
     view = situation.view
     if situation.second_look:
         return {mark.number: telling(mark, view.marks) for mark in view.marks}
@@ -87,7 +87,7 @@ def _near(situation: Situation) -> dict[int, str]:
 
 
 def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
-    """In the constrained arm without the elements on which an action failed before."""
+    """Leave out, in the constrained arm, the elements on which an action failed before."""
     guidance = tools.guidance
     if guidance is None or guidance.arm != "constrained":
         return marks

@@ -80,12 +80,12 @@ def _ended(turn: Turn, course: Course) -> Turn:
 
 
 def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
-    """The attempt, ended without having done the task."""
+    """Return the attempt, failed without having done the task."""
     return fail(attempt, Failure(kind=kind, message=message), error_line("(act)", message))
 
 
 def _recorded(turn: Turn) -> Attempt:
-    """The attempt with a record of the turn's decision, without secrets."""
+    """Return the attempt with a record of the turn's decision, without secrets."""
     assert turn.status is not None, "a turn that is recorded is settled"
     view, tools, action, chosen = turn.view, turn.tools, turn.action, turn.verified
     width, height = view.marked.viewport
@@ -113,7 +113,7 @@ def _recorded(turn: Turn) -> Attempt:
 
 
 def _without_secrets(decision: Decision, redact: Callable[[str], str]) -> Decision:
-    """The decision with `redact` applied to what model and page wrote."""
+    """Return the decision with `redact` applied to what model and page wrote."""
     chosen = tuple(
         one.model_copy(
             update={

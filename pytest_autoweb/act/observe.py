@@ -111,6 +111,6 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
 
 
 def _front_page(page: "Page", tools: Tools) -> "Page":
-    """The tab in front: the one opened last, or what is left when it was closed."""
+    """Return the tab in front: the one opened last, or what is left when it was closed."""
     tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
     return tabs[-1] if tabs else page

@@ -73,7 +73,7 @@ def _by_sight(turn: Turn, action: Action, course: Course) -> Turn:
 
 
 def _take_answer(turn: Turn, action: Done, course: Course) -> Turn:
-    """The model says done; data that was only extracted is the answer."""
+    """End the task with the model's answer; without one, what was extracted is the answer."""
     read = course.extracted
     if action.answer in (None, "") and read and wants_data(turn.tools):
         action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
@@ -86,7 +86,7 @@ def _take_answer(turn: Turn, action: Done, course: Course) -> Turn:
 
 
 def _failed(turn: Turn, action: Action, result: StepResult, course: Course) -> Turn:
-    """The browser could not do it, or the element reads something else by now."""
+    """Settle what the browser could not do, or refuse an element that reads otherwise by now."""
     evidence = result.failure.evidence if result.failure else {}
     chosen = turn.verified
     if "chosen" in evidence and chosen.resolution:

@@ -160,11 +160,11 @@ def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
 
 
 def fail(attempt: Attempt, failure: Failure, *errors: str) -> Attempt:
-    """The attempt with its failure set, and lines added to its formatted errors."""
+    """Return the attempt with its failure set, and lines added to its formatted errors."""
     return change(attempt, failure=failure, formatted_errors=(*attempt.formatted_errors, *errors))
 
 
 def error_line(where: str, chinese: str, english: str = "") -> str:
-    """A line in the seed's format, with the reason in English beside it."""
+    """Return a line in the seed's format, with the reason in English beside it."""
     reason = f"{chinese} ({english})" if english else chinese
     return f"步骤: {where}, 出错信息: {reason}"

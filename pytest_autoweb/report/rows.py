@@ -89,11 +89,12 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
 
 
 def cell_row(cell: CellResult) -> CellRow:
-    """Reduce a cell."""
+    """Reduce a cell: what a row has of the cell's own fields is kept, the rest is added up."""
+    kept = CellRow.model_fields.keys() & CellResult.model_fields.keys()
     usage = cell.total_usage
     lost = not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
     return CellRow(
-        **{name: getattr(cell, name) for name in _KEPT},
+        **{name: getattr(cell, name) for name in kept},
         score=cell.attempts[-1].score if cell.attempts else None,
         calls=usage.calls,
         input_tokens=usage.input_tokens,
@@ -101,20 +102,3 @@ def cell_row(cell: CellResult) -> CellRow:
         cost_usd=usage.cost_usd if usage.calls or lost else 0.0,
         cost_complete=usage.unpriced_calls == 0 and not lost,
     )
-
-
-_KEPT = (
-    "case_id",
-    "case_path",
-    "model",
-    "capture_mode",
-    "repeat",
-    "strategy",
-    "tags",
-    "must_pass",
-    "outcome",
-    "slow",
-    "duration_ms",
-    "checksums",
-    "folder",
-)

@@ -65,7 +65,7 @@ def bare_name(name: object) -> str:
 
 def artifact(name: object, border: Border) -> Path:
     """Where a file of that name may be written in the cell's folder."""
-    folder = Path(border.artifacts)
+    folder = border.artifacts
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / bare_name(name)
     if path.is_symlink() or path.is_dir():

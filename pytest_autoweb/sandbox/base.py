@@ -2,9 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, Protocol, TypeAlias
 
 from pytest_autoweb.results import Failure, ToolCall
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Locator, Page
+
+JsonValue: TypeAlias = (
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
+"""What may cross the border in either direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class StepCallError(Exception):
         evidence: what the step's failure keeps when this is why it failed; JSON values.
     """
 
-    def __init__(self, message: str, **evidence: Any) -> None:
+    def __init__(self, message: str, **evidence: JsonValue) -> None:
         self.evidence = evidence
         super().__init__(message)
 
@@ -61,9 +70,9 @@ class Remembered(Protocol):
     """Made before, and nothing has acted since."""
     answered: bool
     """`value` is what it gives; it need not be made."""
-    value: Any
+    value: JsonValue
 
-    def done(self, value: Any) -> None:
+    def done(self, value: JsonValue) -> None:
         """It was made and gave this."""
         ...
 
@@ -71,19 +80,23 @@ class Remembered(Protocol):
 class Recall(Protocol):
     """Knows the calls that were made before."""
 
-    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> Remembered:
+    def ask(self, page: "Page", method: str, identity: str, *, acting: bool) -> Remembered:
         """What is known of a call; `identity` is receiver, method and arguments in full."""
         ...
+
+
+Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]"
+"""Finds an element for the code: takes what it was called on and the code's arguments."""
 
 
 @dataclass(slots=True)
 class Border:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
 
-    page: Any
+    page: "Page"
     """Playwright's Page, never handed to the worker."""
-    artifacts: Any
-    """Folder (Path) for screenshots and downloads that the code asks for."""
+    artifacts: Path
+    """Folder for screenshots and downloads that the code asks for."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     """Name -> value; replaced for `<secret:name>` inside fill, type, press_sequentially only."""
     allowed: Callable[[str], bool] = lambda url: False
@@ -92,18 +105,18 @@ class Border:
     """Whether secrets may be typed on the page at this URL."""
     scripts: bool = True
     """Whether the code may run scripts of its own in the page."""
-    files: Mapping[str, Any] = field(default_factory=dict)
-    """Bare name -> Path, for uploads."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Bare name -> file, for uploads."""
     redact: Callable[[str], str] = lambda text: text
     """Removes secrets from text that leaves the host."""
-    covers: Callable[[Any], Sequence[Any]] = lambda page: ()
+    covers: "Callable[[Page], Sequence[Locator]]" = lambda page: ()
     """Locators of what a picture of the page must not show."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
-    finders: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    finders: "Mapping[str, Finder]" = field(default_factory=dict)
     """Names of `members.FINDERS` that this cell offers. Called with what the method was called on
     (Page, Frame or Locator) and the code's arguments; returns a Playwright Locator."""
-    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
     """Names of `members.FUNCTIONS` that this cell offers. Called with the code's arguments; returns
     a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
@@ -125,7 +138,7 @@ class StepEngine(Protocol):
         index: int,
         code: str,
         *,
-        root: Any,
+        root: "Page | Frame",
         limits: Limits,
         resume: tuple[ToolCall, ...] = (),
     ) -> StepOutcome:
@@ -144,7 +157,7 @@ class StepEngine(Protocol):
         ...
 
     @property
-    def answer(self) -> tuple[bool, Any]:
+    def answer(self) -> tuple[bool, JsonValue]:
         """Whether `answer(...)` was called in this attempt, and with what."""
         ...
 

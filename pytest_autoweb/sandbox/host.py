@@ -6,10 +6,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from playwright.sync_api import Frame
+from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results import Failure, ToolCall
-from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
+from pytest_autoweb.sandbox.base import Border, JsonValue, Limits, StepOutcome
 from pytest_autoweb.sandbox.budget import Budget
 from pytest_autoweb.sandbox.deadline import BrowserDeadline
 from pytest_autoweb.sandbox.dialogue import Dialogue
@@ -59,7 +59,7 @@ class WorkerEngine:
         self._names: tuple[str, ...] = ()
         self._variables: dict[str, Any] = {}
         self._restore = False
-        self._answers: list[tuple[bool, Any]] = [(False, None)]
+        self._answers: list[tuple[bool, JsonValue]] = [(False, None)]
         self._closed = False
         self._worker = self._workers.take(self._limits)
 
@@ -75,7 +75,7 @@ class WorkerEngine:
         self.close()
 
     @property
-    def answer(self) -> tuple[bool, Any]:
+    def answer(self) -> tuple[bool, JsonValue]:
         """Whether `answer(...)` was called in this attempt, and with what."""
         return self._answers[-1]
 
@@ -94,7 +94,7 @@ class WorkerEngine:
         index: int,
         code: str,
         *,
-        root: Any,
+        root: Page | Frame,
         limits: Limits,
         resume: tuple[ToolCall, ...] = (),
     ) -> StepOutcome:
@@ -171,7 +171,7 @@ class WorkerEngine:
     # -- the step ----------------------------------------------------------------------
 
     def _converse(
-        self, talk: Dialogue, index: int, code: str, root: Any, *, rerun: bool
+        self, talk: Dialogue, index: int, code: str, root: Page | Frame, *, rerun: bool
     ) -> tuple[bool, Failure | None]:
         """Whether the worker had to be replaced, and what went wrong."""
         label = "page" if root is self._border.page else _root_label(root)
@@ -328,7 +328,7 @@ def _dismiss(dialog: Any) -> None:
         return
 
 
-def _root_label(root: Any) -> str:
+def _root_label(root: Page | Frame) -> str:
     if isinstance(root, Frame):
         return f"frame({root.name or root.url!r:.60})" if not root.name else f"frame({root.name!r})"
     return "popup"

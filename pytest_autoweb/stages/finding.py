@@ -1,7 +1,7 @@
 """`page.get_by_sight(…)`: the vision locator in the step language."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_autoweb.attempt.asking import charge
 from pytest_autoweb.attempt.tools import Tools, change
@@ -14,7 +14,7 @@ from pytest_autoweb.results import Attempt, LocatorStatus
 from pytest_autoweb.sandbox.base import StepCallError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Frame, Locator, Page
 
 _ENDS: dict[LocatorStatus, str] = {
     "found": "found",
@@ -58,7 +58,12 @@ class SightAtHand:
         self._pictures = 0
 
     def find(
-        self, found_on: Any, description: str, *, expected_text: str = "", role: str = ""
+        self,
+        found_on: "Page | Frame | Locator",
+        description: str,
+        *,
+        expected_text: str = "",
+        role: str = "",
     ) -> "Locator":
         """The element that a model finds by the description; for `Border.finders`.
 
@@ -70,7 +75,7 @@ class SightAtHand:
         tools = self._tools
         tools.progress("looking")
         sight = Sight(
-            _page_of(found_on, tools.page),
+            _page_of(found_on),
             self._eyes,
             algorithm=tools.settings.locator,
             hide=tools.hidden,
@@ -106,7 +111,7 @@ def _left_on(result: LocatorResult, attempt: Attempt) -> Attempt:
     return change(attempt, locations=(*attempt.locations, result.location))
 
 
-def _page_of(found_on: Any, page: "Page") -> "Page":
+def _page_of(found_on: "Page | Frame | Locator") -> "Page":
     from playwright.sync_api import Page
 
-    return found_on if isinstance(found_on, Page) else getattr(found_on, "page", page)
+    return found_on if isinstance(found_on, Page) else found_on.page

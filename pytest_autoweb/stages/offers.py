@@ -7,21 +7,21 @@ there (model calls, searches, decisions) it puts into `Tools.after_step`. What i
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from pytest_autoweb.attempt.tools import Tools
+from pytest_autoweb.sandbox.base import Finder, JsonValue
 from pytest_autoweb.stages.collect_urls import collect_urls
 from pytest_autoweb.stages.finding import SightAtHand
 
 
-def finders(tools: Tools) -> Mapping[str, Callable[..., Any]]:
+def finders(tools: Tools) -> Mapping[str, Finder]:
     """Names of `sandbox.members.FINDERS`; see `Border.finders`."""
-    offered: dict[str, Callable[..., Any]] = {"get_by_mark": tools.marks.find}
+    offered: dict[str, Finder] = {"get_by_mark": tools.marks.find}
     if tools.spec.vision:
         offered["get_by_sight"] = SightAtHand(tools).find
     return offered
 
 
-def functions(tools: Tools) -> Mapping[str, Callable[..., Any]]:
+def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Names of `sandbox.members.FUNCTIONS`; see `Border.functions`."""
     return {"collect_urls": partial(collect_urls, tools)}

@@ -24,17 +24,6 @@ from pytest_autoweb.store.tables import (
 
 Row = dict[str, Any]
 
-_KEPT = (
-    "case_id",
-    "case_path",
-    "model",
-    "capture_mode",
-    "repeat",
-    "outcome",
-    "cost_usd",
-    "cost_complete",
-)
-
 
 class ModelInRun(Record):
     """One model in one run: a point of its trend."""
@@ -107,7 +96,8 @@ def _point(cells: Sequence[Any]) -> ModelInRun:
 
 
 def _reduced(cell: Any) -> Reduced:
-    return Reduced(**{name: cell[name] for name in _KEPT}, checksums={})
+    kept = {name: cell[name] for name in Reduced.model_fields if name in cell}
+    return Reduced(**kept, checksums={})
 
 
 def runs(

@@ -72,8 +72,9 @@ def _run(run: Run, identity: str) -> Row:
 
 def _cell(cell: CellResult) -> Row:
     small = cell_row(cell)
+    kept = type(small).model_fields.keys() & tables.CellRow.__table__.columns.keys()
     return {
-        **{name: clean_value(getattr(small, name)) for name in _KEPT},
+        **{name: clean_value(getattr(small, name)) for name in kept},
         "correction": cell.correction,
         "control": is_control(cell.model),
         "reason": clean(cell.reason),
@@ -183,21 +184,3 @@ def _checks(attempt: Attempt, attempt_id: str) -> Iterator[Row]:
             "weight": check.weight,
             "advisory": check.advisory,
         }
-
-
-_KEPT = (
-    "case_id",
-    "case_path",
-    "model",
-    "capture_mode",
-    "repeat",
-    "strategy",
-    "outcome",
-    "slow",
-    "calls",
-    "input_tokens",
-    "output_tokens",
-    "cost_usd",
-    "cost_complete",
-    "folder",
-)

@@ -1,6 +1,7 @@
 """What code may leave in the folder of its cell."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -9,11 +10,17 @@ from pytest_autoweb.sandbox import arguments
 from pytest_autoweb.sandbox.base import Border
 from pytest_autoweb.sandbox.handles import Refusal
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+NO_PAGE = cast("Page", object())
+"""For what does not touch the page."""
+
 
 @pytest.fixture
 def border(tmp_path: Path) -> Border:
     redact = Redactor({"password": "hunter2-hunter2"})
-    return Border(page=object(), artifacts=tmp_path, redact=redact)
+    return Border(page=NO_PAGE, artifacts=tmp_path, redact=redact)
 
 
 def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_written_anew(

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 
@@ -14,7 +14,12 @@ from pytest_autoweb.results import ToolCall
 from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
 from pytest_autoweb.sandbox.host import WorkerEngine
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 LIMITS = Limits(step_s=5)
+NO_PAGE = cast("Page", object())
+"""For what does not touch the page."""
 SHORT = Limits(step_s=0.5, memory_mb=256, output_chars=2_000, calls=50)
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory limits are kept on Linux")
 
@@ -32,7 +37,7 @@ class Runner:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Runner]:
-    border = Border(page=object(), artifacts=tmp_path / "artifacts")
+    border = Border(page=NO_PAGE, artifacts=tmp_path / "artifacts")
     with WorkerEngine(border) as engine:
         yield Runner(engine, border)
 
@@ -101,7 +106,7 @@ def test_an_error_in_a_function_of_an_earlier_step_points_at_the_call(run: Runne
 
 def test_lines_are_told_as_they_are_logged(tmp_path: Path) -> None:
     lines: list[str] = []
-    border = Border(page=object(), artifacts=tmp_path, on_log=lines.append)
+    border = Border(page=NO_PAGE, artifacts=tmp_path, on_log=lines.append)
     with WorkerEngine(border) as engine:
         engine.run_step(1, "log('a')\nprint('b\\nc')", root=border.page, limits=LIMITS)
 
@@ -110,7 +115,7 @@ def test_lines_are_told_as_they_are_logged(tmp_path: Path) -> None:
 
 def test_secrets_are_taken_out_of_logs_answers_and_errors(tmp_path: Path) -> None:
     border = Border(
-        page=object(), artifacts=tmp_path, redact=lambda text: text.replace("hunter2", "***")
+        page=NO_PAGE, artifacts=tmp_path, redact=lambda text: text.replace("hunter2", "***")
     )
     with WorkerEngine(border) as engine:
         code = "s = 'hunter' + '2'\nprint(s)\nanswer([{s: s}])\nraise ValueError(s)"
@@ -238,7 +243,7 @@ def test_the_worker_has_no_environment_no_files_and_no_folder(run: Runner) -> No
 
 
 def test_a_closed_engine_leaves_no_process(tmp_path: Path) -> None:
-    engine = WorkerEngine(Border(page=object(), artifacts=tmp_path))
+    engine = WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path))
     pid = engine._worker.pid
     engine.close()
     engine.close()

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -15,9 +16,14 @@ from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.process import WorkerProcess
 from pytest_autoweb.sandbox.workers import Workers
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="these walls are Linux's")
 WITHOUT_WALLS = Path(__file__).parents[2] / "support" / "without_walls.py"
 LIMITS = Limits(step_s=5)
+NO_PAGE = cast("Page", object())
+"""For what does not touch the page."""
 
 
 @pytest.fixture
@@ -96,8 +102,8 @@ def test_auto_does_without_what_the_machine_refuses_and_strict_does_not(
 
 def test_off_leaves_the_walls_out_and_the_limits_in(tmp_path: Path) -> None:
     workers = Workers("off")
-    with WorkerEngine(Border(page=object(), artifacts=tmp_path), workers=workers) as engine:
-        outcome = engine.run_step(1, "x = 'a' * 10 ** 9", root=None, limits=LIMITS)
+    with WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
+        outcome = engine.run_step(1, "x = 'a' * 10 ** 9", root=NO_PAGE, limits=LIMITS)
     layers = workers.layers()
     workers.close()
 
@@ -125,7 +131,7 @@ def test_a_spare_worker_is_ready_before_it_is_asked_for(workers: Workers) -> Non
 def test_no_worker_serves_two_attempts(workers: Workers, tmp_path: Path) -> None:
     pids = []
     for _ in range(3):
-        with WorkerEngine(Border(page=object(), artifacts=tmp_path), workers=workers) as engine:
+        with WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
             pids.append(engine._worker.pid)
 
     assert len(set(pids)) == 3
@@ -145,11 +151,11 @@ def test_a_spare_worker_with_other_limits_or_a_dead_one_is_not_used(workers: Wor
 
 
 def test_a_killed_worker_is_replaced_by_the_spare_one(workers: Workers, tmp_path: Path) -> None:
-    with WorkerEngine(Border(page=object(), artifacts=tmp_path), workers=workers) as engine:
+    with WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
         spare = spare_of(workers)
-        engine.run_step(1, "kept = 1", root=None, limits=LIMITS)
-        killed = engine.run_step(2, "while kept: pass", root=None, limits=Limits(step_s=0.2))
-        after = engine.run_step(3, "print(kept)", root=None, limits=LIMITS)
+        engine.run_step(1, "kept = 1", root=NO_PAGE, limits=LIMITS)
+        killed = engine.run_step(2, "while kept: pass", root=NO_PAGE, limits=Limits(step_s=0.2))
+        after = engine.run_step(3, "print(kept)", root=NO_PAGE, limits=LIMITS)
 
         assert killed.killed
         assert engine._worker is spare
@@ -160,10 +166,10 @@ def test_an_attempt_under_a_strict_level_that_cannot_be_kept_is_no_attempt(tmp_p
     workers = Workers("strict")
     workers._walls = workers._walls._replace(kernel=False)
     with (
-        WorkerEngine(Border(page=object(), artifacts=tmp_path), workers=workers) as engine,
+        WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine,
         pytest.raises(SandboxError, match="Landlock and seccomp cannot be used"),
     ):
-        engine.run_step(1, "x = 1", root=None, limits=LIMITS)
+        engine.run_step(1, "x = 1", root=NO_PAGE, limits=LIMITS)
 
 
 # -- how they end -------------------------------------------------------------------------
@@ -177,7 +183,7 @@ from pytest_autoweb.sandbox.workers import Workers
 workers = Workers()
 engine = WorkerEngine(Border(page=object(), artifacts=None, on_log=lambda line: print(
     engine._worker.pid, workers._spare.pid, flush=True)), workers=workers)
-engine.run_step(1, "log('computing')\\nwhile log: pass", root=None, limits=Limits(step_s=60))
+engine.run_step(1, "log('computing')\\nwhile log: pass", root=NO_PAGE, limits=Limits(step_s=60))
 """
 
 

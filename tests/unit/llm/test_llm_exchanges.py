@@ -1,0 +1,73 @@
+"""What is kept of a model call, whoever asked."""
+
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.client import Message, Reply, Request
+from pytest_autoweb.llm.exchanges import ask_once, redacted_messages
+from pytest_autoweb.results import Usage
+
+SECRET = "hunter2"
+REQUEST = Request(
+    model="m",
+    messages=(
+        Message(role="system", content="Rules."),
+        Message(role="user", content=f"It is {SECRET}."),
+    ),
+    stage="judge",
+    turn=3,
+)
+
+
+def redact(text: str) -> str:
+    return text.replace(SECRET, "***")
+
+
+class Answering:
+    def __init__(self, outcome: Reply | ModelError) -> None:
+        self.outcome = outcome
+
+    def complete(self, request: Request) -> Reply:
+        if isinstance(self.outcome, ModelError):
+            raise self.outcome
+        return self.outcome
+
+
+def test_a_reply_is_kept_without_secrets_and_handed_on_as_it_came() -> None:
+    reply = Reply(text=f"{SECRET}!", usage=Usage(calls=1, input_tokens=7), model_served="m-1")
+
+    outcome, exchange = ask_once(Answering(reply), REQUEST, redact)
+
+    assert outcome is reply
+    assert (exchange.stage, exchange.turn) == ("judge", 3)
+    assert exchange.prompt == "[system]\nRules.\n\n[user]\nIt is ***."
+    assert exchange.reply == "***!"
+    assert exchange.usage == reply.usage
+    assert exchange.model_served == "m-1"
+    assert exchange.error is None
+
+
+def test_a_failed_call_is_a_call_with_the_time_that_was_waited_for_it() -> None:
+    clock = iter((10.0, 12.5))
+    error = ModelError("timeout", "m", f"no answer for {SECRET}")
+
+    outcome, exchange = ask_once(Answering(error), REQUEST, redact, now=lambda: next(clock))
+
+    assert outcome is error
+    assert exchange.reply == ""
+    assert exchange.error == "no answer for ***"
+    assert exchange.usage == Usage(calls=1, unpriced_calls=1, latency_s=2.5)
+
+
+def test_what_a_client_knows_of_its_failed_calls_counts() -> None:
+    used = Usage(calls=3, input_tokens=9, cost_usd=0.1)
+    error = ModelError("timeout", "m", "no answer", usage=used)
+
+    assert ask_once(Answering(error), REQUEST, redact).exchange.usage == used
+
+
+def test_secrets_are_taken_out_of_what_is_sent_but_not_out_of_the_rules() -> None:
+    rules = Message(role="system", content=f"Say {SECRET}.")
+    task = Message(role="user", content=f"Type {SECRET}.", images=("data:,",))
+
+    sent = redacted_messages((rules, task), redact)
+
+    assert sent == (rules, Message(role="user", content="Type ***.", images=("data:,",)))

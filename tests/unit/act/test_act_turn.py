@@ -1,0 +1,103 @@
+"""The steps of a turn: each returns more of it and leaves what it was given as it was."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pytest_autoweb.act.actions import Action, validate_action
+from pytest_autoweb.act.course import Course
+from pytest_autoweb.act.feedback import Feedback
+from pytest_autoweb.act.perform import perform
+from pytest_autoweb.act.resolve import resolve
+from pytest_autoweb.act.turn import Situation, Turn, View
+from pytest_autoweb.attempt.tools import RunLog, Tools
+from pytest_autoweb.browser.marks import Box, Mark, MarkedPage
+from pytest_autoweb.results import Attempt
+
+MARK = Mark(
+    number=1,
+    tag="button",
+    role="button",
+    text="Send",
+    name="Send",
+    box=Box(0, 0, 50, 20),
+    texts=("Send",),
+)
+NOBODY: Any = None
+
+
+def no_change(text: str) -> str:
+    return text
+
+
+def turn_of(action: Action | None, *, offered: frozenset[str] = frozenset()) -> Turn:
+    """A turn on a page with one button, as `decide` leaves it."""
+    page: Any = SimpleNamespace(url="http://shop.test/")
+    marked = MarkedPage(b"", (MARK,), 1.0, (800, 600), True, (None,), NOBODY, NOBODY, (0,))
+    tools = SimpleNamespace(redact=no_change, log=RunLog(no_change), offered=offered)
+    return Turn(
+        index=1,
+        attempt=Attempt(),
+        tools=cast(Tools, tools),
+        began=0.0,
+        picture=Path("decision-1.png"),
+        situation=Situation(View(page, marked, "", "digest", page.url, ())),
+        action=action,
+        problem="" if action else "no JSON object",
+    )
+
+
+def click(text: str) -> Action:
+    return validate_action({"action": "click", "mark_id": 1, "expected_text": text})
+
+
+def test_an_element_that_reads_as_expected_is_resolved_and_not_settled_yet() -> None:
+    before = turn_of(click("Send"))
+
+    after = resolve(before, Course(Feedback()))
+
+    assert after.verified.mark == MARK
+    assert after.status is None
+    assert before.chosen is None
+
+
+def test_an_element_that_reads_otherwise_is_refused_and_not_performed() -> None:
+    course = Course(Feedback())
+
+    turn = resolve(turn_of(click("Delete all")), course)
+
+    assert turn.status == "refused"
+    assert "Delete all" in turn.error
+    assert perform(turn, course) is turn
+    assert course.in_vain == 1
+    assert course.failed == (MARK,)
+
+
+def test_a_text_refused_twice_is_looked_for_where_there_is_a_vision_locator() -> None:
+    course, offered = Course(Feedback()), frozenset({"get_by_sight"})
+
+    first = resolve(turn_of(click("Delete all"), offered=offered), course)
+    second = resolve(turn_of(click("Delete all"), offered=offered), course)
+
+    assert (first.status, first.by_sight) == ("refused", False)
+    assert (second.status, second.by_sight) == (None, True)
+
+
+def test_the_same_again_on_an_unchanged_page_is_settled_as_a_circle() -> None:
+    course = Course(Feedback())
+
+    turns = [resolve(turn_of(click("Send")), course) for _ in range(3)]
+
+    assert [turn.status for turn in turns] == [None, None, "refused"]
+    assert course.circles == 1
+    assert "do something else" in course.feedback.history[-1].reason
+
+
+def test_a_reply_that_could_not_be_read_is_told_and_counts_as_in_vain() -> None:
+    course = Course(Feedback())
+
+    turn = perform(resolve(turn_of(None), course), course)
+
+    assert (turn.status, turn.error) == ("invalid", "no JSON object")
+    assert course.in_vain == 1
+    assert [problem.reason for problem in course.feedback.history] == ["no JSON object"]

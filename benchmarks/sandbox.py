@@ -161,7 +161,9 @@ def action_rows(page: Page, workers: Workers, rounds: int) -> Iterator[Row]:
                 code = TIMED.format(action)
                 rows[name].raw.extend(1000 * s for s in in_process(page, code))
                 step(engine, page, turn, code)
-                rows[name].sandboxed.extend(1000 * s for s in engine.answer[1])
+                _, seconds = engine.answer
+                assert isinstance(seconds, list)
+                rows[name].sandboxed.extend(1000 * float(s) for s in seconds)
     yield from rows.values()
 
 

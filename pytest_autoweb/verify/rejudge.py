@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_autoweb.attempt.tools import change
 from pytest_autoweb.browser.dom_copy import OpenCopy, open_copy
 from pytest_autoweb.cases.check_specs import (
     AnswerCheck,
@@ -71,7 +72,7 @@ def rejudge(attempt: Attempt, checks: Sequence[Written], stored: Stored, bench: 
     asked = sum((result.usage for result in fresh.values()), Usage())
     if asked.calls:
         spent = {**attempt.usage, "judge": attempt.usage.get("judge", Usage()) + asked}
-        attempt = attempt.model_copy(update={"usage": spent})
+        attempt = change(attempt, usage=spent)
     results |= fresh
     return _concluded(attempt, tuple(results[index] for index in sorted(results)))
 
@@ -200,12 +201,11 @@ def _concluded(attempt: Attempt, results: tuple[CheckResult, ...]) -> Attempt:
             message=f"check {broken.index} ({broken.type}) does not hold: expected "
             f"{broken.expected}, saw {broken.actual}",
         )
-    return attempt.model_copy(
-        update={
-            "checks": results,
-            "checks_passed": passed,
-            "score": points,
-            "false_success": attempt.executed and passed is False,
-            "failure": failure,
-        }
+    return change(
+        attempt,
+        checks=results,
+        checks_passed=passed,
+        score=points,
+        false_success=attempt.executed and passed is False,
+        failure=failure,
     )

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from sandbox_shop import SECRET, Step, why
@@ -128,6 +127,7 @@ def test_a_secret_is_not_typed_into_a_frame_of_another_origin(
 
     assert why(outcome)[:2] == ("sandbox", "AW503")
     inner = step.border.page.frame("inner")
+    assert inner is not None
     assert inner.input_value("input") == ""
 
 
@@ -138,7 +138,7 @@ def test_files_land_in_the_folder_of_the_cell(step: Step) -> None:
         "d.value.save_as('report.csv')"
     )
 
-    folder = Path(step.border.artifacts)
+    folder = step.border.artifacts
     assert outcome.failure is None
     assert (folder / "report.csv").read_text() == "a,b\n1,2\n"
     assert (folder / "after.png").read_bytes().startswith(b"\x89PNG")
@@ -147,7 +147,9 @@ def test_files_land_in_the_folder_of_the_cell(step: Step) -> None:
 def test_cookies_of_a_reply_are_not_shown(step: Step) -> None:
     step("answer(page.goto('/next').headers)")
 
-    assert step.engine.answer[1]["content-type"] == "text/html"
+    _, headers = step.engine.answer
+    assert isinstance(headers, dict)
+    assert headers["content-type"] == "text/html"
     assert "verysecret" not in repr(step.engine.answer)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from pytest_autoweb.cases.strategy import StrategyName
+from pytest_autoweb.cases.strategy import StrategyName, known_strategy
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.option_values import (
     arms,
@@ -28,7 +28,6 @@ from pytest_autoweb.option_values import (
     words,
 )
 from pytest_autoweb.redaction import without_password
-from pytest_autoweb.results.calibration import CorrectionArm
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ OPTIONS: tuple[Option, ...] = (
            "have vision (one more call a page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "codegen (plan and script), act (one decision at a time on marked screenshots) or "
-           "collect (addresses behind a list).", one_of(*get_args(StrategyName)), "NAME"),
+           "collect (addresses behind a list).", known_strategy, "NAME"),
     Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", count(1),
            "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
@@ -189,7 +188,7 @@ class Settings:
     files: tuple[str, ...]
     cases_file: Path | None
     cases: str
-    capture: tuple[Any, ...]
+    capture: tuple[str, ...]
     simplified_html: bool | None
     visual_supplement: bool
     strategy: StrategyName
@@ -198,7 +197,7 @@ class Settings:
     locator: LocatorAlgorithm
     repeat: int
     max_repairs: int
-    correction: tuple[CorrectionArm, ...]
+    correction: tuple[str, ...]
     cache: str
     questions: QuestionPolicy
     on_step_failure: StepFailurePolicy
@@ -234,7 +233,7 @@ class Settings:
     sources: Mapping[str, Source]
 
     @property
-    def capture_modes(self) -> tuple[Any, ...]:
+    def capture_modes(self) -> tuple[str, ...]:
         """The capture modes after the defaults."""
         if self.capture:
             return self.capture

@@ -4,7 +4,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pytest_autoweb.near_miss import near_miss
 
@@ -94,3 +94,18 @@ class Variants(Mapping[str, V], Generic[V]):
 
     def __len__(self) -> int:
         return len(self._complete())
+
+
+def variants_of(module: str, name: str) -> Variants[Any]:
+    """Return the variants that a module further up holds.
+
+    Flags, case files and reports name variants, but they are read by modules that the variants
+    themselves import; an import at the top would be a circle.
+
+    Args:
+        module: dotted name of the module.
+        name: what it calls them.
+    """
+    found = getattr(import_module(module), name)
+    assert isinstance(found, Variants), f"{module}.{name} are no variants"
+    return found

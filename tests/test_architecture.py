@@ -26,6 +26,7 @@ ROWS = (
     {"act", "store"},
     {"collect", "dashboard"},
     {"stages"},
+    {"arms"},
     {"bench", "strategies"},
     {"pipeline", "analysis", "controls_run", "verify"},
     {"shared_run"},

@@ -16,7 +16,7 @@ from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.results import (
     Attempt,
-    CaptureMode,
+    CaptureModeName,
     Exchange,
     Failure,
     FailureKind,
@@ -80,7 +80,7 @@ class Tools:
 
     case: Case
     spec: ModelSpec
-    mode: CaptureMode
+    mode: CaptureModeName
     repeat: int
     settings: Settings
     client: Client

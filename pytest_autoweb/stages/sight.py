@@ -186,9 +186,9 @@ def _near(view: View, situation: Situation) -> dict[int, str]:
 
 
 def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
-    """In the constrained arm without the elements on which an action failed before."""
+    """In an arm that bans them, without the elements on which an action failed before."""
     guidance = tools.guidance
-    if guidance is None or guidance.arm != "constrained":
+    if guidance is None or not guidance.arm.bans_failed_calls:
         return marks
     failed = {
         (chosen.kind, chosen.actual_text)

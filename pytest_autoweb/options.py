@@ -83,16 +83,14 @@ OPTIONS: tuple[Option, ...] = (
            "GLOBS"),
     Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
-    Option("capture", "", "How the page is shown to the model: ARIA, ARIA_SNAPSHOT, A11Y or "
-           "RAW_HTML; several make an axis of the comparison. Default ARIA_SNAPSHOT.", captures,
-           "MODES"),
+    Option("capture", "", "How pages are shown to models; several make an axis of the comparison. "
+           "Default ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
     Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
            lambda text: flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
            "have vision (one more call a page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
-           "codegen (plan and script), act (one decision at a time on marked screenshots) or "
-           "collect (addresses behind a list).", known_strategy, "NAME"),
+           "{strategies}.", known_strategy, "NAME"),
     Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", count(1),
            "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
@@ -106,10 +104,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
            "and this is not set.", count(0),
            "N"),
-    Option("correction", "off", "How a failed attempt is tried again: off (ordinary repair), plain "
-           "(told nothing: the control arm), reflexion (told evidence and a reflection) or "
-           "constrained (may only name elements that were found). Of several, the first decides; "
-           "the others start from the same failure, to be compared with it.", arms, "ARMS"),
+    Option("correction", "off", "How a failed attempt is tried again. Of several ways the first "
+           "decides; the others start from the same failure, to be compared with it: "
+           "{correction_arms}.", arms, "ARMS"),
     Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off "
            "or the URL of a Redis or a store, where identical model calls at temperature 0 are "
            "kept too.", cache, "PLACE", shown=without_password),

@@ -15,13 +15,20 @@ from typing import Any, TypeVar
 
 import pytest
 
+from pytest_autoweb.arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.browser.capture_mode import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.errors import RegistrationError
+from pytest_autoweb.strategies.stage_lists import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"
 """The group of entry points; each is a callable that takes the registry."""
 
-HELP_LISTS: Mapping[str, Variants[Any]] = {}
+HELP_LISTS: Mapping[str, Variants[Any]] = {
+    "capture_modes": CAPTURE_MODES,
+    "correction_arms": ARMS,
+    "strategies": STRATEGIES,
+}
 """What stands for `{name}` in the help text of an option."""
 
 _OWN_FOLDER = str(Path(__file__).parent)
@@ -34,6 +41,18 @@ class Registry:
 
     def __init__(self) -> None:
         self._added: list[tuple[Variants[Any], str]] = []
+
+    def add_strategy(self, strategy: Strategy) -> Strategy:
+        """Add a strategy: a way to drive the browser, for `--autoweb-strategy` and case files."""
+        return self._add(STRATEGIES, strategy)
+
+    def add_capture_mode(self, mode: CaptureMode) -> CaptureMode:
+        """Add a capture mode: a way to show a page to a model, for `--autoweb-capture`."""
+        return self._add(CAPTURE_MODES, mode)
+
+    def add_correction_arm(self, arm: CorrectionArm) -> CorrectionArm:
+        """Add a correction arm: a way to try a failed attempt again, for `--autoweb-correction`."""
+        return self._add(ARMS, arm)
 
     def _add(self, variants: Variants[V], variant: V) -> V:
         """Add one variant to a kind and remember it, so that `undo` can forget it again."""

@@ -2,11 +2,11 @@ import hashlib
 
 import pytest
 from local_site import Site
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.browser.base import ContextWrapper
 from pytest_autoweb.browser.capture import cache_key, capture_snapshot
-from pytest_autoweb.browser.capture_mode import CAPTURE_MODES
+from pytest_autoweb.browser.capture_mode import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.browser.tokens import estimate_tokens
 from pytest_autoweb.results import CaptureModeName, Snapshot
 
@@ -129,3 +129,19 @@ def test_the_cache_key_knows_query_action_and_mode() -> None:
 
     assert len(keys) == 16
     assert cache_key("u", "a", "ARIA") == hashlib.sha256(b"u\0a\0ARIA").hexdigest()
+
+
+def test_a_plain_text_is_rid_of_passwords_and_cut_to_the_budget(form: Page) -> None:
+    def everything(root: Page | Frame, budget_tokens: int) -> str:
+        typed = root.locator("[type=password]").first.input_value()
+        return "\n".join(f"{number}: {typed}" for number in range(1_000))
+
+    mode = CAPTURE_MODES.add(CaptureMode(name="ALL", summary="too much", show=everything))
+    try:
+        snapshot = capture(form, mode.name, budget=200)
+    finally:
+        CAPTURE_MODES.remove(mode.name)
+
+    assert snapshot.text.startswith("0: <hidden>\n1: <hidden>\n")
+    assert snapshot.truncated
+    assert snapshot.tokens <= 200

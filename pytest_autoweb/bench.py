@@ -16,7 +16,7 @@ from pytest_autoweb.judge.model_judge import ModelJudge, Place
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
-from pytest_autoweb.results import CaptureMode
+from pytest_autoweb.results import CaptureModeName
 from pytest_autoweb.sandbox.engines import MakeEngine, worker_engine
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Cell:
 
     case: LoadedCase
     spec: ModelSpec
-    mode: CaptureMode
+    mode: CaptureModeName
     repeat: int
     nodeid: str
     case_path: str

@@ -13,7 +13,7 @@ from pytest_autoweb.report.controls import ControlRow, ControlState, control_row
 from pytest_autoweb.report.run_folder import CONTROLS_FOLDER, Run, read_run
 from pytest_autoweb.report.wording import columns, one_line
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results import CaptureMode
+from pytest_autoweb.results import CaptureModeName
 
 _NEUTRAL = {
     "autosave": "false",
@@ -150,7 +150,7 @@ def _run_pytest(
     targets: Iterable[str],
     folder: Path,
     rootdir: Path,
-    modes: Sequence[CaptureMode],
+    modes: Sequence[CaptureModeName],
     settings: dict[str, str],
 ) -> None:
     """Run the controls in a session of their own."""

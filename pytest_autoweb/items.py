@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_autoweb.arms.correction_arm import ARMS
 from pytest_autoweb.bench import Cell
 from pytest_autoweb.calibrate.policy import LAST
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
@@ -16,9 +17,10 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.report.controls import NOOP, ORACLE, is_control
 from pytest_autoweb.report.junit import junit_properties
-from pytest_autoweb.results import CaptureMode, CellResult, Failure, PlannedCell
+from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.saving import cell_folder
 from pytest_autoweb.session import RunSession
+from pytest_autoweb.strategies.by_script import CODEGEN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -89,7 +91,7 @@ class _Axes(NamedTuple):
     """What tells the cells of a case apart."""
 
     model: str
-    mode: CaptureMode
+    mode: CaptureModeName
     repeat: int
 
 
@@ -141,7 +143,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
         # The controls are scripts, whatever a case asks of a model.
-        strategy="codegen" if is_control(spec.name) else case.strategy or settings.strategy,
+        strategy=CODEGEN.name if is_control(spec.name) else case.strategy or settings.strategy,
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
@@ -238,7 +240,7 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
 def _past(cell: Cell, settings: Settings) -> "Past":
     """Whether the arm helped before; arms that are compared are run to their end."""
     arm, *others = settings.correction
-    if not settings.store or others or arm in ("off", "plain") or is_control(cell.spec.name):
+    if not settings.store or others or not ARMS.pick(arm).told or is_control(cell.spec.name):
         return {}
     from pytest_autoweb.store.session_begin import corrections_so_far
 

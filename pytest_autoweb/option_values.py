@@ -5,11 +5,10 @@ All raise ValueError with a sentence that names the value.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pytest_autoweb.results.calibration import CorrectionArm
-
-CAPTURE_MODES = ("ARIA", "ARIA_SNAPSHOT", "A11Y", "RAW_HTML")
+from pytest_autoweb.near_miss import listed
+from pytest_autoweb.variants import variants_of
 
 
 def comma_list(text: str) -> tuple[str, ...]:
@@ -23,22 +22,19 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def captures(text: str) -> tuple[str, ...]:
-    """Capture modes, upper or lower case."""
-    modes = tuple(mode.upper() for mode in comma_list(text))
-    for mode in modes:
-        if mode not in CAPTURE_MODES:
-            raise ValueError(f"{mode!r} is not a capture mode; allowed: {', '.join(CAPTURE_MODES)}")
-    return modes
+    """Return the capture modes that are named, in upper or lower case."""
+    known = variants_of("pytest_autoweb.browser.capture_mode", "CAPTURE_MODES")
+    spelled = {name.lower(): name for name in known}
+    given = (spelled.get(word.lower(), word) for word in comma_list(text))
+    return tuple(dict.fromkeys(known.pick(name).name for name in given))
 
 
 def arms(text: str) -> tuple[str, ...]:
-    """Ways to correct; the first one decides."""
-    given, known = comma_list(text), get_args(CorrectionArm)
-    for arm in given:
-        if arm not in known:
-            raise ValueError(f"{arm!r} is no way to correct; allowed: {', '.join(known)}")
+    """Return the ways to correct that are named; the first one decides."""
+    known = variants_of("pytest_autoweb.arms.correction_arm", "ARMS")
+    given = tuple(known.pick(name).name for name in comma_list(text))
     if not given:
-        raise ValueError(f"names nothing; allowed: {', '.join(known)}")
+        raise ValueError(f"names nothing; allowed: {listed(known)}")
     return given
 
 

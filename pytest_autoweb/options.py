@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from pytest_autoweb.cases.strategy import StrategyName
+from pytest_autoweb.cases.strategy import StrategyName, known_strategy
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.option_values import (
     arms,
@@ -28,7 +28,6 @@ from pytest_autoweb.option_values import (
     words,
 )
 from pytest_autoweb.redaction import without_password
-from pytest_autoweb.results.calibration import CorrectionArm
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 if TYPE_CHECKING:
@@ -84,16 +83,14 @@ OPTIONS: tuple[Option, ...] = (
            "GLOBS"),
     Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
-    Option("capture", "", "How the page is shown to the model: ARIA, ARIA_SNAPSHOT, A11Y or "
-           "RAW_HTML; several make an axis of the comparison. Default ARIA_SNAPSHOT.", captures,
-           "MODES"),
+    Option("capture", "", "How pages are shown to models; several make an axis of the comparison. "
+           "Default ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
     Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
            lambda text: flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
            "have vision (one more call a page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
-           "codegen (plan and script), act (one decision at a time on marked screenshots) or "
-           "collect (addresses behind a list).", one_of(*get_args(StrategyName)), "NAME"),
+           "{strategies}.", known_strategy, "NAME"),
     Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", count(1),
            "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
@@ -107,10 +104,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
            "and this is not set.", count(0),
            "N"),
-    Option("correction", "off", "How a failed attempt is tried again: off (ordinary repair), plain "
-           "(told nothing: the control arm), reflexion (told evidence and a reflection) or "
-           "constrained (may only name elements that were found). Of several, the first decides; "
-           "the others start from the same failure, to be compared with it.", arms, "ARMS"),
+    Option("correction", "off", "How a failed attempt is tried again. Of several ways the first "
+           "decides; the others start from the same failure, to be compared with it: "
+           "{correction_arms}.", arms, "ARMS"),
     Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off "
            "or the URL of a Redis or a store, where identical model calls at temperature 0 are "
            "kept too.", cache, "PLACE", shown=without_password),
@@ -189,7 +185,7 @@ class Settings:
     files: tuple[str, ...]
     cases_file: Path | None
     cases: str
-    capture: tuple[Any, ...]
+    capture: tuple[str, ...]
     simplified_html: bool | None
     visual_supplement: bool
     strategy: StrategyName
@@ -198,7 +194,7 @@ class Settings:
     locator: LocatorAlgorithm
     repeat: int
     max_repairs: int
-    correction: tuple[CorrectionArm, ...]
+    correction: tuple[str, ...]
     cache: str
     questions: QuestionPolicy
     on_step_failure: StepFailurePolicy
@@ -234,7 +230,7 @@ class Settings:
     sources: Mapping[str, Source]
 
     @property
-    def capture_modes(self) -> tuple[Any, ...]:
+    def capture_modes(self) -> tuple[str, ...]:
         """The capture modes after the defaults."""
         if self.capture:
             return self.capture

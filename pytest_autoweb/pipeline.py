@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.act.at_hand import MarksAtHand
+from pytest_autoweb.arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.attempt.critic import with_cause
 from pytest_autoweb.attempt.tools import (
     LOG_LINES,
@@ -47,7 +48,6 @@ from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
-    CorrectionArm,
     Failure,
     FailureKind,
     Outcome,
@@ -59,9 +59,10 @@ from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.stages.correct import Corrected, beside, correct
 from pytest_autoweb.stages.evidence import keep_records
+from pytest_autoweb.stages.named_stage import NamedStage
 from pytest_autoweb.stages.offers import finders, functions
 from pytest_autoweb.stages.outcome import repairable, settle
-from pytest_autoweb.strategies import NamedStage, prompts_of, stages_for
+from pytest_autoweb.strategies.stage_lists import prompts_of, stages_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -72,7 +73,7 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
     started, clock = datetime.now(UTC), time.perf_counter()
     mark_started(bench.run_folder, cell.folder)
     first, resolved = _run_attempt(cell, bench, _Try(1))
-    arm, *others = bench.settings.correction
+    arm, *others = map(ARMS.pick, bench.settings.correction)
     run = partial(_corrected, cell, bench, first)
     made = run(arm)
     attempts = list(made.attempts)
@@ -85,9 +86,9 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
         reason=reason,
         failure=failure,
         attempts=tuple(attempts),
-        correction=arm,
+        correction=arm.name,
         stopped=made.stopped,
-        arms=tuple(beside(run(other, folder=f"{other}-"), other) for other in others)
+        arms=tuple(beside(run(other, folder=f"{other.name}-"), other) for other in others)
         if repairable(first)
         else (),
         usage=total_usage(tuple(attempts)),
@@ -110,6 +111,8 @@ class _Try:
     guidance: Guidance | None = None
     folder: str = "attempt-"
     """Begins the name of its folder."""
+    arm: CorrectionArm | None = None
+    """How it is tried again; None: it is the first attempt."""
 
 
 def _corrected(
@@ -125,7 +128,7 @@ def _corrected(
     )
 
     def once(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:
-        return _run_attempt(cell, bench, _Try(index, failed, guidance, folder))[0]
+        return _run_attempt(cell, bench, _Try(index, failed, guidance, folder, arm))[0]
 
     return correct(first, arm, rules, bench.clock, once)
 
@@ -195,7 +198,6 @@ def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | 
         repair_attempt=this.index > 1,
         correction=guidance.correction if guidance else None,
     )
-    arm = guidance.arm if guidance else "off"
     began = time.perf_counter()
     folder = bench.run_folder / cell.folder / f"{this.folder}{this.index}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -204,7 +206,7 @@ def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | 
         with bench.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
             with _tools(cell, case, server, bench, folder, log, this) as tools:
-                stages = stages_for(cell.strategy, cell.spec, this.failed, arm)
+                stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
                     stages = (_relogin(bench), *stages)
                 attempt = _fold(attempt, tools, stages)
@@ -283,8 +285,8 @@ def _tools(
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
-                # The control arm is not even told that there was an attempt before.
-                previous=None if this.guidance and this.guidance.arm == "plain" else this.failed,
+                # Who is told nothing does not even know that there was an attempt before.
+                previous=this.failed if this.guidance is None or this.guidance.arm.told else None,
                 guidance=this.guidance,
                 progress=bench.progress,
                 marks=MarksAtHand(redact if case.secrets else None),

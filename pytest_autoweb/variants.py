@@ -4,7 +4,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pytest_autoweb.near_miss import near_miss
 
@@ -29,7 +29,7 @@ V = TypeVar("V", bound=Variant)
 
 
 class Variants(Mapping[str, V], Generic[V]):
-    """The variants of one kind by name: first the built-in ones, then those of the user.
+    """The variants of one kind by name: the built-in ones in order, then those of the user.
 
     Each built-in variant is a module of `package` that adds it with `add`; there is no list to
     keep. They are imported when somebody first asks for any, because they need this module, and
@@ -84,6 +84,8 @@ class Variants(Mapping[str, V], Generic[V]):
             package, self._package = import_module(self._package), None
             for module in pkgutil.iter_modules(package.__path__):
                 import_module(f"{package.__name__}.{module.name}")
+            # Which module came first depends on who imports it; lists must not.
+            self._known = dict(sorted(self._known.items()))
         return self._known
 
     def __getitem__(self, name: str) -> V:
@@ -94,3 +96,18 @@ class Variants(Mapping[str, V], Generic[V]):
 
     def __len__(self) -> int:
         return len(self._complete())
+
+
+def variants_of(module: str, name: str) -> Variants[Any]:
+    """Return the variants that a module further up holds.
+
+    Flags, case files and reports name variants, but they are read by modules that the variants
+    themselves import; an import at the top would be a circle.
+
+    Args:
+        module: dotted name of the module.
+        name: what it calls them.
+    """
+    found = getattr(import_module(module), name)
+    assert isinstance(found, Variants), f"{module}.{name} are no variants"
+    return found

@@ -87,9 +87,9 @@ def _near(situation: Situation) -> dict[int, str]:
 
 
 def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
-    """Leave out, in the constrained arm, the elements on which an action failed before."""
+    """Leave out, in an arm that bans them, the elements on which an action failed before."""
     guidance = tools.guidance
-    if guidance is None or guidance.arm != "constrained":
+    if guidance is None or not guidance.arm.bans_failed_calls:
         return marks
     failed = {
         (chosen.kind, chosen.actual_text)

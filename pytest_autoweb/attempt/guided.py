@@ -13,9 +13,9 @@ def told(attempt: Attempt, tools: Tools) -> str:
     Page text and the model's own words stand between fences: both may be hostile.
     """
     guidance = tools.guidance
-    if guidance is None or guidance.arm in ("off", "plain"):
+    if guidance is None or not guidance.arm.told:
         return ""
-    parts = [guidance.recovery.user_prompt] if guidance.arm == "reflexion" else []
+    parts = [guidance.recovery.user_prompt] if guidance.arm.advised else []
     parts.append(evidence_text(tools))
     if attempt.correction and attempt.correction.reflection:
         parts.append(fence(attempt.correction.reflection, "reflection"))

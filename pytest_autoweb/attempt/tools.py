@@ -12,7 +12,13 @@ from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
-from pytest_autoweb.results import Attempt, AttemptFields, CaptureMode, Failure, FailureKind
+from pytest_autoweb.results import (
+    Attempt,
+    AttemptFields,
+    CaptureModeName,
+    Failure,
+    FailureKind,
+)
 from pytest_autoweb.sandbox.base import StepEngine
 
 if TYPE_CHECKING:
@@ -90,7 +96,7 @@ class Tools:
 
     case: Case
     spec: ModelSpec
-    mode: CaptureMode
+    mode: CaptureModeName
     repeat: int
     settings: Settings
     client: Client

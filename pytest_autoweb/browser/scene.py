@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_autoweb.browser.capture import capture_snapshot
 from pytest_autoweb.browser.covers import covers
 from pytest_autoweb.browser.injected import call_function
-from pytest_autoweb.results import CaptureMode, Scene
+from pytest_autoweb.results import CaptureModeName, Scene
 
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
@@ -75,7 +75,7 @@ def take_scene(
     watch: Watch,
     *,
     step_index: int,
-    mode: CaptureMode,
+    mode: CaptureModeName,
     folder: Path,
     redact: Callable[[str], str],
 ) -> Scene:
@@ -132,7 +132,7 @@ def _title(page: "Page") -> str:
         return ""
 
 
-def _snapshot(page: "Page", mode: CaptureMode) -> str:
+def _snapshot(page: "Page", mode: CaptureModeName) -> str:
     if page.is_closed():
         return ""
     return capture_snapshot(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pytest_autoweb.calibrate.cause import trigger_of
 from pytest_autoweb.calibrate.policy import Move
 from pytest_autoweb.calibrate.recovery import Recovery, recover
-from pytest_autoweb.results import Attempt, Correction, CorrectionArm
+from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.calibration import Classification, FindingCode
 
 _TOLD: frozenset[FindingCode] = frozenset(
@@ -15,11 +15,31 @@ _TOLD: frozenset[FindingCode] = frozenset(
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """A way to try a failed attempt again, apart from the stages that it changes."""
+
+    name: str
+    summary: str
+    label: str = ""
+    """What reports call it; empty: its name."""
+    ordinary: bool = False
+    """The ordinary repair: there is no limit to it but the number of retries."""
+    told: bool = True
+    """A retry may know that there was an attempt before, the evidence and what may help."""
+    advised: bool = False
+    """Prompts also get the advice for the type of failure."""
+    bans_failed_calls: bool = False
+    """Models that choose from a list are not shown what failed before."""
+    control: bool = False
+    """The gain of other arms is measured against it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guidance:
     """Of one retry."""
 
-    arm: CorrectionArm
+    arm: Arm
     attempts: tuple[Attempt, ...]
     """So far in this arm; the last one is what is corrected."""
     correction: Correction
@@ -38,7 +58,7 @@ class Guidance:
         return tuple(dict.fromkeys((f"the run ended with: {said(self.failed)}", *seen)))
 
 
-def guide(arm: CorrectionArm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Guidance:
+def guide(arm: Arm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Guidance:
     """What the next retry of an arm begins with.
 
     Args:
@@ -51,20 +71,19 @@ def guide(arm: CorrectionArm, attempts: tuple[Attempt, ...], move: Move, limit: 
     found = failed.classification or Classification(type="UNKNOWN", by="none")
     error = said(failed)
     recovery = recover(found, error, tool=failed_tool(failed), retry=retry - 1, max_retries=limit)
-    told = arm not in ("off", "plain")
     return Guidance(
         arm=arm,
         attempts=attempts,
         correction=Correction(
-            arm=arm,
+            arm=arm.name,
             retry=retry,
             of=found,
             trigger=trigger_of(failed),
             error=error,
             waited_s=move.wait_s,
-            recovery_prompt=recovery.user_prompt if told else "",
-            suggestions=recovery.suggestions if told else (),
-            alternatives=tuple(other.name for other in recovery.alternatives) if told else (),
+            recovery_prompt=recovery.user_prompt if arm.told else "",
+            suggestions=recovery.suggestions if arm.told else (),
+            alternatives=tuple(other.name for other in recovery.alternatives) if arm.told else (),
             requires_user_confirmation=recovery.requires_user_confirmation,
             relogin=move.relogin,
         ),

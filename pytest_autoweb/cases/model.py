@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pytest_autoweb.cases.check_specs import Check
 from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.cases.fields import HttpUrl, Seconds, Spec
-from pytest_autoweb.cases.strategy import StrategyName
+from pytest_autoweb.cases.strategy import StrategyName, known_strategy
 
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
 TAG_PATTERN = r"^[^\W_][\w.:-]*$"
@@ -96,9 +96,8 @@ class Case(Spec):
     """The page the task starts on."""
     user_task: str = Field(min_length=1)
     """The task in plain words, as the model gets it."""
-    strategy: StrategyName | None = None
-    """How the model drives the browser: `codegen` writes a plan and a script, `act` decides one
-    action at a time on marked screenshots, `collect` gathers the addresses behind a list."""
+    strategy: Annotated[StrategyName, AfterValidator(known_strategy)] | None = None
+    """How the model drives the browser."""
     collect: CollectSpec | None = None
     """Strategy `collect`: what to look for, how far to go, how fast."""
     tags: tuple[Tag, ...] = ()

@@ -7,6 +7,7 @@ from pytest_autoweb.cases.answer_spec import AnswerSpec, Typed
 from pytest_autoweb.cases.explain import keys
 from pytest_autoweb.cases.file_layout import ALIASES, VERSION
 from pytest_autoweb.cases.model import Case, Webserver
+from pytest_autoweb.cases.strategy import known_strategies
 
 _REF = "#/$defs/{model}"
 _EXPRESSION = {
@@ -34,7 +35,8 @@ def case_json_schema() -> dict[str, Any]:
     """The schema (draft 2020-12) of a case file; the seeds' bare JSON lists are not in it."""
     case, webserver = _schema_of(Case), _schema_of(Webserver)
     definitions = {**case.pop("$defs"), **webserver.pop("$defs"), "Webserver": webserver}
-    fields = _with_aliases({**case["properties"], "matrix": _MATRIX})
+    written = {**case["properties"], "matrix": _MATRIX}
+    fields = _with_aliases({**written, "strategy": _strategy_field(written["strategy"])})
     # A field may come from `defaults`, so only the id is required of the case itself.
     id_names = ("id", *ALIASES["id"])
     definitions["Case"] = {
@@ -74,6 +76,16 @@ def _file_fields() -> dict[str, Any]:
             "items": {"$ref": _REF.format(model="Case")},
             "description": "The tasks, in the order they are reported.",
         },
+    }
+
+
+def _strategy_field(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the field with the names of the registered strategies, and what each one does."""
+    known = known_strategies()
+    return {
+        **field,
+        "description": f"{field['description']}\n{known.summaries()}",
+        "anyOf": [{"enum": list(known), "type": "string"}, {"type": "null"}],
     }
 
 

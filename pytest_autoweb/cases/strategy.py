@@ -1,7 +1,20 @@
-"""The names of the strategies; apart from the case, which costs an import of pydantic."""
+"""Strategies as case files and flags name them; what each one does is known further up."""
 
-from typing import Literal
+from pytest_autoweb.variants import Variant, Variants, variants_of
 
-StrategyName = Literal["codegen", "act", "collect"]
-"""`codegen` writes a plan and a script, `act` decides one action at a time on marked screenshots,
-`collect` gathers the addresses behind a list."""
+StrategyName = str
+"""The name of a registered strategy."""
+
+
+def known_strategies() -> Variants[Variant]:
+    """Return all that are registered, by name."""
+    return variants_of("pytest_autoweb.strategies.stage_lists", "STRATEGIES")
+
+
+def known_strategy(name: str) -> StrategyName:
+    """Return the name as it is.
+
+    Raises:
+        ValueError: no strategy has it; the message names the nearest one that does exist.
+    """
+    return known_strategies().pick(name).name

@@ -19,6 +19,7 @@ from pytest_autoweb.dashboard.runs_api import (
     run_shape,
     trend_shape,
 )
+from pytest_autoweb.report.corrections import arm_label
 from pytest_autoweb.store import history, queries
 from pytest_autoweb.store.opening import Store
 
@@ -97,6 +98,7 @@ def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLRes
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "arm_label": arm_label,
         "percent": percent,
         "money": money,
         "duration": duration,

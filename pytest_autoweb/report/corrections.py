@@ -12,8 +12,11 @@ from typing import NamedTuple
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.numbers import CaseKey, case_key
 from pytest_autoweb.report.statistics import Interval, difference_interval, mcnemar, wilson
-from pytest_autoweb.results import CellResult, CorrectionArm, Record, Usage, total_usage
+from pytest_autoweb.results import CellResult, CorrectionArmName, Record, Usage, total_usage
 from pytest_autoweb.results.calibration import FailureType
+from pytest_autoweb.variants import variants_of
+
+_ARMS = ("pytest_autoweb.arms.correction_arm", "ARMS")
 
 
 class TypeCount(Record):
@@ -26,7 +29,11 @@ class TypeCount(Record):
 class ArmFacts(Record):
     """One way to correct, on the cells whose first attempt failed."""
 
-    arm: CorrectionArm
+    arm: CorrectionArmName
+    label: str = ""
+    """What people read; empty in reports of older versions."""
+    control: bool = False
+    """The gain of the other arms is measured against it."""
     cells: int
     recovered: int
     rate: float | None
@@ -41,7 +48,7 @@ class ArmFacts(Record):
     waited_s: float
     """Pauses before retries."""
     pairs: int = 0
-    """Cases that the plain arm was run on, too."""
+    """Cases that the control arm was run on, too."""
     gain: float | None = None
     """Mean over cases of the share recovered minus that of plain; None without a plain arm."""
     gain_interval: Interval | None = None
@@ -58,7 +65,7 @@ class ArmFacts(Record):
     def sentence(self) -> str:
         """The facts in one line."""
         told = f"{self.recovered} of {self.cells} recovered with {self.calls} calls"
-        if self.arm == "plain":
+        if self.control:
             return f"{told} (control arm)"
         if self.gain is None:
             return f"{told}; gain not measured (no plain arm was run)"
@@ -102,6 +109,17 @@ def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
     return tuple(_facts(model, own) for model, own in by_model.items())
 
 
+def arm_label(name: str) -> str:
+    """Return what people read for an arm; where it is not registered, as in a merge, its name."""
+    known = variants_of(*_ARMS)
+    return known[name].label or name if name in known else name
+
+
+def _is_control_arm(name: str) -> bool:
+    known = variants_of(*_ARMS)
+    return name in known and bool(known[name].control)
+
+
 def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
     firsts = [(cell, cell.attempts[0]) for cell in cells]
     failed = [cell for cell, first in firsts if first.failure and not first.checks_passed]
@@ -111,11 +129,11 @@ def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
         if first.classification
     )
     calls = [call for cell in cells for attempt in cell.attempts for call in attempt.tool_calls]
-    runs: dict[CorrectionArm, list[_Run]] = {}
+    runs: dict[CorrectionArmName, list[_Run]] = {}
     for cell in failed:
         for arm, run in _runs(cell):
             runs.setdefault(arm, []).append(run)
-    plain = runs.get("plain", [])
+    plain = next((own for arm, own in runs.items() if _is_control_arm(arm)), [])
     return CorrectionFacts(
         model=model,
         cells=len(cells),
@@ -127,7 +145,7 @@ def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
     )
 
 
-def _runs(cell: CellResult) -> Iterable[tuple[CorrectionArm, _Run]]:
+def _runs(cell: CellResult) -> Iterable[tuple[CorrectionArmName, _Run]]:
     ways = [(cell.correction, cell.attempts[1:], cell.passed)]
     ways += [(each.arm, each.attempts, each.passed) for each in cell.arms]
     for arm, retries, passed in ways:
@@ -136,10 +154,12 @@ def _runs(cell: CellResult) -> Iterable[tuple[CorrectionArm, _Run]]:
         yield arm, _Run(case_key(cell), passed, len(retries), usage, waited)
 
 
-def _arm(arm: CorrectionArm, runs: Sequence[_Run], plain: Sequence[_Run]) -> ArmFacts:
+def _arm(arm: CorrectionArmName, runs: Sequence[_Run], plain: Sequence[_Run]) -> ArmFacts:
     recovered, usage = sum(run.passed for run in runs), sum((r.usage for r in runs), Usage())
     facts = ArmFacts(
         arm=arm,
+        label=arm_label(arm),
+        control=_is_control_arm(arm),
         cells=len(runs),
         recovered=recovered,
         rate=recovered / len(runs) if runs else None,
@@ -149,7 +169,7 @@ def _arm(arm: CorrectionArm, runs: Sequence[_Run], plain: Sequence[_Run]) -> Arm
         cost_usd=usage.cost_usd,
         waited_s=sum(run.waited_s for run in runs),
     )
-    if arm == "plain" or not plain:
+    if facts.control or not plain:
         return facts
     ours, theirs = _means(runs), _means(plain)
     both = [(ours[key], theirs[key]) for key in ours if key in theirs]

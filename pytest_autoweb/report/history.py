@@ -16,12 +16,12 @@ from pytest_autoweb.report.pairing import GOOD, GRADED
 from pytest_autoweb.report.rows import CellRow, RunRows
 from pytest_autoweb.report.sides import cost_of
 from pytest_autoweb.report.statistics import all_failures_late, percentile
-from pytest_autoweb.results import CaptureMode, Record
+from pytest_autoweb.results import CaptureModeName, Record
 
 LONGEST = 10
 """Cases listed as slow without having needed a larger time limit."""
 
-Place = tuple[str, str, str, CaptureMode]
+Place = tuple[str, str, str, CaptureModeName]
 """Model, case file, case and capture mode."""
 
 
@@ -60,7 +60,7 @@ class HistoryCase(Record):
     case_id: str
     case_path: str
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
 
 
 class FlakyCase(HistoryCase):
@@ -211,7 +211,7 @@ def _points(earlier: Sequence[RunRows], current: RunRows) -> Iterator[TrendPoint
 
 
 def _tally(rows: Sequence[CellRow]) -> dict[str, int]:
-    cases: dict[CaseKey, dict[CaptureMode, str]] = {}
+    cases: dict[CaseKey, dict[CaptureModeName, str]] = {}
     for row in rows:
         modes = cases.setdefault((row.case_path, row.case_id), {})
         modes[row.capture_mode] = modes.get(row.capture_mode, "") + row.outcome[0].upper()

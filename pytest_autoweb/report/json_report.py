@@ -18,7 +18,7 @@ from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run
 from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
 from pytest_autoweb.report.summary import Summary, summarise
-from pytest_autoweb.results import CaptureMode, CellResult, Record
+from pytest_autoweb.results import CaptureModeName, CellResult, Record
 
 SCHEMA_VERSION = 2
 
@@ -67,9 +67,9 @@ class Report(Record):
     shard: tuple[int, int] | None = None
     """Number and count, when only a part of the cells was run."""
     models: tuple[str, ...] = ()
-    capture_mode: CaptureMode | None = None
+    capture_mode: CaptureModeName | None = None
     """The run's only capture mode; None with several."""
-    capture_modes: tuple[CaptureMode, ...] = ()
+    capture_modes: tuple[CaptureModeName, ...] = ()
     summary: Summary | None = None
     """None: left out to keep the report under its size limit."""
     cases: tuple[CaseReport, ...] = ()

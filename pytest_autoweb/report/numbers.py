@@ -8,7 +8,7 @@ from typing import TypeVar
 from pytest_autoweb.report.repeats import PassAtK, flaky, pass_at
 from pytest_autoweb.report.rows import CellRow
 from pytest_autoweb.report.statistics import Interval, percentile, rate_interval
-from pytest_autoweb.results import Attempt, CaptureMode, CellResult, Outcome, Record, Usage
+from pytest_autoweb.results import Attempt, CaptureModeName, CellResult, Outcome, Record, Usage
 
 CaseKey = tuple[str, str]
 """Path of the case file and the case's id."""
@@ -204,7 +204,7 @@ def rates_of(
 
 def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) -> Rate:
     """The share of cells with a good outcome: over repeats, then capture modes, then cases."""
-    trials: dict[CaseKey, dict[CaptureMode, list[bool]]] = {}
+    trials: dict[CaseKey, dict[CaptureModeName, list[bool]]] = {}
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})
         modes.setdefault(cell.capture_mode, []).append(cell.outcome in good)

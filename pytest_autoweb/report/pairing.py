@@ -12,7 +12,7 @@ from typing import Literal
 
 from pytest_autoweb.report.numbers import CaseKey
 from pytest_autoweb.report.rows import CellRow
-from pytest_autoweb.results import CaptureMode, Outcome, Record
+from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
 Metric = Literal["first_attempt", "after_repair"]
 """What counts as a pass: `passed` alone, or `passed` and `healed`."""
@@ -51,7 +51,7 @@ class LeftOut(Record):
 
     case_id: str
     case_path: str
-    capture_mode: CaptureMode | None
+    capture_mode: CaptureModeName | None
     """None: all of the case."""
     reason: LeftOutReason
     side: Which
@@ -115,7 +115,7 @@ def case_mean(cells: Sequence[CellRow], good: Collection[Outcome]) -> Fraction:
 
 def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fraction:
     """A value of each cell, averaged over the repeats of a capture mode, then over the modes."""
-    modes: dict[CaptureMode, list[Fraction]] = {}
+    modes: dict[CaptureModeName, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
         modes.setdefault(cell.capture_mode, []).append(value)
     return sum((sum(own, Fraction(0)) / len(own) for own in modes.values()), Fraction(0)) / len(
@@ -163,10 +163,10 @@ def _pair_in_modes(
     key: CaseKey,
     a: Sequence[CellRow],
     b: Sequence[CellRow],
-    modes: Sequence[CaptureMode],
+    modes: Sequence[CaptureModeName],
     question: tuple[str, ...],
 ) -> Iterator[Pair | LeftOut]:
-    kept: list[CaptureMode] = []
+    kept: list[CaptureModeName] = []
     for mode in modes:
         own_a = [row for row in a if row.capture_mode == mode]
         own_b = [row for row in b if row.capture_mode == mode]
@@ -216,7 +216,7 @@ def _left_out(
     reason: LeftOutReason,
     side: Which,
     message: str,
-    mode: CaptureMode | None = None,
+    mode: CaptureModeName | None = None,
 ) -> LeftOut:
     return LeftOut(
         case_path=key[0],
@@ -243,7 +243,7 @@ def _differing(names: Sequence[str], a: Sequence[CellRow], b: Sequence[CellRow])
     return tuple(name for name in names if sums(a, name) != sums(b, name))
 
 
-def _modes(rows: Sequence[CellRow]) -> list[CaptureMode]:
+def _modes(rows: Sequence[CellRow]) -> list[CaptureModeName]:
     return list(dict.fromkeys(row.capture_mode for row in rows))
 
 

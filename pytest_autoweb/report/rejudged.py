@@ -2,7 +2,7 @@
 
 from pydantic import ConfigDict
 
-from pytest_autoweb.results import CaptureMode, Outcome, Record
+from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
 VERIFICATION_FILE = "verification.json"
 
@@ -15,7 +15,7 @@ class RejudgedCell(Record):
     case_id: str
     case_path: str
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     repeat: int
     before: Outcome
     """While the run ran."""

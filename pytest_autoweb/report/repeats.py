@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from pytest_autoweb.report.statistics import pass_at_k, pass_hat_k
-from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
+from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
 
-GroupKey = tuple[str, str, str, CaptureMode]
+GroupKey = tuple[str, str, str, CaptureModeName]
 """Case file, case, model and capture mode: what repeats have in common."""
 
 
@@ -29,7 +29,7 @@ class FlakyRepeats(Record):
     case_id: str
     case_path: str
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     outcomes: tuple[Outcome, ...]
     """In the order of the repeats."""
     folders: tuple[str, ...]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
-from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record, RunInfo
+from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record, RunInfo
 
 ROWS_FORMAT: Literal["pytest-autoweb/rows"] = "pytest-autoweb/rows"
 
@@ -15,7 +15,7 @@ class CellRow(Record):
     case_id: str
     case_path: str
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     repeat: int
     strategy: str = "codegen"
     tags: tuple[str, ...] = ()

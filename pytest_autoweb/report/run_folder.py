@@ -1,10 +1,11 @@
 """Reads a run back from its folder: every planned cell appears, whatever became of it."""
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,7 +13,6 @@ from pytest_autoweb.report.controls import is_control, with_later_controls
 from pytest_autoweb.report.merge_info import MERGE_FILE, MergeInfo
 from pytest_autoweb.results import (
     CELL_VERSION,
-    CaptureMode,
     CellResult,
     Failure,
     FailureKind,
@@ -20,6 +20,7 @@ from pytest_autoweb.results import (
     PlannedCell,
     RunInfo,
 )
+from pytest_autoweb.results.record import VARIANT_NAME
 from pytest_autoweb.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FILE, Manifest
 
 KILLED = "no result was saved: the test process died while running this cell, or the disk was full"
@@ -185,7 +186,7 @@ def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
         entry_url="",
         user_task="",
         model=model,
-        capture_mode=cast(CaptureMode, mode) if mode in get_args(CaptureMode) else "ARIA_SNAPSHOT",
+        capture_mode=mode if re.fullmatch(VARIANT_NAME, mode) else "ARIA_SNAPSHOT",
         repeat=int(repeat) if repeat.isdecimal() else 1,
         folder=where,
         started=_begun_at(root / where) or began,

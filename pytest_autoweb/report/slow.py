@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pytest_autoweb.report.statistics import percentile
-from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
+from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
 
 LISTED = 20
 """Cells with a continued step, at most."""
@@ -18,7 +18,7 @@ class SlowCell(Record):
     case_id: str
     case_path: str
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     repeat: int
     outcome: Outcome
     continued: bool

@@ -21,13 +21,13 @@ from pytest_autoweb.report.numbers import (
 from pytest_autoweb.report.repeats import FlakyRepeats, flaky
 from pytest_autoweb.report.run_folder import Run
 from pytest_autoweb.report.slow import SlowCell, slowest
-from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
+from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
 
 
 class CaptureSummary(Record):
     """A model in one of several capture modes."""
 
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     numbers: Numbers
 
 
@@ -44,7 +44,7 @@ class MatrixCell(Record):
     """One cell of the matrix."""
 
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     repeat: int
     outcome: Outcome
     slow: bool

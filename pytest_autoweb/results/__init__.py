@@ -5,7 +5,7 @@ of the report (format `CELL_FORMAT`), so a renamed field is a format change.
 """
 
 from pytest_autoweb.results.attempt import Attempt, AttemptFields, total_usage
-from pytest_autoweb.results.calibration import Classification, Correction, CorrectionArm, Finding
+from pytest_autoweb.results.calibration import Classification, Correction, Finding
 from pytest_autoweb.results.cell import (
     CELL_FORMAT,
     CELL_VERSION,
@@ -18,11 +18,11 @@ from pytest_autoweb.results.decision import ChosenMark, Decision, DecisionStatus
 from pytest_autoweb.results.exchange import Exchange
 from pytest_autoweb.results.failure import Failure, LintFinding
 from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
-from pytest_autoweb.results.record import Record
+from pytest_autoweb.results.record import CaptureModeName, CorrectionArmName, Record
 from pytest_autoweb.results.run import RunInfo
 from pytest_autoweb.results.steps import PlanStep, Scene, Snapshot, StepResult, ToolCall
 from pytest_autoweb.results.usage import Usage
-from pytest_autoweb.results.words import CaptureMode, FailureKind, Outcome, StageName, StepStatus
+from pytest_autoweb.results.words import FailureKind, Outcome, StageName, StepStatus
 
 __all__ = [
     "CELL_FORMAT",
@@ -30,13 +30,13 @@ __all__ = [
     "ArmRun",
     "Attempt",
     "AttemptFields",
-    "CaptureMode",
+    "CaptureModeName",
     "CellResult",
     "CheckResult",
     "ChosenMark",
     "Classification",
     "Correction",
-    "CorrectionArm",
+    "CorrectionArmName",
     "Decision",
     "DecisionStatus",
     "Exchange",

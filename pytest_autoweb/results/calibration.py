@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pytest_autoweb.results.record import Record
+from pytest_autoweb.results.record import CorrectionArmName, Record
 
 FailureType = Literal[
     "PARAMETER_ERROR",  # the call itself is wrong: its form, its arguments, its target
@@ -58,11 +58,6 @@ Trigger = Literal[
 ]
 """What calls for a correction by name; other failures are left to the rules for retries."""
 
-CorrectionArm = Literal["off", "plain", "reflexion", "constrained"]
-"""How a failed attempt is tried again: `off` is the ordinary repair, `plain` the control arm that
-is told nothing, `reflexion` is told evidence and a reflection, `constrained` may only name elements
-that were found."""
-
 CorrectionStrategy = Literal[
     "RE_QUERY", "EXPAND_RANGE", "FIX_FORMAT", "CHANGE_CONDITION", "ABANDON"
 ]
@@ -108,7 +103,7 @@ class Finding(Record):
 class Correction(Record):
     """What a retry was based on, and what became of it."""
 
-    arm: CorrectionArm
+    arm: CorrectionArmName
     retry: int
     """From 1."""
     of: Classification | None = None

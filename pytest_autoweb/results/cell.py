@@ -6,11 +6,10 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_autoweb.results.attempt import Attempt
-from pytest_autoweb.results.calibration import CorrectionArm
 from pytest_autoweb.results.failure import Failure
-from pytest_autoweb.results.record import Record
+from pytest_autoweb.results.record import CaptureModeName, CorrectionArmName, Record
 from pytest_autoweb.results.usage import Usage
-from pytest_autoweb.results.words import CaptureMode, Outcome
+from pytest_autoweb.results.words import Outcome
 
 CELL_FORMAT: Literal["pytest-autoweb/cell"] = "pytest-autoweb/cell"
 
@@ -30,7 +29,7 @@ class PlannedCell(Record):
     tags: tuple[str, ...] = ()
     must_pass: bool = False
     model: str
-    capture_mode: CaptureMode
+    capture_mode: CaptureModeName
     repeat: int = 1
     strategy: str = "codegen"
     nodeid: str = ""
@@ -41,7 +40,7 @@ class PlannedCell(Record):
 class ArmRun(Record):
     """Another way to correct the same first attempt, run beside the one that decides."""
 
-    arm: CorrectionArm
+    arm: CorrectionArmName
     attempts: tuple[Attempt, ...] = ()
     """The retries; the first attempt is the cell's own."""
     passed: bool = False
@@ -64,7 +63,7 @@ class CellResult(PlannedCell):
     """One line: why the outcome is not `passed`."""
     failure: Failure | None = None
     attempts: tuple[Attempt, ...] = ()
-    correction: CorrectionArm = "off"
+    correction: CorrectionArmName = "off"
     """How a failed first attempt was corrected."""
     stopped: str = ""
     """Why there was no further correction."""

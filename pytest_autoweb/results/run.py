@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from pytest_autoweb.results.record import Record
-from pytest_autoweb.results.words import CaptureMode
+from pytest_autoweb.results.record import CaptureModeName, Record
 
 
 class RunInfo(Record):
@@ -18,7 +17,7 @@ class RunInfo(Record):
     duration_s: float = 0.0
     exit_status: int | None = None
     models: tuple[str, ...]
-    capture_modes: tuple[CaptureMode, ...]
+    capture_modes: tuple[CaptureModeName, ...]
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
     environment: dict[str, str] = Field(default_factory=dict)

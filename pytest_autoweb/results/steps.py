@@ -3,8 +3,8 @@
 from typing import Literal
 
 from pytest_autoweb.results.failure import Failure
-from pytest_autoweb.results.record import Record
-from pytest_autoweb.results.words import CaptureMode, StepStatus
+from pytest_autoweb.results.record import CaptureModeName, Record
+from pytest_autoweb.results.words import StepStatus
 
 
 class PlanStep(Record):
@@ -26,7 +26,7 @@ class Snapshot(Record):
     """The plan's steps that share this snapshot."""
     url: str
     entry_action: str
-    mode: CaptureMode
+    mode: CaptureModeName
     cache_key: str
     """SHA-256 of URL (query included), entry action and mode."""
     text: str

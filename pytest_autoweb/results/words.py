@@ -5,9 +5,6 @@ from typing import Literal
 Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped"]
 """Of a cell; `healed` is passed only after repair, `broken` is infrastructure."""
 
-CaptureMode = Literal["ARIA", "ARIA_SNAPSHOT", "A11Y", "RAW_HTML"]
-"""How the page is shown to the model."""
-
 StageName = Literal[
     "plan",
     "capture",

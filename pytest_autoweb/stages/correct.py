@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.tools import Clock, change
-from pytest_autoweb.calibrate.guidance import Guidance, guide
+from pytest_autoweb.calibrate.guidance import Arm, Guidance, guide
 from pytest_autoweb.calibrate.policy import Rules, next_move
-from pytest_autoweb.results import ArmRun, Attempt, CorrectionArm, Usage, total_usage
+from pytest_autoweb.results import ArmRun, Attempt, Usage, total_usage
 from pytest_autoweb.stages.outcome import repairable
 
 Once = Callable[[Attempt, int, Guidance | None], Attempt]
@@ -23,9 +23,7 @@ class Corrected(NamedTuple):
     """Why there was no further retry; empty when it passed."""
 
 
-def correct(
-    first: Attempt, arm: CorrectionArm, rules: Rules, clock: Clock, once: Once
-) -> Corrected:
+def correct(first: Attempt, arm: Arm, rules: Rules, clock: Clock, once: Once) -> Corrected:
     """Retry until it passes or there is a reason to stop.
 
     The outcome of each retry is written back on its correction, so that the next reflection sees
@@ -33,7 +31,7 @@ def correct(
 
     Args:
         first: the first attempt, passed or failed.
-        arm: how to correct; `off` is the ordinary repair, which knows no rules but the number.
+        arm: how to correct; the ordinary repair knows no rules but the number.
         rules: what may be done for this cell.
         clock: for the waits.
         once: makes one more attempt.
@@ -45,7 +43,7 @@ def correct(
             return Corrected(attempts, "")
         if not repairable(last):
             return Corrected(attempts, _why_not(last))
-        if arm == "off":
+        if arm.ordinary:
             if len(attempts) > rules.max_retries:
                 return Corrected(attempts, f"{rules.max_retries} retries are allowed")
             attempts = (*attempts, once(last, len(attempts) + 1, None))
@@ -60,11 +58,11 @@ def correct(
         attempts = (*attempts, _with_outcome(made))
 
 
-def beside(made: Corrected, arm: CorrectionArm) -> ArmRun:
+def beside(made: Corrected, arm: Arm) -> ArmRun:
     """The retries of an arm that does not decide."""
     retries = made.attempts[1:]
     return ArmRun(
-        arm=arm,
+        arm=arm.name,
         attempts=retries,
         passed=bool(made.attempts[-1].checks_passed),
         stopped=made.stopped,

@@ -93,9 +93,9 @@ def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
 
 
 def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
-    """In the constrained arm: the calls of all attempts so far that failed."""
+    """Return the calls of all attempts so far that failed, in an arm that bans them."""
     guidance = tools.guidance
-    if guidance is None or guidance.arm != "constrained":
+    if guidance is None or not guidance.arm.bans_failed_calls:
         return frozenset()
     return failed_pairs(guidance.attempts)
 

@@ -2,8 +2,6 @@
 
 import { count, el, modelName, percent, text } from "./dom.js";
 
-const ARMS = { off: "ordinary repair", plain: "plain (control)", reflexion: "reflexion", constrained: "constrained" };
-
 export function correctionsPanel(facts) {
   const failed = facts.filter((f) => f.failed_first > 0);
   if (!failed.length) return null;
@@ -29,12 +27,12 @@ const span = (at) => (at ? ` (${percent(at.low)} to ${percent(at.high)})` : "");
 const COLUMNS = [
   ["Recovered", (a) => `${a.recovered} of ${a.cells}${span(a.interval)}`], ["Retries", (a) => count(a.retries)], ["Calls", (a) => count(a.calls)],
   ["Cost", (a) => (a.cost_usd === null ? "unknown" : `$${a.cost_usd.toFixed(4)}`)],
-  ["Gain over plain", (a) => (a.arm === "plain" ? "–" : a.gain === null ? "not measured" : `${gainPoints(a.gain)} points${gainSpan(a.gain_interval)}`)],
+  ["Gain over plain", (a) => (a.control ? "–" : a.gain === null ? "not measured" : `${gainPoints(a.gain)} points${gainSpan(a.gain_interval)}`)],
   ["Only this / only plain", (a) => (a.gain === null ? "–" : `${a.only_this} / ${a.only_plain} of ${a.pairs} cases`)],
   ["p", (a) => (a.p === null ? "–" : a.p.toFixed(3))], ["Calls beyond plain", (a) => (a.calls_more === null ? "–" : withSign(a.calls_more))],
 ];
 
 function armsTable(facts) {
   return el("table.rows.small-table", el("thead", el("tr", el("th", { scope: "col" }, "Model"), el("th", { scope: "col" }, "Correction"), COLUMNS.map(([name]) => el("th.num", { scope: "col" }, name)))),
-    el("tbody", facts.flatMap((f) => f.arms.map((a) => el("tr", el("td", modelName(f.model)), el("td", text(ARMS[a.arm])), COLUMNS.map(([, show]) => el("td.num", show(a))))))));
+    el("tbody", facts.flatMap((f) => f.arms.map((a) => el("tr", el("td", modelName(f.model)), el("td", text(a.label || a.arm)), COLUMNS.map(([, show]) => el("td.num", show(a))))))));
 }

@@ -1,19 +1,19 @@
 import hashlib
-from typing import get_args
 
 import pytest
 from local_site import Site
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.browser.base import ContextWrapper
 from pytest_autoweb.browser.capture import cache_key, capture_snapshot
+from pytest_autoweb.browser.capture_mode import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.browser.tokens import estimate_tokens
-from pytest_autoweb.results import CaptureMode, Snapshot
+from pytest_autoweb.results import CaptureModeName, Snapshot
 
-MODES: tuple[CaptureMode, ...] = get_args(CaptureMode)
+MODES: tuple[CaptureModeName, ...] = tuple(CAPTURE_MODES)
 
 
-def capture(page: object, mode: CaptureMode, budget: int = 4_000) -> Snapshot:
+def capture(page: object, mode: CaptureModeName, budget: int = 4_000) -> Snapshot:
     return capture_snapshot(
         page,  # type: ignore[arg-type]
         mode,
@@ -33,7 +33,7 @@ def form(blank: Page, site: Site) -> Page:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_mode_shows_controls_states_frames_shadow_roots_and_all_scripts(
-    form: Page, mode: CaptureMode
+    form: Page, mode: CaptureModeName
 ) -> None:
     snapshot = capture(form, mode)
 
@@ -48,12 +48,12 @@ def test_each_mode_shows_controls_states_frames_shadow_roots_and_all_scripts(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_mode_shows_a_secret_value(form: Page, mode: CaptureMode) -> None:
+def test_no_mode_shows_a_secret_value(form: Page, mode: CaptureModeName) -> None:
     assert "hunter2" not in capture(form, mode).text
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_mode_tells_the_length_of_a_password(blank: Page, mode: CaptureMode) -> None:
+def test_no_mode_tells_the_length_of_a_password(blank: Page, mode: CaptureModeName) -> None:
     blank.set_content("<input type=password aria-label=P>")
     blank.get_by_label("P").fill("abc")
     short = capture(blank, mode).text
@@ -63,7 +63,7 @@ def test_no_mode_tells_the_length_of_a_password(blank: Page, mode: CaptureMode) 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_page_of_5000_elements_is_cut_to_the_budget(blank: Page, mode: CaptureMode) -> None:
+def test_a_page_of_5000_elements_is_cut_to_the_budget(blank: Page, mode: CaptureModeName) -> None:
     blank.set_content(
         "".join(f"<div><a href='/{n}'>Link {n}</a><b>x{n}</b></div>" for n in range(2_500))
     )
@@ -129,3 +129,19 @@ def test_the_cache_key_knows_query_action_and_mode() -> None:
 
     assert len(keys) == 16
     assert cache_key("u", "a", "ARIA") == hashlib.sha256(b"u\0a\0ARIA").hexdigest()
+
+
+def test_a_plain_text_is_rid_of_passwords_and_cut_to_the_budget(form: Page) -> None:
+    def everything(root: Page | Frame, budget_tokens: int) -> str:
+        typed = root.locator("[type=password]").first.input_value()
+        return "\n".join(f"{number}: {typed}" for number in range(1_000))
+
+    mode = CAPTURE_MODES.add(CaptureMode(name="ALL", summary="too much", show=everything))
+    try:
+        snapshot = capture(form, mode.name, budget=200)
+    finally:
+        CAPTURE_MODES.remove(mode.name)
+
+    assert snapshot.text.startswith("0: <hidden>\n1: <hidden>\n")
+    assert snapshot.truncated
+    assert snapshot.tokens <= 200

@@ -11,7 +11,7 @@ from made_up_picture import PICTURE
 
 from pytest_autoweb.results import (
     Attempt,
-    CaptureMode,
+    CaptureModeName,
     CellResult,
     CheckResult,
     Exchange,
@@ -74,7 +74,7 @@ class CellKey:
 
     case_id: str
     model: str
-    mode: CaptureMode = "ARIA_SNAPSHOT"
+    mode: CaptureModeName = "ARIA_SNAPSHOT"
     repeat: int = 1
 
     @property

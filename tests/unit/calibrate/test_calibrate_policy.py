@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.arms.by_reflection import REFLEXION
+from pytest_autoweb.arms.plain_retry import PLAIN
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.calibrate.cause import cause_of
 from pytest_autoweb.calibrate.guidance import guide
@@ -39,7 +41,7 @@ def test_three_retries_follow_the_first_attempt_and_only_passing_troubles_are_wa
     slept: list[float] = []
     made = correct(
         failed(kind),
-        "plain",
+        PLAIN,
         RULES,
         Clock(sleep=slept.append),
         lambda last, index, guidance: failed(
@@ -104,7 +106,7 @@ def test_a_retry_is_never_told_what_the_checks_expect() -> None:
     )
     failure = Failure(kind="check", message="expected SECRET")
     attempt = failed("VALIDATION_ERROR", failure=failure, checks=(check,))
-    guidance = guide("reflexion", (attempt,), next_move([attempt], RULES), 3)
+    guidance = guide(REFLEXION, (attempt,), next_move([attempt], RULES), 3)
     told = f"{guidance.recovery.user_prompt} {guidance.evidence} {guidance.correction}"
     assert "SECRET" not in told
     assert "look again" in told

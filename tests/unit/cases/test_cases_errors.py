@@ -128,7 +128,7 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
         with_field("strategy: fly"),
         6,
         "cases[0].strategy",
-        "must be 'codegen', 'act'",
+        "unknown strategy 'fly' (allowed: act, codegen, collect)",
     ),
     "wrong default": (
         with_top("defaults:\n  timeout: soon"),

@@ -1,0 +1,79 @@
+"""What a strategy is, the registered ones by name, and which stages a cell goes through."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_autoweb.arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.attempt.execute import run_steps
+from pytest_autoweb.cases.strategy import StrategyName
+from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.results import Attempt, CorrectionArmName
+from pytest_autoweb.stages.judge import judge_outcome
+from pytest_autoweb.stages.lint import lint_script
+from pytest_autoweb.stages.named_stage import NamedStage
+from pytest_autoweb.stages.open_entry import open_entry
+from pytest_autoweb.variants import Variants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """One way for a model to drive the browser, as the list of its stages.
+
+    The first stage opens the page, as a rule with `OPEN`; the last one judges, with `JUDGE`.
+    """
+
+    name: str
+    summary: str
+    first: tuple[NamedStage, ...]
+    """Of a first attempt."""
+    repair: tuple[NamedStage, ...] = ()
+    """Of a further attempt, which finds the failed one in its tools; empty: the same again."""
+    prompts: tuple[str, ...] = ()
+    """Files in `prompts/` that it uses; changing one of them keeps runs from being compared."""
+    in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
+    """What it becomes for models of another dialect of the step language."""
+
+    def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
+        """Return the stages of an attempt that begins anew, or that repairs a failed one."""
+        return self.first if anew or not self.repair else self.repair
+
+
+STRATEGIES: Variants[Strategy] = Variants("strategy", "pytest_autoweb.strategies")
+
+OPEN = NamedStage("open", open_entry)
+LINT = NamedStage("lint", lint_script)
+EXECUTE = NamedStage("execute", run_steps)
+JUDGE = NamedStage("judge", judge_outcome)
+
+_OF_SIGHT = ("sight", "locate", "locate_again")
+"""Prompts that any strategy may come to use with a model that has vision."""
+
+
+def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
+    """Return the strategy of a cell; what it writes is in the model's dialect."""
+    strategy = STRATEGIES.pick(name)
+    return strategy.in_dialect.get(spec.dialect, strategy)
+
+
+def prompts_of(
+    name: StrategyName, spec: ModelSpec, arms: Iterable[CorrectionArmName]
+) -> tuple[str, ...]:
+    """Return every prompt file that a cell may use."""
+    by_sight = _OF_SIGHT if spec.vision else ()
+    more = (prompt for arm in arms for prompt in ARMS.pick(arm).prompts)
+    return (*strategy_of(name, spec).prompts, *by_sight, *more)
+
+
+def stages_for(
+    name: StrategyName,
+    spec: ModelSpec,
+    failed: Attempt | None,
+    arm: CorrectionArm | None = None,
+) -> tuple[NamedStage, ...]:
+    """Return the stages of a first attempt, or of a retry of the failed one in an arm.
+
+    Where the plan was at fault there is no script that a repair could begin with.
+    """
+    at_fault = failed is not None and failed.failure is not None and failed.failure.kind == "plan"
+    stages = strategy_of(name, spec).stages(anew=failed is None or at_fault)
+    return arm.changed(stages) if arm is not None and failed is not None else stages

@@ -61,17 +61,15 @@ def autoweb(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 def cells_of(project: pytest.Pytester, folder: str = "autoweb-report") -> dict[str, dict[str, Any]]:
     report = json.loads((project.path / folder / "report.json").read_text(encoding="utf-8"))
-    return {cell["case_id"]: cell for cell in report["cells"]}
+    return {case["id"]: case["cells"][0] for case in report["cases"]}
 
 
 class TestCheckType:
-    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
-    def test_it_judges_and_is_reported(
-        self, shop: pytest.Pytester, workers: tuple[str, ...]
-    ) -> None:
+    def test_it_judges_and_is_reported(self, shop: pytest.Pytester) -> None:
         shop.makeconftest(TITLE_CHECK)
 
-        result = shop.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", *workers)
+        # In workers: each of them has to know it, and the controller too.
+        result = shop.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", "-n", "2")
 
         result.assert_outcomes(passed=1, failed=1)
         checks = {case: cell["attempts"][-1]["checks"] for case, cell in cells_of(shop).items()}
@@ -100,7 +98,7 @@ class TestCheckType:
         shop.makeconftest(TITLE_CHECK)
 
         schema = autoweb(shop, "schema", "case")
-        help_text = shop.runpytest_subprocess("--help")
+        help_text = shop.runpytest_inprocess("--help")
 
         fields = json.loads(schema.stdout.str())["$defs"]["TitleCheck"]
         assert fields["description"].startswith("The title of the page at the end")
@@ -137,14 +135,21 @@ class TestCheckType:
     ) -> None:
         shop.makeconftest(code)
 
-        result = shop.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
-        command = autoweb(shop, "schema", "case")
+        result = shop.runpytest_inprocess("cases", "--autoweb-models=builtin/oracle")
 
-        assert (result.ret, command.ret) == (4, 4)
-        for told in (result.stderr.str(), command.stderr.str()):
-            assert "pytest_autoweb_register (" in told
-            assert "conftest.py, line " in told
-            assert sentence in told
+        assert result.ret == 4
+        told = result.stderr.str()
+        assert "pytest_autoweb_register (" in told
+        assert "conftest.py, line " in told
+        assert sentence in told
+
+    def test_a_bad_one_ends_a_command(self, shop: pytest.Pytester) -> None:
+        shop.makeconftest(TITLE_CHECK.replace("title", "url"))
+
+        result = autoweb(shop, "schema", "case")
+
+        assert result.ret == 4
+        result.stderr.fnmatch_lines(["autoweb: *conftest.py, line *named 'url' already"])
 
 
 class TestLoading:

@@ -14,7 +14,7 @@ from pytest_autoweb.act.twins import ambiguous, telling
 from pytest_autoweb.attempt.asking import ask
 from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.browser.marks import Mark
-from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt

@@ -8,8 +8,10 @@ from pytest_autoweb.attempt.critic import with_findings
 from pytest_autoweb.attempt.execute import relative, relative_scene
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.browser.scene import shot, take_scene
-from pytest_autoweb.cases.check_specs import Check, JudgeCheck
-from pytest_autoweb.judge.checks import Evidence, judge_checks
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.check_type import Check
+from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.stages.evidence import keep_page, keep_records

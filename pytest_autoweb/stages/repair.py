@@ -7,7 +7,7 @@ from pytest_autoweb.attempt.guided import evidence_text, told
 from pytest_autoweb.attempt.script import split_blocks, unified_diff
 from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
 from pytest_autoweb.browser.refs import observe
-from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 from pytest_autoweb.stages.capture import page_budget

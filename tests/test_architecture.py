@@ -23,7 +23,7 @@ ROWS = (
     {"option_values", "progress", "saving"},
     {"options", "llm", "browser", "sandbox"},
     {"calibrate", "judge", "locate", "report"},
-    {"act", "store"},
+    {"act", "gates", "store"},
     {"collect", "dashboard"},
     {"stages"},
     {"bench", "strategies"},

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from pytest_autoweb.report.numbers import CaseKey
+from pytest_autoweb.report.numbers import CaseKey, Rate, rate_of
 from pytest_autoweb.report.rows import CellRow
 from pytest_autoweb.results import CaptureMode, Outcome, Record
 
@@ -60,6 +60,11 @@ class LeftOut(Record):
     """With the reason `changed`: which checksums, of `case` and `checks`."""
     message: str
     """The reason in words."""
+
+
+def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
+    """Return the rate over cases; whatever did not pass at the first attempt is not a pass."""
+    return rate_of(rows, GOOD["first_attempt"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A run reduced to what comparisons need: one row per cell, small enough to keep for years."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -101,6 +102,19 @@ def cell_row(cell: CellResult) -> CellRow:
         cost_usd=usage.cost_usd if usage.calls or lost else 0.0,
         cost_complete=usage.unpriced_calls == 0 and not lost,
     )
+
+
+def by_model(rows: Sequence[CellRow]) -> dict[str, list[CellRow]]:
+    """Return the rows of each model, in their order."""
+    models: dict[str, list[CellRow]] = defaultdict(list)
+    for row in rows:
+        models[row.model].append(row)
+    return dict(models)
+
+
+def has_unknown_cost(row: CellRow) -> bool:
+    """Return whether some of the cell's calls have no known price."""
+    return row.cost_usd is None or not row.cost_complete
 
 
 _KEPT = (

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
@@ -65,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; bad input is one sentence and exit code 4, as with pytest."""
     parsed = build_parser().parse_args(arguments)
     try:
-        code = int(parsed.run(parsed))
+        with _variants_for(parsed):
+            code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -77,6 +79,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 4
     except KeyboardInterrupt:
         return 130
+
+
+def _variants_for(parsed: argparse.Namespace) -> AbstractContextManager[None]:
+    """Let the commands that say so know the variants that the project adds."""
+    if not getattr(parsed, "with_variants", False):
+        return nullcontext()
+    # Starts pytest, which most commands can do without.
+    from pytest_autoweb.registration import project_variants
+
+    return project_variants(getattr(parsed, "rootdir", None))
 
 
 if __name__ == "__main__":

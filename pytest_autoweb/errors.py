@@ -2,6 +2,7 @@
 
 AutowebError
 ├── SettingsError      a flag, ini key or environment variable has a value that is not allowed
+├── RegistrationError  a variant that a conftest or a package adds is refused
 ├── CaseError          a case file cannot be read or breaks the contract (file, line, field)
 ├── RunNotFound        no saved run fits what was asked for, as on the very first run
 ├── AssetError         a bundled prompt or template folder is missing
@@ -42,6 +43,10 @@ class AutowebError(Exception):
 
 class SettingsError(AutowebError):
     """Raised when a flag, ini key or environment variable has a value that is not allowed."""
+
+
+class RegistrationError(AutowebError):
+    """Raised when a variant that a conftest or an installed package adds is refused."""
 
 
 class CaseError(AutowebError):

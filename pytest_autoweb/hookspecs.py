@@ -10,9 +10,21 @@ if TYPE_CHECKING:
     from pytest_autoweb.cases.model import Case
     from pytest_autoweb.llm.client import Client
     from pytest_autoweb.llm.spec import ModelSpec
+    from pytest_autoweb.registration import Registry
     from pytest_autoweb.results import CellResult
     from pytest_autoweb.sandbox.base import Border, StepEngine
     from pytest_autoweb.sandbox.levels import Level
+
+
+def pytest_autoweb_register(registry: "Registry") -> None:
+    """Add variants of your own, such as check types, for flags and case files to name.
+
+    Called in every process of a session before settings are read, so put it into the conftest of
+    the rootdir or of a folder that is named on the command line::
+
+        def pytest_autoweb_register(registry):
+            registry.add_check(TitleCheck)
+    """
 
 
 @pytest.hookspec(firstresult=True)

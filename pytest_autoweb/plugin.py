@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from pytest_autoweb.controller import RunController
     from pytest_autoweb.items import CaseFile
     from pytest_autoweb.options import Settings
+    from pytest_autoweb.registration import Registry
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
 SETTINGS: pytest.StashKey["Settings"] = pytest.StashKey()
 """Read once a session; at once when models are named, else when a test needs them."""
+REGISTRY: pytest.StashKey["Registry"] = pytest.StashKey()
+"""What the user's code added to this session; only there when the plugin is on, or explains."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
     config.pluginmanager.register(fixtures, "autoweb-fixtures")
+    if config.getoption("help"):
+        _explain(config)
     if is_on(config, os.environ):
         settings = _settings(config)
         _add_case_arguments(config, settings)
@@ -60,11 +65,37 @@ def pytest_configure(config: pytest.Config) -> None:
             )
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Forget what the user's code added, for the next session of this process."""
+    if (registry := config.stash.get(REGISTRY, None)) is not None:
+        registry.undo()
+
+
+def _explain(config: pytest.Config) -> None:
+    """Name every registered variant in the help that pytest is about to print."""
+    from pytest_autoweb.registration import fill_help
+
+    _load_variants(config)
+    fill_help(config)
+
+
+def _load_variants(config: pytest.Config) -> None:
+    from pytest_autoweb.errors import RegistrationError
+    from pytest_autoweb.registration import load_variants
+
+    if REGISTRY not in config.stash:
+        try:
+            config.stash[REGISTRY] = load_variants(config.hook)
+        except RegistrationError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
 def _settings(config: pytest.Config) -> "Settings":
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.options import read_settings
 
     if SETTINGS not in config.stash:
+        _load_variants(config)
         try:
             config.stash[SETTINGS] = read_settings(config, os.environ)
         except SettingsError as error:

@@ -29,7 +29,7 @@ V = TypeVar("V", bound=Variant)
 
 
 class Variants(Mapping[str, V], Generic[V]):
-    """The variants of one kind by name: first the built-in ones, then those of the user.
+    """The variants of one kind by name: the built-in ones in order, then those of the user.
 
     Each built-in variant is a module of `package` that adds it with `add`; there is no list to
     keep. They are imported when somebody first asks for any, because they need this module, and
@@ -84,6 +84,8 @@ class Variants(Mapping[str, V], Generic[V]):
             package, self._package = import_module(self._package), None
             for module in pkgutil.iter_modules(package.__path__):
                 import_module(f"{package.__name__}.{module.name}")
+            # Which module came first depends on who imports it; lists must not.
+            self._known = dict(sorted(self._known.items()))
         return self._known
 
     def __getitem__(self, name: str) -> V:

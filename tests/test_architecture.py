@@ -30,7 +30,7 @@ ROWS = (
     {"pipeline", "analysis", "controls_run", "verify"},
     {"shared_run"},
     {"session"},
-    {"conclusion"},
+    {"conclusion", "registration"},
     {"checks", "items", "testing"},
     {"commands", "controller", "fixtures", "hookspecs"},
     {"preview", "shards"},
@@ -58,6 +58,7 @@ SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 # Every other import inside a function hides a dependency. Only these modules may: pytest (or every
 # xdist worker, or every `autoweb` command) imports them, and they lead to all the rest.
 MAY_IMPORT_LATE = {
+    "cli.py",
     "controller.py",
     "fixtures.py",
     "items.py",

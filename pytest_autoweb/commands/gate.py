@@ -56,7 +56,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     gate.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
     gate.add_argument("--save", metavar="NAME", default="", help=_help("save"))
     gate.add_argument("--autosave", action="store_true", help=_help("autosave"))
-    gate.set_defaults(run=run)
+    gate.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:

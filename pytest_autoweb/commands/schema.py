@@ -16,7 +16,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         choices=("case", "report"),
         help="case: the YAML case file, for completion in editors; report: report.json",
     )
-    schema.set_defaults(run=run)
+    schema.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:

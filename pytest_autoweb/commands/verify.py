@@ -64,7 +64,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         help="end with 1 when a cell has another outcome",
     )
     add_argument(verify)
-    verify.set_defaults(run=run)
+    verify.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:

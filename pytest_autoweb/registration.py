@@ -1,0 +1,168 @@
+"""Open the registries of variants to users: by entry points, and by a hook in a conftest.
+
+Every process of a session loads the same ones before it reads its settings, so that flags and case
+files may name them. They are forgotten when the session ends, because a process may hold several
+sessions one after another, as the tests of plugins do.
+"""
+
+import io
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from pytest_autoweb.errors import RegistrationError
+from pytest_autoweb.variants import Variant, Variants
+
+GROUP = "pytest_autoweb"
+"""The group of entry points; each is a callable that takes the registry."""
+
+HELP_LISTS: Mapping[str, Variants[Any]] = {}
+"""What stands for `{name}` in the help text of an option."""
+
+_OWN_FOLDER = str(Path(__file__).parent)
+
+V = TypeVar("V", bound=Variant)
+
+
+class Registry:
+    """What users add their own variants to; one of these is made for each session."""
+
+    def __init__(self) -> None:
+        self._added: list[tuple[Variants[Any], str]] = []
+
+    def _add(self, variants: Variants[V], variant: V) -> V:
+        """Add one variant to a kind and remember it, so that `undo` can forget it again."""
+        # The built-in ones come first, so that whoever takes one of their names is told.
+        len(variants)
+        variants.add(variant)
+        self._added.append((variants, variant.name))
+        return variant
+
+    def undo(self) -> None:
+        """Forget everything that was added through this registry."""
+        while self._added:
+            variants, name = self._added.pop()
+            variants.remove(name)
+
+
+def load_variants(hooks: Any) -> Registry:
+    """Let installed packages and the project's conftests add their variants.
+
+    Args:
+        hooks: pytest's `config.hook`.
+
+    Raises:
+        RegistrationError: one of them was refused, or the code that adds them failed.
+    """
+    registry = Registry()
+    try:
+        for point in entry_points(group=GROUP):
+            with _blamed(f"entry point {point.name} = {point.value}"):
+                point.load()(registry)
+        with _blamed("pytest_autoweb_register"):
+            # With `-p no:autoweb` in force nobody declared the hook.
+            if (register := getattr(hooks, "pytest_autoweb_register", None)) is not None:
+                register(registry=registry)
+    except RegistrationError:
+        registry.undo()
+        raise
+    return registry
+
+
+@contextmanager
+def _blamed(source: str) -> Iterator[None]:
+    """Name who registered when registering fails."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        # The code is the user's: it may fail in any way.
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise RegistrationError(f"{source}{_place(error)}: {kind}{error}") from error
+
+
+def _place(error: BaseException) -> str:
+    """Return the last line of the user's own code that led to the error."""
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not _is_of_library(Path(frame.filename))
+    ]
+    return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
+
+
+def _is_of_library(file: Path) -> bool:
+    return "pluggy" in file.parts or str(file).startswith(("<frozen", _OWN_FOLDER))
+
+
+def fill_help(config: pytest.Config) -> None:
+    """Replace placeholders such as `{check_types}` in help texts with what is registered."""
+    lists = {f"{{{name}}}": f"\n{kind.summaries()}" for name, kind in HELP_LISTS.items()}
+
+    def filled(text: str) -> str:
+        for placeholder, listed in lists.items():
+            text = text.replace(placeholder, listed)
+        return text
+
+    # pytest has no public way to change a help text once its option is declared.
+    parser: Any = config._parser
+    for action in parser.optparser._actions:
+        if isinstance(action.help, str) and "{" in action.help:
+            # argparse reads a percent sign as a place to fill.
+            action.help = filled(action.help.replace("%%", "%")).replace("%", "%%")
+    for name, (help_text, *rest) in parser._inidict.items():
+        if isinstance(help_text, str) and "{" in help_text:
+            parser._inidict[name] = (filled(help_text), *rest)
+
+
+@contextmanager
+def project_variants(folder: Path | None = None) -> Iterator[None]:
+    """Make known, to a command outside of pytest, what the project's own test run would know.
+
+    pytest reads the project's settings and conftests as it does for a run, and is stopped before
+    it collects anything.
+
+    Args:
+        folder: the project; by default the working folder.
+
+    Raises:
+        RegistrationError: a conftest cannot be imported, or what it adds was refused.
+    """
+    reader = _ConftestReader()
+    told = io.StringIO()
+    arguments = ["--capture=no", "--assert=plain"]
+    if folder is not None and folder.resolve() != Path.cwd():
+        arguments.append(str(folder))
+    with redirect_stdout(told), redirect_stderr(told):
+        code = pytest.main(arguments, plugins=[reader])
+    if reader.problem is not None:
+        raise reader.problem
+    if reader.registry is None:
+        raise RegistrationError(
+            f"pytest cannot read this project (exit code {int(code)}):\n{told.getvalue().strip()}"
+        )
+    try:
+        yield
+    finally:
+        reader.registry.undo()
+
+
+class _ConftestReader:
+    """A pytest plugin that takes the place of the whole session."""
+
+    def __init__(self) -> None:
+        self.registry: Registry | None = None
+        self.problem: RegistrationError | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int:
+        """Load the variants once all conftests are known; the result ends pytest here."""
+        try:
+            self.registry = load_variants(config.hook)
+        except RegistrationError as error:
+            self.problem = error
+        return 0

@@ -13,6 +13,7 @@ from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.judge_agreement import Agreement
 from pytest_autoweb.report.numbers import CaseKey, case_key
+from pytest_autoweb.report.panel_content import ReportedPanel
 from pytest_autoweb.report.rejudged import Rejudging
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run
@@ -86,9 +87,9 @@ class Report(Record):
     baseline: RunRows | None = None
     """The earlier run that was compared with."""
     gates: tuple[GateResult, ...] = ()
+    """What decided the exit status."""
     judges: tuple[Agreement, ...] = ()
     """How far the models of `judge` checks agree with people, from `--autoweb-judge-labels`."""
-    """What decided the exit status."""
     decision_facts: tuple[DecisionFacts, ...] = ()
     """Of the models that acted by sight."""
     corrections: tuple[CorrectionFacts, ...] = ()
@@ -97,6 +98,8 @@ class Report(Record):
     """What earlier runs of the storage folder say."""
     rejudging: Rejudging | None = None
     """Set when `autoweb verify` gave the cells their verdicts."""
+    panels: tuple[ReportedPanel, ...] = ()
+    """The panels that the project added, with their content."""
     shortened: Shortened = ""
     """How far the report had to be shortened to fit its size limit."""
     notes: tuple[str, ...] = ()

@@ -50,10 +50,13 @@ class LeftOut(Record):
     """A case, or one capture mode of a case, that has no part in the comparison."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     capture_mode: CaptureMode | None
     """None: all of the case."""
     reason: LeftOutReason
+    """Why it has no part, as one word."""
     side: Which
     """Where the reason lies."""
     changed: tuple[str, ...] = ()

@@ -14,27 +14,41 @@ class CellRow(Record):
     """One cell."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     model: str
+    """Name of the model."""
     capture_mode: CaptureMode
+    """How the page was shown to the model."""
     repeat: int
+    """Number of the repeat, from 1."""
     strategy: str = "codegen"
+    """How the task was carried out, such as `codegen` or `act`."""
     tags: tuple[str, ...] = ()
+    """The case's tags."""
     must_pass: bool = False
+    """Whether the case is pinned: each of its cells has to pass."""
     outcome: Outcome
+    """What became of the cell."""
     slow: bool = False
+    """Passed, but only after a step was continued with a larger time limit."""
     score: float | None = None
     """Share of check weight of the last attempt."""
     calls: int = 0
     """Model calls."""
     input_tokens: int = 0
+    """Tokens sent to the model."""
     output_tokens: int = 0
+    """Tokens the model wrote."""
     cost_usd: float | None = None
     """None: no call had a price."""
     cost_complete: bool = True
     """False: `cost_usd` is a lower bound or unknown."""
     duration_ms: float = 0.0
+    """Milliseconds the cell took."""
     checksums: dict[str, str]
+    """What the cell rests on, such as its case and its checks, as checksums."""
     folder: str = ""
     """Of the cell, below its run folder."""
 
@@ -43,15 +57,21 @@ class RunRows(Record):
     """One run."""
 
     format: Literal["pytest-autoweb/rows"] = ROWS_FORMAT
+    """Tells this document from other JSON files."""
     version: int = 1
+    """Rises when older programs can no longer read the rows."""
     ts: str
     """`yyyyMMdd_HHmmss_SSS`, local time."""
     started: datetime
+    """When the run began."""
     name: str = ""
     """As saved with `--autoweb-save`."""
     commit: str = ""
+    """The commit of the project, if it is known."""
     models: tuple[str, ...]
+    """The models of the run, controls included."""
     environment: dict[str, str]
+    """Versions and the machine, by name."""
     rows: tuple[CellRow, ...]
     """Controls included."""
     workers: int = 0
@@ -59,6 +79,7 @@ class RunRows(Record):
     shard: tuple[int, int] | None = None
     """Number and count, when only a part of the cells was run."""
     interrupted: bool = False
+    """Whether the run was stopped before its end."""
     gates: bool | None = None
     """Whether the run passed its gates; None: it had none, or they were not decided."""
 

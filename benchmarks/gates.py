@@ -19,8 +19,9 @@ from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
-from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
-from pytest_autoweb.report.gates import GateResult, evaluate_gates
+from pytest_autoweb.gates.evaluation import evaluate_gates
+from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History, history_of
 from pytest_autoweb.report.rows import CellRow, RunRows
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.llm.builtin import NOOP
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.report.github import neutral
 from pytest_autoweb.report.wording import clean_lines
 from pytest_autoweb.results import CellResult

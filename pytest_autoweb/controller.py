@@ -28,8 +28,8 @@ from pytest_autoweb.session import RunSession, end_shared
 from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
-    from pytest_autoweb.report.decision import Decision, Standard
-    from pytest_autoweb.report.gate_rates import Spending
+    from pytest_autoweb.gates.decision import Decision, Standard
+    from pytest_autoweb.gates.gate_context import Spending
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.report.run_folder import Run
 
@@ -67,7 +67,7 @@ class RunController:
             self._display.start()
 
     def _read_standard(self) -> "Standard":
-        from pytest_autoweb.report.decision import read_standard
+        from pytest_autoweb.gates.decision import read_standard
 
         policy = policy_of(self._config, self._settings)
         storage = self._settings.rootdir / self._settings.storage
@@ -179,7 +179,7 @@ class RunController:
 
     def _decide(self, run: RunSession, session: pytest.Session) -> None:
         """Judge the run by its gates; whatever goes wrong here, the report is still written."""
-        from pytest_autoweb.report.decision import decide
+        from pytest_autoweb.gates.decision import decide
 
         assert self._standard is not None
         ended = int(session.exitstatus)
@@ -200,7 +200,7 @@ class RunController:
         self._keep(run)
 
     def _keep(self, run: RunSession) -> None:
-        from pytest_autoweb.report.decision import keep, rows_of
+        from pytest_autoweb.gates.decision import keep, rows_of
         from pytest_autoweb.report.run_folder import read_run
 
         rows = self._decision.rows if self._decision else rows_of(read_run(run.run_folder))
@@ -252,7 +252,7 @@ class RunController:
             terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
         if self._report is None or self._report.summary is None:
             return
-        from pytest_autoweb.report.decision import gate_lines
+        from pytest_autoweb.gates.decision import gate_lines
         from pytest_autoweb.report.run_folder import read_run
         from pytest_autoweb.report.terminal import terminal_lines
 
@@ -284,7 +284,7 @@ class RunController:
 
 
 def _spending(run: RunSession) -> "Spending | None":
-    from pytest_autoweb.report.gate_rates import Spending
+    from pytest_autoweb.gates.gate_context import Spending
 
     if run.settings.max_cost is None:
         return None

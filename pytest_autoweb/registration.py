@@ -19,6 +19,8 @@ from pytest_autoweb.arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.browser.capture_mode import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.checks.check_type import CHECKS, Check, refuse_bad_type
 from pytest_autoweb.errors import RegistrationError
+from pytest_autoweb.gates.gate_context import GATES, Gate
+from pytest_autoweb.report.panel import PANELS, Panel
 from pytest_autoweb.strategies.stage_lists import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
 
@@ -73,6 +75,24 @@ class Registry:
         variants.add(variant)
         self._added.append((variants, variant.name))
         return variant
+
+    def add_gate(self, gate: Gate) -> Gate:
+        """Add a gate, which decides on a run's exit code together with the built-in ones.
+
+        Raises:
+            ValueError: its name is not a plain word, or it is taken.
+        """
+        return self._add(GATES, gate)
+
+    def add_report_panel(self, panel: Panel) -> Panel:
+        """Add a panel to the report, which shows what the panel's `build` returns.
+
+        Raises:
+            ValueError: its name is not a plain word, or it is taken, or it has no `build`.
+        """
+        if panel.build is None:
+            raise ValueError(f"the report panel {panel.name!r} needs `build`")
+        return self._add(PANELS, panel)
 
     def undo(self) -> None:
         """Forget everything that was added through this registry."""

@@ -26,7 +26,7 @@ ROWS = (
     {"cases"},
     {"options", "llm"},
     {"calibrate", "judge", "locate", "report"},
-    {"attempt", "store"},
+    {"attempt", "gates", "store"},
     {"act", "dashboard"},
     {"collect"},
     {"stages"},

@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the folder or the run to compare with is no run.
         AutowebError: the file cannot be written.
     """
+    from pytest_autoweb.gates.decision import rows_of
     from pytest_autoweb.report.comment import comment_body
-    from pytest_autoweb.report.decision import rows_of
     from pytest_autoweb.report.run_folder import read_run
     from pytest_autoweb.report.run_source import load_any
     from pytest_autoweb.report.side_files import read_side_files

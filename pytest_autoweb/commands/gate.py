@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_autoweb.errors import AutowebError, SettingsError
 
 if TYPE_CHECKING:
-    from pytest_autoweb.report.decision import Decision
-    from pytest_autoweb.report.gate_policy import GatePolicy
+    from pytest_autoweb.gates.decision import Decision
+    from pytest_autoweb.gates.gate_policy import GatePolicy
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a flag is wrong, or the folder is not that of a run.
     """
-    from pytest_autoweb.report.decision import decide, gate_lines, keep, read_standard
+    from pytest_autoweb.gates.decision import decide, gate_lines, keep, read_standard
     from pytest_autoweb.report.run_folder import read_run
     from pytest_autoweb.report.write import write_report
 
@@ -103,7 +103,7 @@ def refuse_other_folders(folder: Path) -> None:
 
 
 def _policy(args: argparse.Namespace) -> "GatePolicy":
-    from pytest_autoweb.report.gate_policy import GatePolicy, groups_file, read_limits
+    from pytest_autoweb.gates.gate_policy import GatePolicy, groups_file, read_limits
     from pytest_autoweb.report.groups import read_groups
 
     groups = (

@@ -49,7 +49,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="exit with 1 when cells have no result",
     )
-    merge.set_defaults(run=run)
+    merge.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:

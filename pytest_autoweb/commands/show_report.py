@@ -21,7 +21,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     show.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
     show.add_argument("--no-open", action="store_true", help="only print where the report is")
-    show.set_defaults(run=run)
+    show.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from pytest_autoweb.report.comparison import CasePair, Comparison, compare_runs
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.gate_rates import by_model, first_attempt_rate
-from pytest_autoweb.report.gates import GateResult
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.markdown import escape
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.pairing import first_attempt_rate
+from pytest_autoweb.report.rows import CellRow, RunRows, by_model
 from pytest_autoweb.report.verdicts import points
 from pytest_autoweb.report.wording import rate
 

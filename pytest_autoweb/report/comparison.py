@@ -46,18 +46,23 @@ class CasePair(Record):
     """A compared case."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     mean_a: float
     """Share of passed cells, averaged over repeats, then over capture modes."""
     mean_b: float
+    """The same for side B."""
     flip: Literal["gained", "lost", "same"]
     """Whether b passes it more often than a, less often, or as often."""
     outcomes_a: tuple[Outcome, ...]
     """Of the graded cells behind the mean, by capture mode and repeat."""
     outcomes_b: tuple[Outcome, ...]
+    """The same for side B."""
     folders_a: tuple[str, ...] = ()
     """The cells' folders, as `outcomes_a`."""
     folders_b: tuple[str, ...] = ()
+    """The same for side B."""
     changed: tuple[str, ...] = ()
     """Checksums (`prompts`, `capture` and, where allowed, `case`, `checks`) that differ."""
 
@@ -66,16 +71,23 @@ class Comparison(Record):
     """Two sides on the same cases. Differences are b minus a: positive means b is better."""
 
     kind: Literal["models", "runs"]
+    """Whether two models of a run are compared, or a model of two runs."""
     metric: Metric
+    """What counts as a pass."""
     a: Side
+    """The first side; with `runs`, the earlier run."""
     b: Side
+    """The second side; with `runs`, this run."""
     cases: tuple[CasePair, ...]
     """Every compared case; flips first, lost before gained."""
     left_out: tuple[LeftOut, ...]
+    """Cases without a part in the comparison, with the reason."""
     gained: int
     """Compared cases that b passes more often than a."""
     lost: int
+    """Cases on which B is worse."""
     same: int
+    """Cases on which both sides are equal."""
     test: Test
     """McNemar with one cell a case on both sides, else sign-flip over the cases' differences."""
     p: float | None
@@ -96,7 +108,9 @@ class Comparison(Record):
     verdict: str
     """One sentence that says no more than the numbers do."""
     cost_change: Change
+    """How the cost of a cell differs between the sides."""
     time_change: Change
+    """How the time for a cell differs between the sides."""
     changed: tuple[str, ...] = ()
     """Checksums that differ in at least one compared case: then that may be what is compared."""
     notes: tuple[str, ...] = ()

@@ -27,15 +27,21 @@ class ControlRow(Record):
     """What the two controls say of one case's checks."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     oracle: ControlState | None = None
     """Holds: the case's own solution passes the checks, every time. None: it was not run."""
     oracle_held: int = 0
+    """Runs in which the oracle passed."""
     oracle_runs: int = 0
+    """Runs of the oracle."""
     noop: ControlState | None = None
     """Holds: doing nothing fails a check, every time."""
     noop_held: int = 0
+    """Runs in which doing nothing failed."""
     noop_runs: int = 0
+    """Runs of doing nothing."""
     reason: str = ""
     """Why a control does not hold."""
 

@@ -23,24 +23,30 @@ class TypeCount(Record):
     """How often first attempts failed in one way."""
 
     type: FailureType
+    """The type of failure."""
     count: int
+    """Cells whose first attempt failed that way."""
 
 
 class ArmFacts(Record):
     """One way to correct, on the cells whose first attempt failed."""
 
     arm: CorrectionArmName
+    """The way to correct."""
     label: str = ""
     """What people read; empty in reports of older versions."""
     control: bool = False
-    """The gain of the other arms is measured against it."""
+    """Whether the gain of the other arms is measured against it."""
     cells: int
+    """Cells whose first attempt failed and that were corrected this way."""
     recovered: int
+    """Of these, the cells that passed in the end."""
     rate: float | None
     """None: no first attempt failed."""
     interval: Interval | None
     """Wilson's, at 95 %, over cells."""
     retries: int
+    """Attempts after the first ones."""
     calls: int
     """Model calls of the retries."""
     cost_usd: float | None
@@ -56,6 +62,7 @@ class ArmFacts(Record):
     only_this: int = 0
     """Cases that only this arm recovered; a case of several repeats: in more than half of them."""
     only_plain: int = 0
+    """Cases that only the control arm recovered."""
     p: float | None = None
     """McNemar's exact test on these two."""
     calls_more: int | None = None
@@ -81,8 +88,11 @@ class CorrectionFacts(Record):
     """The corrections of one model."""
 
     model: str
+    """Name of the model."""
     cells: int
+    """Cells of the model."""
     failed_first: int
+    """Of these, the cells whose first attempt failed."""
     types: tuple[TypeCount, ...] = ()
     """Of first attempts, the most often first."""
     duplicates: int = 0
@@ -90,6 +100,7 @@ class CorrectionFacts(Record):
     cached: int = 0
     """Readings that were answered from the cache."""
     arms: tuple[ArmFacts, ...] = ()
+    """Each way to correct that was used."""
 
 
 class _Run(NamedTuple):

@@ -22,9 +22,11 @@ class ReliabilityBin(Record):
     """Decisions of similar confidence."""
 
     low: float
+    """Least confidence of the group."""
     high: float
     """The highest bin includes its upper bound."""
     n: int
+    """Choices in the group."""
     confidence: float
     """Mean."""
     right: float
@@ -43,6 +45,7 @@ class Reliability(Record):
     """Expected calibration error: mean distance of confidence and share of right choices over the
     bins, weighed by their size; 0 is best."""
     bins: tuple[ReliabilityBin, ...] = ()
+    """Choices in groups of similar confidence."""
 
 
 class KindFacts(Record):
@@ -51,6 +54,7 @@ class KindFacts(Record):
     kind: str
     """Role or tag."""
     chosen: int
+    """How often an element of this kind was chosen."""
     wrong: int
     """Mismatches, and numbers that the text overrode."""
 
@@ -59,8 +63,11 @@ class DecisionFacts(Record):
     """The decisions of one model."""
 
     model: str
+    """Name of the model."""
     decisions: int
+    """Decisions that the model took."""
     performed: int
+    """Of these, the ones that were carried out."""
     refused: int
     """Stopped by verification."""
     failed: int
@@ -70,7 +77,9 @@ class DecisionFacts(Record):
     chosen: int
     """Elements chosen; a decision may choose several."""
     match: int
+    """Choices whose text is that of the chosen element."""
     mismatch: int
+    """Choices whose text is not that of the chosen element."""
     unverifiable: int
     """Nothing to compare, an icon for example."""
     overridden: int
@@ -80,9 +89,11 @@ class DecisionFacts(Record):
     retries: int
     """Decisions right after a refused one of the same attempt."""
     retries_performed: int
+    """Of the decisions after a refused one, those that were carried out."""
     kinds: tuple[KindFacts, ...] = ()
     """The most often mistaken first."""
     reliability: Reliability
+    """The model's confidence against the verdicts."""
 
 
 def decision_facts(cells: Iterable[CellResult]) -> tuple[DecisionFacts, ...]:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.gate_policy import GatePolicy
-from pytest_autoweb.report.gate_rates import PASSED
-from pytest_autoweb.report.gates import GateResult
+from pytest_autoweb.report.gate_result import GateResult
+from pytest_autoweb.report.pairing import GOOD
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import CellResult
 
@@ -19,6 +19,14 @@ SHOWN = 10
 _CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
 _COMMAND = re.compile(r"((?:^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*)::")
 _MARKED = re.compile(r"##(?=(?:vso|teamcity)?\[)")
+
+
+class Pins(Protocol):
+    """What annotations need of a gate policy, which lies in a layer above the report."""
+
+    def is_pinned(self, member: CellResult) -> bool:
+        """Return whether each of the case's cells has to pass."""
+        ...
 
 
 def on_github(environ: Mapping[str, str]) -> bool:
@@ -38,7 +46,7 @@ def neutral(text: str) -> str:
 def annotations(
     cells: Iterable[CellResult],
     gates: Sequence[GateResult],
-    policy: GatePolicy,
+    policy: Pins,
     *,
     prefix: str = "",
 ) -> Iterator[str]:
@@ -56,7 +64,7 @@ def annotations(
         if gate.failed
     ]
     for cell in cells:
-        bad = cell.outcome not in PASSED and not is_control(cell.model)
+        bad = cell.outcome not in GOOD["after_repair"] and not is_control(cell.model)
         if bad and policy.is_pinned(cell):
             title = f"{cell.case_id} on {cell.model}: {cell.outcome}"
             errors.append(_command("error", title, cell.reason, prefix + cell.case_path, cell.line))

@@ -33,18 +33,26 @@ class TrendPoint(Record):
     name: str
     """As saved; empty when it has none."""
     commit: str
+    """The commit of the project, if it is known."""
     started: datetime
+    """When the run began."""
     current: bool
     """Whether it is the run that the report is about."""
     model: str
+    """Name of the model."""
     first_attempt: Rates
+    """Its rate of cells that passed at the first attempt."""
     after_repair: Rates
+    """Its rate that counts repaired cells as passed."""
     tally: dict[str, int] = Field(default_factory=dict)
     """Cases by their outcomes, so that the rates can be recomputed: the outcomes' first letters,
     capture modes parted by `|`, such as `{"PPF": 3, "FF|PF": 1}`."""
     cases: int
+    """Cases of the run."""
     cells: int
+    """The model's cells."""
     cost: Cost
+    """What its calls cost."""
     median_s: float | None
     """Of the cells that ran."""
     case_set: str
@@ -58,9 +66,13 @@ class HistoryCase(Record):
     """A case on a model in a capture mode."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     model: str
+    """Name of the model."""
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
 
 
 class FlakyCase(HistoryCase):
@@ -69,7 +81,9 @@ class FlakyCase(HistoryCase):
     passed: int
     """Trials of all runs under the current checksums."""
     healed: int
+    """Tries that passed after a repair."""
     failed: int
+    """Tries that failed."""
     runs: int
     """Runs that these trials come from."""
     within_run: bool
@@ -101,11 +115,13 @@ class SlowCase(HistoryCase):
     """Among the slowest of the current run, or in need of a larger time limit."""
 
     median_s: float
+    """Median seconds in the current run."""
     earlier_median_s: float | None
     """In earlier runs under the same checksums."""
     slow_trials: int
     """Current trials that passed only after a step was given more time."""
     trials: int
+    """Cells of the current run behind the median."""
 
 
 class History(Record):

@@ -16,17 +16,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.report.panel import panels_in_order
 
-_STYLES = (
-    *("base.css", "page.css", "matrix.css", "charts.css", "panels.css", "detail.css"),
-    *("decisions.css", "locations.css"),
+_FRAME = (
+    *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
+    *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
-_SCRIPTS = (
-    *("dom.js", "charts.js", "code.js", "page.js", "gates.js", "comparison.js", "costs.js"),
-    *("stability.js", "matrix.js", "decisions.js", "corrections.js", "locations.js", "detail.js"),
-    "main.js",
-)
-"""In the order of their imports; they become one module."""
+"""What all panels rest on."""
+_LAST = ("locations.js", "detail.js", "main.js")
+"""What shows one cell, and what starts the page once every panel is known."""
 
 _JSON_ESCAPES = str.maketrans(
     {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"}
@@ -40,9 +38,19 @@ def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
         report: the report, already shortened to its size limit.
         pictures: `data:` URIs by path below the run folder.
     """
-    title = f"autoweb report {report['ts']}"
-    data = {"report": report, "pictures": pictures}
-    return self_contained("index.html.j2", title, _STYLES, _SCRIPTS, data)
+    built_in = [panel for panel in panels_in_order() if panel.files]
+    files = (*_FRAME, *(name for panel in built_in for name in panel.files), *_LAST)
+    places = [(panel.order, panel.name) for panel in built_in]
+    places += [(panel["order"], panel["name"]) for panel in report["panels"]]
+    # Sorted by the order alone: of panels that ask for the same place, the first added stays first.
+    names = [name for _, name in sorted(places, key=lambda place: place[0])]
+    return self_contained(
+        "index.html.j2",
+        f"autoweb report {report['ts']}",
+        tuple(name for name in files if name.endswith(".css")),
+        tuple(name for name in files if name.endswith(".js")),
+        {"report": report, "pictures": pictures, "panels": names},
+    )
 
 
 def self_contained(

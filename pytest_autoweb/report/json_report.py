@@ -13,6 +13,7 @@ from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
 from pytest_autoweb.report.judge_agreement import Agreement
 from pytest_autoweb.report.numbers import CaseKey, case_key
+from pytest_autoweb.report.panel_content import ReportedPanel
 from pytest_autoweb.report.rejudged import Rejudging
 from pytest_autoweb.report.rows import RunRows, run_rows
 from pytest_autoweb.report.run_folder import Run
@@ -43,42 +44,62 @@ class CaseReport(Record):
     """A case and all its cells."""
 
     id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     entry_url: str
+    """The URL at which the task begins."""
     user_task: str
+    """The task as the models were given it."""
     tags: tuple[str, ...] = ()
+    """The case's tags."""
     must_pass: bool = False
+    """Whether the case is pinned: each of its cells has to pass."""
     cells: tuple[CellResult, ...] = ()
+    """All cells of the case, those of the controls included."""
 
 
 class Report(Record):
     """The content of `report.json`."""
 
     format: Literal["pytest-autoweb/report"] = "pytest-autoweb/report"
+    """Tells this document from other JSON files."""
     schema_version: int = SCHEMA_VERSION
+    """Rises when a field changes its meaning or goes away."""
     ts: str
     """`yyyyMMdd_HHmmss_SSS`, local time."""
     started: datetime
+    """When the run began."""
     duration_s: float = 0.0
+    """Seconds the run took."""
     exit_status: int | None = None
+    """pytest's exit code; None: the run did not come to its end."""
     interrupted: bool = False
+    """Whether the run was stopped before its end."""
     workers: int = 0
     """xdist workers; 0 without xdist."""
     shard: tuple[int, int] | None = None
     """Number and count, when only a part of the cells was run."""
     models: tuple[str, ...] = ()
+    """The models of the run, controls included, in the order in which they were named."""
     capture_mode: CaptureModeName | None = None
     """The run's only capture mode; None with several."""
     capture_modes: tuple[CaptureModeName, ...] = ()
+    """The capture modes of the run."""
     summary: Summary | None = None
     """None: left out to keep the report under its size limit."""
     cases: tuple[CaseReport, ...] = ()
+    """The cases with their cells."""
     analysis_prompt: str = ""
     """What to ask a model that is given this file; after a local analysis, what it was asked."""
     local_analysis_model: str | None = None
+    """The local model that was asked about the run; None: none was."""
     local_analysis: str | None = None
+    """What it answered."""
     local_analysis_error: str = ""
+    """Why there is no answer."""
     environment: dict[str, str] = Field(default_factory=dict)
+    """Versions, the machine and the commit, by name."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
     comparisons: tuple[Comparison, ...] = ()
@@ -86,9 +107,9 @@ class Report(Record):
     baseline: RunRows | None = None
     """The earlier run that was compared with."""
     gates: tuple[GateResult, ...] = ()
+    """What decided the exit status."""
     judges: tuple[Agreement, ...] = ()
     """How far the models of `judge` checks agree with people, from `--autoweb-judge-labels`."""
-    """What decided the exit status."""
     decision_facts: tuple[DecisionFacts, ...] = ()
     """Of the models that acted by sight."""
     corrections: tuple[CorrectionFacts, ...] = ()
@@ -97,6 +118,8 @@ class Report(Record):
     """What earlier runs of the storage folder say."""
     rejudging: Rejudging | None = None
     """Set when `autoweb verify` gave the cells their verdicts."""
+    panels: tuple[ReportedPanel, ...] = ()
+    """The panels that the project added, with their content."""
     shortened: Shortened = ""
     """How far the report had to be shortened to fit its size limit."""
     notes: tuple[str, ...] = ()

@@ -33,11 +33,13 @@ class Agreement(Record):
     false_fail: int = 0
     """The judge said fail, people pass."""
     true_fail: int = 0
+    """Cells that both the judge and people failed."""
     no_verdict: int = 0
     """Labelled, but the judge gave neither pass nor fail; not in `n`."""
     n: int = 0
     """Both gave a verdict."""
     accuracy: float | None = None
+    """Share of the labelled cells on which the judge and people agree; None without labels."""
     interval: Interval | None = None
     """Wilson's, of the accuracy, at 95 %."""
     kappa: float | None = None

@@ -12,6 +12,7 @@ from pytest_autoweb.report.digest import (
     with_baseline,
 )
 from pytest_autoweb.report.json_report import CaseReport, Report
+from pytest_autoweb.report.panel_content import ReportedPanel, Scalar
 from pytest_autoweb.report.summary import ModelSummary, Summary
 from pytest_autoweb.report.wording import failed_steps, money, one_line, percent, rate, seconds
 from pytest_autoweb.results import CellResult
@@ -51,6 +52,8 @@ def render_markdown(report: Report) -> str:
         lines += _unsteady(report)
         lines += _matrix(summary)
         lines += _failures(report.cases)
+    for panel in report.panels:
+        lines += _panel(panel)
     lines += _analysis(report)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -189,6 +192,29 @@ def _failure_line(cell: CellResult) -> str:
         f"- {escape(cell.case_id)} on {escape(cell.model)}: {cell.outcome}{where}: "
         f"{escape(cell.reason)}"
     )
+
+
+def _panel(panel: ReportedPanel) -> list[str]:
+    """Return the section of a panel that the project added."""
+    lines = [f"## {escape(panel.title)}", ""]
+    if panel.error:
+        lines += [f"> {escape(panel.error, 600)}", ""]
+    if panel.note:
+        lines += [escape(panel.note, 600), ""]
+    if panel.facts:
+        lines += [f"- {escape(name)}: {_value(fact)}" for name, fact in panel.facts.items()]
+        lines.append("")
+    if panel.columns:
+        lines += [_row([*map(escape, panel.columns)]), _row(["---"] * len(panel.columns))]
+        lines += [_row([*map(_value, row)]) for row in panel.rows[:_LISTED]]
+        lines.append("")
+    if more := len(panel.rows[_LISTED:]) + panel.rows_left_out:
+        lines += [f"and {more} more rows", ""]
+    return lines
+
+
+def _value(value: Scalar) -> str:
+    return "–" if value is None else escape(str(value))
 
 
 def _analysis(report: Report) -> list[str]:

@@ -20,11 +20,17 @@ class Counts(Record):
     """Cells per outcome."""
 
     passed: int = 0
+    """Passed at the first attempt."""
     healed: int = 0
+    """Passed only after a repair."""
     failed: int = 0
+    """A step or a check failed."""
     broken: int = 0
+    """The browser, the network, a server or the model service failed."""
     ungraded: int = 0
+    """No check could be evaluated."""
     skipped: int = 0
+    """Not run."""
 
 
 class Rate(Record):
@@ -35,6 +41,7 @@ class Rate(Record):
     interval: Interval | None
     """95%, over cases: Wilson's, with repeats on the effective number of cases."""
     passed_trials: int
+    """Cells that passed."""
     trials: int
     """Cells behind the rate."""
     cases: int
@@ -55,7 +62,9 @@ class NotGraded(Record):
     """Why cells that were run are not among the graded ones; each is counted once."""
 
     broken: int = 0
+    """Infrastructure failed."""
     ungraded: int = 0
+    """No check could be evaluated."""
     controls: int = 0
     """Judged, in a case whose controls are broken."""
 
@@ -73,51 +82,72 @@ class StageNumbers(Record):
     """Time and model calls of one stage, over all attempts."""
 
     stage: str
+    """Name of the stage."""
     seconds: float
+    """Seconds spent in it."""
     per_cell_s: float
     """`seconds` over the cells that came to an attempt."""
     calls: int
+    """Model calls made in it."""
     input_tokens: int
+    """Tokens sent to the model."""
     output_tokens: int
+    """Tokens the model wrote."""
     cost: Cost
+    """What its calls cost."""
 
 
 class Numbers(Record):
     """All numbers of a set of cells."""
 
     cells: int
+    """Cells, those that were not run included."""
     cases: int
+    """Cases behind them."""
     counts: Counts
+    """Cells by outcome."""
     first_attempt: Rates
     """Passed without any repair."""
     after_repair: Rates
     """Passed or healed."""
     not_graded: NotGraded
+    """Cells left out of the graded rates."""
     repeats: tuple[PassAtK, ...]
     """From k = 1 up to the most repeats of a case; empty without repeats."""
     flaky_cases: int
     """Cases that both passed and failed over repeats in the same capture mode."""
     slow: int
+    """Cells that passed only after a step was continued with a larger time limit."""
     executed: int
     """Cells whose last attempt ran every step of its plan without an error."""
     checks_passed: int
+    """Cells whose checks all hold in the last attempt."""
     false_success: int
     """Executed, yet a check does not hold."""
     repairs_tried: int
     """Cells with more than one attempt."""
     repairs_healed: int
+    """Repairs after which the cell passed."""
     plans: int
     """First attempts that came to a plan."""
     plans_confirmed: int
+    """Plans that the model confirmed."""
     plans_with_question: int
+    """First attempts whose plan asks a question."""
     scripts: int
     """First attempts that came to code."""
     scripts_lint_clean: int
+    """Scripts in which the linter found no error."""
     calls: int
+    """Model calls."""
     replayed_calls: int
+    """Of these, the calls that a cassette answered."""
     input_tokens: int
+    """Tokens sent to the model."""
     output_tokens: int
+    """Tokens the model wrote."""
     cost: Cost
+    """What the calls cost."""
     cost_per_cell: float | None
     """US dollars over the cells that were run; None when the cost is unknown or a lower bound."""
     cost_per_pass: float | None
@@ -125,8 +155,11 @@ class Numbers(Record):
     median_s: float | None
     """Of the cells that ran to their end."""
     p95_s: float | None
+    """The 95th percentile of the seconds a cell took."""
     total_s: float
+    """Seconds of all cells together."""
     stages: tuple[StageNumbers, ...]
+    """Time and calls by stage."""
 
 
 def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> Numbers:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from pytest_autoweb.report.numbers import CaseKey
+from pytest_autoweb.report.numbers import CaseKey, Rate, rate_of
 from pytest_autoweb.report.rows import CellRow
 from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
@@ -50,16 +50,24 @@ class LeftOut(Record):
     """A case, or one capture mode of a case, that has no part in the comparison."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     capture_mode: CaptureModeName | None
     """None: all of the case."""
     reason: LeftOutReason
+    """Why it has no part, as one word."""
     side: Which
     """Where the reason lies."""
     changed: tuple[str, ...] = ()
     """With the reason `changed`: which checksums, of `case` and `checks`."""
     message: str
     """The reason in words."""
+
+
+def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
+    """Return the rate over cases; whatever did not pass at the first attempt is not a pass."""
+    return rate_of(rows, GOOD["first_attempt"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +224,7 @@ def _left_out(
     reason: LeftOutReason,
     side: Which,
     message: str,
-    mode: CaptureModeName | None = None,
+    mode: CaptureModeNameName | None = None,
 ) -> LeftOut:
     return LeftOut(
         case_path=key[0],

@@ -13,13 +13,19 @@ class RejudgedCell(Record):
     model_config = ConfigDict(extra="ignore")
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     model: str
+    """Name of the model."""
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
     repeat: int
+    """Number of the repeat, from 1."""
     before: Outcome
     """While the run ran."""
     after: Outcome
+    """Its outcome now."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the new verdict."""
 
@@ -32,3 +38,4 @@ class Rejudging(Record):
     ts: str
     """Of the run that was judged again."""
     cells: tuple[RejudgedCell, ...]
+    """All cells that were judged again."""

@@ -15,6 +15,7 @@ class PassAtK(Record):
     """The chance that k tries at a case succeed, at the first attempt of each try."""
 
     k: int
+    """Number of tries."""
     any_of_k: float
     """pass@k: at least one of k tries passes."""
     all_of_k: float
@@ -27,9 +28,13 @@ class FlakyRepeats(Record):
     """A case that both passed and failed over the repeats of one model."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     model: str
+    """Name of the model."""
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
     outcomes: tuple[Outcome, ...]
     """In the order of the repeats."""
     folders: tuple[str, ...]

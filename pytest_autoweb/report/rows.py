@@ -1,6 +1,7 @@
 """A run reduced to what comparisons need: one row per cell, small enough to keep for years."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -13,27 +14,41 @@ class CellRow(Record):
     """One cell."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     model: str
+    """Name of the model."""
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
     repeat: int
+    """Number of the repeat, from 1."""
     strategy: str = "codegen"
+    """How the task was carried out, such as `codegen` or `act`."""
     tags: tuple[str, ...] = ()
+    """The case's tags."""
     must_pass: bool = False
+    """Whether the case is pinned: each of its cells has to pass."""
     outcome: Outcome
+    """What became of the cell."""
     slow: bool = False
+    """Passed, but only after a step was continued with a larger time limit."""
     score: float | None = None
     """Share of check weight of the last attempt."""
     calls: int = 0
     """Model calls."""
     input_tokens: int = 0
+    """Tokens sent to the model."""
     output_tokens: int = 0
+    """Tokens the model wrote."""
     cost_usd: float | None = None
     """None: no call had a price."""
     cost_complete: bool = True
     """False: `cost_usd` is a lower bound or unknown."""
     duration_ms: float = 0.0
+    """Milliseconds the cell took."""
     checksums: dict[str, str]
+    """What the cell rests on, such as its case and its checks, as checksums."""
     folder: str = ""
     """Of the cell, below its run folder."""
 
@@ -42,15 +57,21 @@ class RunRows(Record):
     """One run."""
 
     format: Literal["pytest-autoweb/rows"] = ROWS_FORMAT
+    """Tells this document from other JSON files."""
     version: int = 1
+    """Rises when older programs can no longer read the rows."""
     ts: str
     """`yyyyMMdd_HHmmss_SSS`, local time."""
     started: datetime
+    """When the run began."""
     name: str = ""
     """As saved with `--autoweb-save`."""
     commit: str = ""
+    """The commit of the project, if it is known."""
     models: tuple[str, ...]
+    """The models of the run, controls included."""
     environment: dict[str, str]
+    """Versions and the machine, by name."""
     rows: tuple[CellRow, ...]
     """Controls included."""
     workers: int = 0
@@ -58,6 +79,7 @@ class RunRows(Record):
     shard: tuple[int, int] | None = None
     """Number and count, when only a part of the cells was run."""
     interrupted: bool = False
+    """Whether the run was stopped before its end."""
     gates: bool | None = None
     """Whether the run passed its gates; None: it had none, or they were not decided."""
 
@@ -102,3 +124,16 @@ def cell_row(cell: CellResult) -> CellRow:
         cost_usd=usage.cost_usd if usage.calls or lost else 0.0,
         cost_complete=usage.unpriced_calls == 0 and not lost,
     )
+
+
+def by_model(rows: Sequence[CellRow]) -> dict[str, list[CellRow]]:
+    """Return the rows of each model, in their order."""
+    models: dict[str, list[CellRow]] = defaultdict(list)
+    for row in rows:
+        models[row.model].append(row)
+    return dict(models)
+
+
+def has_unknown_cost(row: CellRow) -> bool:
+    """Return whether some of the cell's calls have no known price."""
+    return row.cost_usd is None or not row.cost_complete

@@ -165,7 +165,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
     report["local_analysis_error"] = ""
     report["comparisons"], report["gates"], report["judges"] = [], [], []
     report["decision_facts"] = []
-    report["corrections"] = []
+    report["corrections"], report["panels"] = [], []
     report["baseline"], report["history"], report["rejudging"] = None, None, None
 
 

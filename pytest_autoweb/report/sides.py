@@ -28,11 +28,13 @@ class Side(Record):
     label: str
     """The model within a run; the run's name or time between runs."""
     model: str
+    """Name of the model."""
     run: str
     """The run's `ts`."""
     first_attempt: Rates
     """Of every case of this side, compared or not, with both denominators."""
     after_repair: Rates
+    """The rate that counts repaired cells as passed."""
     compared: Rate
     """In the comparison's metric, over the compared cases and their graded cells only: the
     difference is between these two."""

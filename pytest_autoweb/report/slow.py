@@ -16,14 +16,21 @@ class SlowCell(Record):
     """One cell that took long."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     model: str
+    """Name of the model."""
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
     repeat: int
+    """Number of the repeat, from 1."""
     outcome: Outcome
+    """What became of the cell."""
     continued: bool
     """A step ran out of time once and was continued with a larger limit."""
     seconds: float
+    """Seconds the cell took."""
     median_s: float
     """Of the model's cells."""
     folder: str

@@ -25,7 +25,9 @@ class Interval(Record):
     """A confidence interval."""
 
     low: float
+    """Lower end."""
     high: float
+    """Upper end."""
 
 
 def wilson(passed: float, n: float, confidence: float = 0.95) -> Interval | None:

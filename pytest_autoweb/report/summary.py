@@ -28,14 +28,18 @@ class CaptureSummary(Record):
     """A model in one of several capture modes."""
 
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
     numbers: Numbers
+    """The model's numbers in this capture mode."""
 
 
 class ModelSummary(Record):
     """One row of the leaderboard."""
 
     model: str
+    """Name of the model."""
     numbers: Numbers
+    """The model's numbers over all its cells."""
     by_capture: tuple[CaptureSummary, ...] = ()
     """Filled when the run used several capture modes."""
 
@@ -44,21 +48,32 @@ class MatrixCell(Record):
     """One cell of the matrix."""
 
     model: str
+    """Name of the model."""
     capture_mode: CaptureModeName
+    """How the page was shown to the model."""
     repeat: int
+    """Number of the repeat, from 1."""
     outcome: Outcome
+    """What became of the cell."""
     slow: bool
+    """Passed, but only after a step was continued with a larger time limit."""
     folder: str
+    """The cell's folder, below the run folder."""
 
 
 class MatrixRow(Record):
     """One case and its cells, controls left out."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
+    """Path of the case file, relative to the rootdir."""
     tags: tuple[str, ...]
+    """The case's tags."""
     must_pass: bool
+    """Whether the case is pinned: each of its cells has to pass."""
     cells: tuple[MatrixCell, ...]
+    """The case's cells, without those of the controls."""
 
 
 class Summary(Record):
@@ -79,6 +94,7 @@ class Summary(Record):
     slow: tuple[SlowCell, ...] = ()
     """Cells that needed a larger time limit, then the longest others."""
     matrix: tuple[MatrixRow, ...]
+    """One row for each case."""
 
 
 def summarise(run: Run, comparisons: Sequence[Comparison] = ()) -> Summary:

@@ -3,12 +3,14 @@
 import hashlib
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Analysis, Report, build_report
 from pytest_autoweb.report.markdown import render_markdown
+from pytest_autoweb.report.panel import with_panels
+from pytest_autoweb.report.panel_content import ReportedPanel
 from pytest_autoweb.report.pictures import embed
 from pytest_autoweb.report.run_folder import read_run
 from pytest_autoweb.report.shortening import compact_json, shorten
@@ -21,6 +23,11 @@ MARKDOWN_FILE = "summary.md"
 CHECKSUM_FILE = "report.full.sha256"
 ANALYSIS_FILE = "analysis.json"
 """What the local model said, so that the report can be written anew without asking it again."""
+
+PANELS_FILE = "panels.json"
+"""The panels that the project added, for whoever writes the report anew without its conftest."""
+
+_PANELS = TypeAdapter(tuple[ReportedPanel, ...])
 
 
 def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = None) -> Report:
@@ -39,7 +46,9 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         AutowebError: a report cannot be written.
     """
     run = read_run(folder)
-    report = build_report(run, analysis or _earlier_analysis(folder), read_side_files(folder))
+    built = build_report(run, analysis or _earlier_analysis(folder), read_side_files(folder))
+    earlier = _earlier_panels(folder)
+    report = with_panels(built, earlier)
     full = plain(report)
     text = compact_json(full)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -50,6 +59,8 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         HTML_FILE: render_html(short, embed(folder, run.cells)),
         MARKDOWN_FILE: render_markdown(report),
     }
+    if report.panels or earlier:
+        texts[PANELS_FILE] = json_text(report.panels)
     if analysis is not None:
         texts[ANALYSIS_FILE] = json_text(analysis)
     for name, content in texts.items():
@@ -68,3 +79,10 @@ def _earlier_analysis(folder: Path) -> Analysis | None:
         return Analysis.model_validate_json((folder / ANALYSIS_FILE).read_bytes())
     except (OSError, ValidationError):
         return None
+
+
+def _earlier_panels(folder: Path) -> tuple[ReportedPanel, ...]:
+    try:
+        return _PANELS.validate_json((folder / PANELS_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return ()

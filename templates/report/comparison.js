@@ -2,12 +2,13 @@
 
 import { line, picture, words } from "./charts.js";
 import { cellMark, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
+import { addPanel } from "./panels.js";
 
 const METRICS = { first_attempt: "first attempt", after_repair: "after repair" };
 const FLIPS_AT_ONCE = 15;
 const FLIPS_LISTED = 300;
 
-export class Comparisons {
+class Comparisons {
   constructor(report, links) {
     this.links = links;
     this.baseline = report.baseline;
@@ -175,3 +176,5 @@ function leftOut(rows) {
   return el("div.scroll-x", el("table.rows.small-table", el("tbody", rows.map((row) =>
     el("tr", el("td.case-name", { title: row.case_path }, text(row.case_id), row.capture_mode && el("span.tag", ` ${row.capture_mode}`)), el("td", text(row.message)))))));
 }
+
+addPanel("comparison", ({ report, links }) => new Comparisons(report, links).section());

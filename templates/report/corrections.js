@@ -1,8 +1,9 @@
 /* How first attempts failed, and what trying again gained over being told nothing. */
 
 import { count, el, modelName, percent, text } from "./dom.js";
+import { addPanel } from "./panels.js";
 
-export function correctionsPanel(facts) {
+function correctionsPanel(facts) {
   const failed = facts.filter((f) => f.failed_first > 0);
   if (!failed.length) return null;
   return el("section", { "aria-labelledby": "corrections-heading" },
@@ -36,3 +37,5 @@ function armsTable(facts) {
   return el("table.rows.small-table", el("thead", el("tr", el("th", { scope: "col" }, "Model"), el("th", { scope: "col" }, "Correction"), COLUMNS.map(([name]) => el("th.num", { scope: "col" }, name)))),
     el("tbody", facts.flatMap((f) => f.arms.map((a) => el("tr", el("td", modelName(f.model)), el("td", text(a.label || a.arm)), COLUMNS.map(([, show]) => el("td.num", show(a))))))));
 }
+
+addPanel("corrections", ({ report }) => correctionsPanel(report.corrections));

@@ -2,6 +2,7 @@
 
 import { drawn, line, picture, words } from "./charts.js";
 import { count, el, fold, icon, modelName, percent, plural, seconds, svg, text } from "./dom.js";
+import { addPanel } from "./panels.js";
 
 const STATUSES = {
   performed: ["passed", "passed", "performed"],
@@ -74,7 +75,7 @@ function spotted(d, source, label) {
   return el("span.spotted", el("img", { src: source, alt: label, loading: "lazy" }), rings);
 }
 
-export function decisionsPanel(facts) {
+function decisionsPanel(facts) {
   if (!facts.length) return null;
   return el("section", { "aria-labelledby": "decisions-heading" },
     el("div.heading", el("h2", { id: "decisions-heading" }, "Acting by sight"),
@@ -127,3 +128,5 @@ function binsTable(r) {
   return el("table.rows.small-table", el("thead", el("tr", ["Confidence", "Mean", "Right", "Decisions"].map((h, i) => el(i ? "th.num" : "th", { scope: "col" }, h)))),
     el("tbody", r.bins.map((b) => el("tr", el("td", `${percent(b.low)} to ${percent(b.high)}`), el("td.num", percent(b.confidence)), el("td.num", percent(b.right)), el("td.num", count(b.n))))));
 }
+
+addPanel("decisions", ({ report }) => decisionsPanel(report.decision_facts));

@@ -4,7 +4,7 @@ import { codeView, diffView } from "./code.js";
 import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
 import { decisionsPart } from "./decisions.js";
 import { locationsPart } from "./locations.js";
-import { stageTable } from "./page.js";
+import { stageTable } from "./models.js";
 
 const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped" };
 const STEP_WORDS = { ok: "ok", failed: "failed", blocked: "blocked", skipped: "skipped", not_run: "not run" };

@@ -1,11 +1,12 @@
 /* What decided the exit status, and what a reader must know before anything else. */
 
 import { el, fold, icon, modelName, plural, text } from "./dom.js";
+import { addPanel } from "./panels.js";
 
 const TONES = { true: "passed", false: "failed", null: "ungraded" };
 const WORDS = { true: "holds", false: "failed", null: "not decided" };
 
-export function gatesPanel(report) {
+function gatesPanel(report) {
   const { gates } = report;
   if (!gates.length) return null;
   const failed = gates.filter((g) => g.passed === false && !g.soft);
@@ -31,3 +32,5 @@ function gate(g) {
     el("p", text(g.message)),
     g.details.length > 0 && el("ul.small.soft", g.details.map((detail) => el("li", text(detail))))));
 }
+
+addPanel("gates", ({ report }) => gatesPanel(report));

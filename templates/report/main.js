@@ -1,18 +1,13 @@
 /* Starts the page: reads the data, draws the first page, follows the address's hash. */
 
-import { Comparisons } from "./comparison.js";
-import { costPanel, stagesPanel } from "./costs.js";
 import { Detail } from "./detail.js";
-import { correctionsPanel } from "./corrections.js";
-import { decisionsPanel } from "./decisions.js";
 import { el } from "./dom.js";
-import { gatesPanel } from "./gates.js";
 import { Matrix } from "./matrix.js";
-import { analysisPanel, controlsPanel, emptyState, fillContents, footer, judgesPanel, leaderboard, masthead } from "./page.js";
-import { stabilityPanel, trendPanel } from "./stability.js";
+import { fillContents, footer, masthead } from "./page.js";
+import { drawPanels } from "./panels.js";
 
 const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
-const { report, pictures } = JSON.parse(document.getElementById("data").textContent);
+const { report, pictures, panels } = JSON.parse(document.getElementById("data").textContent);
 
 try {
   const theme = localStorage.getItem("autoweb-theme");
@@ -110,24 +105,7 @@ function follow() {
 
 function draw() {
   document.getElementById("top").append(...nodes(masthead(report, contestants)));
-  const { summary } = report;
-  const models = summary?.models ?? [];
-  const parts = [
-    gatesPanel(report),
-    !entries.length && emptyState(),
-    models.length > 0 && leaderboard(summary),
-    new Comparisons(report, links).section(),
-    summary?.controls.length > 0 && controlsPanel(summary.controls, openControl),
-    shownEntries.length > 0 && matrix.section(),
-    costPanel(models),
-    stagesPanel(models),
-    decisionsPanel(report.decision_facts),
-    correctionsPanel(report.corrections),
-    stabilityPanel(report, links),
-    trendPanel(report.history),
-    judgesPanel(report.judges),
-    analysisPanel(report),
-  ].filter(Boolean);
+  const parts = drawPanels(panels, { report, shownEntries, matrix, links, openControl });
   document.getElementById("main").append(...parts, footer(report));
   fillContents(parts);
 }

@@ -1,6 +1,7 @@
 /* Case × model: filter, search, sort, arrow keys. */
 
 import { OUTCOMES, el, icon, modelName, plural, seconds, text } from "./dom.js";
+import { addPanel } from "./panels.js";
 
 const FIELDS = {
   s: (entry, value) => entry.cell.outcome.startsWith(value) || (value === "slow" && entry.cell.slow),
@@ -182,3 +183,12 @@ export class Matrix {
     button?.focus();
   }
 }
+
+function emptyState() {
+  return el("section", el("div.card.empty",
+    el("h2", "No cells were run"),
+    el("p", "A cell is one case on one model. Name the models, point pytest at a folder with case files, and this page fills itself."),
+    el("pre", "pytest cases --autoweb-models=builtin/oracle,MODEL")));
+}
+
+addPanel("cells", ({ matrix, shownEntries }) => (shownEntries.length ? matrix.section() : emptyState()));

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell
 
+from pytest_autoweb.gates.evaluation import evaluate_gates
+from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.comment import LIMIT, comment_body, marker
-from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
-from pytest_autoweb.report.gates import GateResult, evaluate_gates
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.github import (
     SHOWN,
     SUMMARY_BYTES,

@@ -9,8 +9,9 @@ import pytest
 import yaml
 from made_up_rows import SUMS, cells, run
 
-from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
-from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
+from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
+from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.groups import Group
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows

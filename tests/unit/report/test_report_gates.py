@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.gate_policy import GatePolicy, read_limits
-from pytest_autoweb.report.gate_rates import Spending
-from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
+from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
+from pytest_autoweb.gates.gate_context import Spending
+from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.groups import Group, read_groups
 from pytest_autoweb.report.rows import RunRows
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
 from pytest_autoweb.conclusion import conclude, describe
+from pytest_autoweb.gates.decision import gate_lines, rows_of
+from pytest_autoweb.gates.gate_policy import GatePolicy
 from pytest_autoweb.progress import Display, Progress
 from pytest_autoweb.report.comment import comment_body
 from pytest_autoweb.report.comparison import compare_runs
 from pytest_autoweb.report.comparison_text import comparison_text
-from pytest_autoweb.report.decision import gate_lines, rows_of
-from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.github import annotations, neutral
 from pytest_autoweb.report.html_report import render_html

@@ -3,30 +3,28 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext
 from pytest_autoweb.report.comparison import Comparison, compare_runs, contestants
-from pytest_autoweb.report.gate_policy import GatePolicy
-from pytest_autoweb.report.gate_rates import by_model, has_unknown_cost
 from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.history import History, SteadyCase
+from pytest_autoweb.report.history import SteadyCase
 from pytest_autoweb.report.pairing import GRADED
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellRow, RunRows, by_model, has_unknown_cost
 from pytest_autoweb.report.sides import Change
 from pytest_autoweb.report.statistics import ALPHA
 
 _LISTED = 20
 
 
-def about_baseline(
-    rows: RunRows, policy: GatePolicy, baseline: RunRows | None, missing: str
-) -> Iterator[GateResult]:
+def about_baseline(context: GateContext) -> Iterator[GateResult]:
     """What a reader must know of the run compared with: there is none, or it is old or partial."""
+    rows, policy, baseline = context.run, context.policy, context.baseline
     if not policy.compare:
         return
     if baseline is None:
         yield GateResult(
             name="baseline",
             passed=None,
-            message=f"nothing is compared: {missing or 'there is no earlier run'}",
+            message=f"nothing is compared: {context.missing or 'there is no earlier run'}",
         )
         return
     label = baseline.name or baseline.ts
@@ -48,24 +46,26 @@ def about_baseline(
     )
 
 
-def drops(
-    rows: RunRows, policy: GatePolicy, baseline: RunRows, pairs: Sequence[Comparison]
-) -> Iterator[GateResult]:
-    """A pass rate that fell by more than its margin, where the paired test finds it significant.
+GATES.add(
+    Gate(
+        name="baseline",
+        summary="a notice, never a failure: which run this one is compared with, or why with none",
+        order=500,
+        evaluate=about_baseline,
+    )
+)
 
-    Args:
-        rows: the run.
-        policy: holds the margin.
-        baseline: the run compared with.
-        pairs: the comparison of each model.
-    """
-    if "pass_rate" not in policy.limits:
+
+def drops(context: GateContext) -> Iterator[GateResult]:
+    """A pass rate that fell by more than its margin, where the paired test finds it significant."""
+    limits, baseline = context.policy.limits, context.baseline
+    if "pass_rate" not in limits or baseline is None:
         return
-    margin = policy.limits["pass_rate"]
+    margin = limits["pass_rate"]
     closed = {}
-    if filled := _missing_as_failed(rows, baseline):
+    if filled := _missing_as_failed(context.compared, baseline):
         closed = {pair.b.model: _drop(pair, margin) for pair in compare_runs(baseline, filled)}
-    for pair in pairs:
+    for pair in context.pairs:
         graded = _drop(pair, margin)
         with_missing = closed.get(pair.b.model, graded)
         if graded.passed is not False and with_missing.passed is False:
@@ -74,18 +74,27 @@ def drops(
         yield graded
 
 
-def steady_cases(
-    rows: Sequence[CellRow], policy: GatePolicy, history: History | None
-) -> Iterator[GateResult]:
+GATES.add(
+    Gate(
+        name="pass_rate_drop",
+        summary="no model's pass rate fell, significantly and by more than the margin",
+        order=600,
+        evaluate=drops,
+    )
+)
+
+
+def steady_cases(context: GateContext) -> Iterator[GateResult]:
     """A case that never failed under its checksums, and now fails on every repeat.
 
     Each case's Fisher test says how surprising that is; the p values are corrected for the number
     of cases looked at (Bonferroni), so that a run of many cases raises no more false alarms than a
     run of one.
     """
-    if "pass_rate" not in policy.limits or history is None or not history.runs:
+    history = context.history
+    if "pass_rate" not in context.policy.limits or history is None or not history.runs:
         return
-    for model, own in by_model(rows).items():
+    for model, own in by_model(context.hard).items():
         groups = {(row.case_path, row.case_id, row.capture_mode) for row in own}
         steady = [case for case in history.steady if case.model == model]
         broke = [case for case in steady if case.broke and _all_failed(case, own)]
@@ -101,12 +110,23 @@ def steady_cases(
         )
 
 
-def costs(rows: RunRows, policy: GatePolicy, pairs: Sequence[Comparison]) -> Iterator[GateResult]:
+GATES.add(
+    Gate(
+        name="steady_cases",
+        summary="no case that never failed in earlier runs now fails on every repeat",
+        order=900,
+        evaluate=steady_cases,
+    )
+)
+
+
+def costs(context: GateContext) -> Iterator[GateResult]:
     """Money per cell that grew by more than its margin; unknown money is never taken for none."""
+    policy = context.policy
     if "cost" not in policy.limits:
         return
-    for pair in pairs:
-        own = [row for row in rows.rows if row.model == pair.b.model]
+    for pair in context.pairs:
+        own = [row for row in context.compared.rows if row.model == pair.b.model]
         unknown = sum(map(has_unknown_cost, own))
         if not unknown:
             yield _growth("cost", pair, pair.cost_change, policy.limits["cost"])
@@ -120,16 +140,25 @@ def costs(rows: RunRows, policy: GatePolicy, pairs: Sequence[Comparison]) -> Ite
         )
 
 
-def durations(
-    rows: RunRows, policy: GatePolicy, baseline: RunRows, pairs: Sequence[Comparison]
-) -> Iterator[GateResult]:
+GATES.add(
+    Gate(
+        name="cost",
+        summary="no model's cost of a cell grew, surely and by more than the margin",
+        order=700,
+        evaluate=costs,
+    )
+)
+
+
+def durations(context: GateContext) -> Iterator[GateResult]:
     """Seconds per cell that grew by more than their margin, on the same kind of machine."""
-    if "duration" not in policy.limits:
+    limits, baseline = context.policy.limits, context.baseline
+    if "duration" not in limits or baseline is None:
         return
-    here, there = _machine(rows), _machine(baseline)
-    for pair in pairs:
+    here, there = _machine(context.run), _machine(baseline)
+    for pair in context.pairs:
         if here == there:
-            yield _growth("duration", pair, pair.time_change, policy.limits["duration"])
+            yield _growth("duration", pair, pair.time_change, limits["duration"])
             continue
         yield GateResult(
             name="duration",
@@ -137,6 +166,16 @@ def durations(
             passed=None,
             message=f"not comparable: {there} before, {here} now",
         )
+
+
+GATES.add(
+    Gate(
+        name="duration",
+        summary="no model's time for a cell grew, surely and by more than the margin",
+        order=800,
+        evaluate=durations,
+    )
+)
 
 
 def _drop(pair: Comparison, margin: float) -> GateResult:

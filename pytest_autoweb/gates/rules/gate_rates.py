@@ -4,34 +4,25 @@ Missing scores fail closed: a cell that broke, could not be judged or was not ru
 passed. A model without any verdict at all is an error, not a rate of 0 %.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from pytest_autoweb.report.gate_policy import GatePolicy
+from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext, Spending
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.groups import Group, nobody_belongs
-from pytest_autoweb.report.numbers import Rate, rate_of
-from pytest_autoweb.report.pairing import GOOD, GRADED
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.pairing import GOOD, GRADED, first_attempt_rate
+from pytest_autoweb.report.rows import CellRow, by_model, has_unknown_cost
 from pytest_autoweb.report.wording import rate
 
-PASSED = GOOD["after_repair"]
+_PASSED = GOOD["after_repair"]
 _LISTED = 20
 _ROUNDING = 1e-9
 
 
-def by_model(rows: Sequence[CellRow]) -> dict[str, list[CellRow]]:
-    """The rows per model, in their order."""
-    models: dict[str, list[CellRow]] = defaultdict(list)
-    for row in rows:
-        models[row.model].append(row)
-    return dict(models)
-
-
-def without_verdict(rows: Sequence[CellRow]) -> Iterator[GateResult]:
+def without_verdict(context: GateContext) -> Iterator[GateResult]:
     """An error for each model of whose cells not one came to a verdict."""
-    for model, own in by_model(rows).items():
+    if not context.policy.asks_anything:
+        return
+    for model, own in by_model(context.contestants).items():
         if not any(row.outcome in GRADED for row in own):
             yield GateResult(
                 name="infrastructure",
@@ -42,12 +33,22 @@ def without_verdict(rows: Sequence[CellRow]) -> Iterator[GateResult]:
             )
 
 
-def pinned_cases(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+GATES.add(
+    Gate(
+        name="infrastructure",
+        summary="a model none of whose cells came to a verdict is an error, not a pass rate of 0%",
+        order=100,
+        evaluate=without_verdict,
+    )
+)
+
+
+def pinned_cases(context: GateContext) -> Iterator[GateResult]:
     """Every cell of a pinned case has to pass, a repair allowed."""
-    pinned = [row for row in rows if policy.is_pinned(row)]
+    pinned = [row for row in context.contestants if context.policy.is_pinned(row)]
     if not pinned:
         return
-    bad = [row for row in pinned if row.outcome not in PASSED]
+    bad = [row for row in pinned if row.outcome not in _PASSED]
     yield GateResult(
         name="must pass",
         passed=not bad,
@@ -58,11 +59,22 @@ def pinned_cases(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateRe
     )
 
 
-def pass_rates(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+GATES.add(
+    Gate(
+        name="must_pass",
+        summary="every cell of a pinned case passes, if need be after a repair",
+        order=200,
+        evaluate=pinned_cases,
+    )
+)
+
+
+def pass_rates(context: GateContext) -> Iterator[GateResult]:
     """The first-attempt rate of each model, over all cells that were planned."""
+    policy = context.policy
     if policy.min_pass_rate is None:
         return
-    for model, own in by_model(rows).items():
+    for model, own in by_model(context.contestants).items():
         hard = [row for row in own if not policy.is_soft(row)]
         result = _least_rate("pass rate", model, hard, policy.min_pass_rate)
         if len(hard) < len(own):
@@ -71,33 +83,44 @@ def pass_rates(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResu
         yield result
 
 
-def groups(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+GATES.add(
+    Gate(
+        name="pass_rate",
+        summary="each model passes a least share of the cells at the first attempt",
+        order=300,
+        evaluate=pass_rates,
+    )
+)
+
+
+def groups(context: GateContext) -> Iterator[GateResult]:
     """What `[tool.autoweb.groups]` asks, model by model."""
-    for group in policy.groups:
+    for group in context.policy.groups:
         name = f"group {group.name}"
-        members = [row for row in rows if group.has(row)]
+        members = [row for row in context.contestants if group.has(row)]
         if not members:
-            message = nobody_belongs(group, rows)
+            message = nobody_belongs(group, context.contestants)
             yield GateResult(name=name, passed=None, message=message, soft=group.soft)
         for model, own in by_model(members).items():
             yield from _group_gates(name, group, model, own)
 
 
-class Spending(NamedTuple):
-    """What a session's live calls cost."""
+GATES.add(
+    Gate(
+        name="groups",
+        summary="each group of `[tool.autoweb.groups]` meets what its table asks",
+        order=400,
+        evaluate=groups,
+    )
+)
 
-    usd: float
-    refused: int
-    """Calls that were not made because of the cap."""
 
-
-def cost_cap(
-    rows: Sequence[CellRow], policy: GatePolicy, spending: Spending | None
-) -> Iterator[GateResult]:
+def cost_cap(context: GateContext) -> Iterator[GateResult]:
     """A run whose calls were refused because of the cap has not been measured in full.
 
     Without the session's own count (a saved or merged run) the cells' cost is added up.
     """
+    rows, policy, spending = context.contestants, context.policy, context.spending
     if policy.max_cost is None:
         return
     unknown = sum(map(has_unknown_cost, rows))
@@ -115,21 +138,21 @@ def cost_cap(
     )
 
 
-def has_unknown_cost(row: CellRow) -> bool:
-    """Whether some of the cell's calls have no known price."""
-    return row.cost_usd is None or not row.cost_complete
-
-
-def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
-    """Over cases; whatever did not pass at the first attempt counts as not passed."""
-    return rate_of(rows, GOOD["first_attempt"])
+GATES.add(
+    Gate(
+        name="cost_cap",
+        summary="the run spends no more than the cap, and no call was refused because of it",
+        order=1000,
+        evaluate=cost_cap,
+    )
+)
 
 
 def _group_gates(
     name: str, group: Group, model: str, rows: Sequence[CellRow]
 ) -> Iterator[GateResult]:
     if group.must_pass:
-        bad = [row for row in rows if row.outcome not in PASSED]
+        bad = [row for row in rows if row.outcome not in _PASSED]
         yield GateResult(
             name=f"{name}: must pass",
             model=model,
@@ -176,11 +199,11 @@ def _counts(rows: Sequence[CellRow]) -> str:
 
 
 def _listed(rows: Sequence[CellRow]) -> tuple[str, ...]:
-    lines = [cell_line(row) for row in rows[:_LISTED]]
+    lines = [_cell_line(row) for row in rows[:_LISTED]]
     return (*lines, f"and {len(rows) - _LISTED} more") if len(rows) > _LISTED else tuple(lines)
 
 
-def cell_line(row: CellRow) -> str:
+def _cell_line(row: CellRow) -> str:
     """A cell and what became of it."""
     repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
     return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"

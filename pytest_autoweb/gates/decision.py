@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_autoweb.errors import RunNotFound
+from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
+from pytest_autoweb.gates.gate_context import Spending
+from pytest_autoweb.gates.gate_policy import GatePolicy
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.gate_policy import GatePolicy
-from pytest_autoweb.report.gate_rates import Spending
-from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
+from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.github import neutral
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows, run_rows

@@ -1,0 +1,1 @@
+"""Gates: what decides whether a run is good enough."""

@@ -1,0 +1,1 @@
+"""The built-in gates; each module adds those it defines to `GATES`."""

@@ -1,0 +1,1 @@
+"""The built-in panels of the report; each module adds those it lists to `PANELS`."""

@@ -1,0 +1,121 @@
+/* The models' rates with their intervals, what they cost and how long they took. */
+
+import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
+import { addPanel } from "./panels.js";
+
+function leaderboard(summary) {
+  const board = el("table.card.board" + (summary.models.length > 6 ? ".dense" : ""),
+    el("thead", el("tr", ["Model", "First attempt", "After repair", "Cost", "Time"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", summary.models.map(modelRows)));
+  return el("section", { "aria-labelledby": "models-heading" },
+    el("div.heading", el("h2", { id: "models-heading" }, "Models")),
+    summary.verdict && el("p.verdict", text(summary.verdict)),
+    board,
+    el("p.legend",
+      el("span", el("i.fill"), "all cells that were run"),
+      el("span", el("i.fill.narrow"), "graded cells only: without broken and ungraded ones, and without cases whose controls are broken"),
+      el("span", el("i.whisker"), "95% interval over cases")));
+}
+
+function modelRows(row) {
+  const n = row.numbers;
+  const main = el("tr",
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded)),
+    rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
+    rateCell("After repair", "gain", n.after_repair, n),
+    el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
+      el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), el("div", `${tokens(n.output_tokens)} out`)),
+      n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
+    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div", `p95 ${seconds(n.p95_s)}`))));
+  return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+}
+
+/* Both denominators, each with its interval drawn. */
+function rateCell(label, tone, rates, n, size = "") {
+  const { all_trials: all, graded } = rates;
+  return el("td.rates", { "data-label": label },
+    el("div.rate" + size, percent(all.value), el("span.soft.small", ` ${range(all.interval)}`)),
+    gauge(label, tone, all), el("div.soft.small", trials(all, n)),
+    gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`));
+}
+
+function leftOutLine({ broken, ungraded, controls }) {
+  const parts = [broken && `${broken} broken`, ungraded && `${ungraded} ungraded`, controls && `${controls} with broken controls`].filter(Boolean);
+  return parts.length > 0 && el("div.soft.small", `not graded: ${parts.join(", ")}`);
+}
+
+function strip(n) {
+  const parts = Object.keys(OUTCOMES).filter((outcome) => n.counts[outcome]);
+  return el("div.strip", { "aria-hidden": "true" }, parts.map((outcome) => {
+    const part = el("span.is-" + outcome);
+    part.style.flexGrow = n.counts[outcome];
+    return part;
+  }));
+}
+
+function countsLine(counts) {
+  const parts = Object.keys(OUTCOMES).filter((outcome) => counts[outcome]);
+  return el("div.counts", parts.map((outcome) => el("span.is-" + outcome, `${counts[outcome]} ${outcome}`)));
+}
+
+function trials(rate, n) {
+  const cases = n.cells > n.cases ? `, ${plural(rate.cases, "case")}` : "";
+  return `${count(rate.passed_trials)} of ${plural(rate.trials, "cell")}${cases}`;
+}
+
+/* Where a share of the gauge lies is geometry, set through the CSSOM that the policy allows. */
+function gauge(name, tone, { value, interval }) {
+  if (value === null) return el("div.gauge." + tone.split(".").slice(1).join("."));
+  const part = (classes, from, to) => {
+    const node = el("i." + classes);
+    node.style.left = `${from * 100}%`;
+    node.style.width = `${Math.max(0, to - from) * 100}%`;
+    return node;
+  };
+  const label = `${name}: ${percent(value)}, 95% interval ${range(interval)}`;
+  return el("div.gauge." + tone, { role: "img", "aria-label": label, title: label },
+    part("bar-fill", 0, value), interval && part("whisker", interval.low, interval.high));
+}
+
+function moreNumbers(row) {
+  const n = row.numbers;
+  const share = (part, whole) => (whole ? `${part} of ${whole}` : "–");
+  const pairs = [
+    ["Every step ran", share(n.executed, n.cells - n.counts.skipped)],
+    ["All checks hold", share(n.checks_passed, n.cells - n.counts.skipped)],
+    ["False success: ran, yet a check fails", String(n.false_success)],
+    ["Healed by repair", share(n.repairs_healed, n.repairs_tried)],
+    ["Plans confirmed", share(n.plans_confirmed, n.plans)],
+    ["Plans with a question", String(n.plans_with_question)],
+    ["Scripts free of lint errors", share(n.scripts_lint_clean, n.scripts)],
+    ["Passed, but slow", String(n.slow)],
+    ["Flaky cases over repeats", String(n.flaky_cases)],
+    ["Model calls", count(n.calls)],
+    ["Cost of a cell", perCost(n.cost_per_cell)],
+    ["Cost of a passed cell", n.counts.passed + n.counts.healed ? perCost(n.cost_per_pass) : "–"],
+    ...n.repeats.filter((r) => r.k > 1).flatMap((r) => [[`pass@${r.k}: any of ${r.k} tries, ${plural(r.cases, "case")}`, percent(r.any_of_k)], [`pass^${r.k}: all of ${r.k} tries`, percent(r.all_of_k)]]),
+  ];
+  return el("div.fold-grid",
+    el("dl.pairs", pairs.map(([name, value]) => [el("dt", name), el("dd", value)])),
+    el("div.scroll-x", stageTable(n.stages), row.by_capture.length > 0 && captureTable(row.by_capture)));
+}
+
+const perCost = (usd) => (usd === null ? "unknown" : money(usd, true));
+
+export function stageTable(stages) {
+  if (!stages.length) return el("p.soft.small", "No stage was recorded.");
+  return el("table.rows.small-table",
+    el("thead", el("tr", ["Stage", "Time", "Calls", "Tokens in", "Out", "Cost"].map((h, i) => el(i ? "th.num" : "th", { scope: "col" }, h)))),
+    el("tbody", stages.map((s) => el("tr", el("td", s.stage), el("td.num", seconds(s.seconds)), el("td.num", s.calls ? count(s.calls) : ""),
+      el("td.num", s.calls ? tokens(s.input_tokens) : ""), el("td.num", s.calls ? tokens(s.output_tokens) : ""), el("td.num", s.calls ? money(s.cost.usd, s.cost.complete) : "")))));
+}
+
+function captureTable(captures) {
+  return el("table.rows.small-table",
+    el("thead", el("tr", ["Capture", "First attempt", "After repair", "Tokens in", "Cost"].map((h, i) => el(i ? "th.num" : "th", { scope: "col" }, h)))),
+    el("tbody", captures.map(({ capture_mode, numbers: n }) => el("tr", el("td.mono", capture_mode),
+      el("td.num", `${percent(n.first_attempt.all_trials.value)} (${range(n.first_attempt.all_trials.interval)})`),
+      el("td.num", percent(n.after_repair.all_trials.value)), el("td.num", tokens(n.input_tokens)), el("td.num", money(n.cost.usd, n.cost.complete))))));
+}
+
+addPanel("models", ({ report }) => report.summary?.models.length > 0 && leaderboard(report.summary));

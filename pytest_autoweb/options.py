@@ -19,6 +19,7 @@ from pytest_autoweb.option_values import (
     count,
     dollars,
     flag,
+    locator,
     one_of,
     or_none,
     path,
@@ -27,12 +28,13 @@ from pytest_autoweb.option_values import (
     shard,
     words,
 )
-from pytest_autoweb.redaction import without_password
-from pytest_autoweb.results.calibration import CorrectionArm
-from pytest_autoweb.results.location import LocatorAlgorithm
+from pytest_autoweb.values.urls import without_password
 
 if TYPE_CHECKING:
     import pytest
+
+    from pytest_autoweb.results.calibration import CorrectionArm
+    from pytest_autoweb.results.location import LocatorAlgorithm
 
 RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
 QuestionPolicy = Literal["record", "strict", "answer"]
@@ -100,8 +102,7 @@ OPTIONS: tuple[Option, ...] = (
            "choice; false is the control arm that asks again without the message.", flag, "BOOL",
            bare="true"),
     Option("locator", "bayes", "How elements are found by sight (`get_by_sight`): bayes weighs the "
-           "answers of a model with vision, seed eliminates by them.",
-           one_of(*get_args(LocatorAlgorithm)), "NAME"),
+           "answers of a model with vision, seed eliminates by them.", locator, "NAME"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
     Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
@@ -195,10 +196,10 @@ class Settings:
     strategy: StrategyName
     max_decisions: int
     feedback: bool
-    locator: LocatorAlgorithm
+    locator: "LocatorAlgorithm"
     repeat: int
     max_repairs: int
-    correction: tuple[CorrectionArm, ...]
+    correction: tuple["CorrectionArm", ...]
     cache: str
     questions: QuestionPolicy
     on_step_failure: StepFailurePolicy

@@ -62,6 +62,7 @@ MAY_IMPORT_LATE = {
     "fixtures.py",
     "items.py",
     "llm/litellm_client.py",
+    "option_values.py",
     "plugin.py",
 }
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.redaction import without_password
+from pytest_autoweb.values.urls import without_password
 from pytest_autoweb.store.address import read_address, shown
 from pytest_autoweb.store.opening import Store
 

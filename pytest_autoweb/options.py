@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.language import Language
 from pytest_autoweb.option_values import (
     arms,
     cache,
@@ -173,6 +174,9 @@ OPTIONS: tuple[Option, ...] = (
            "run found there is moved aside, never erased.", Path, "DIR"),
     Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
            "with a marker.", count(10_000), "N"),
+    Option("language", "en", "Language of error lines in the report and the terminal: en, or zh "
+           "for the Chinese form with the English words beside it. Prompts do not change.",
+           one_of(*get_args(Language)), "LANGUAGE"),
     Option("stdout", "false", "Stream the run log to the terminal.", flag, "BOOL", bare="true"),
     Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
            "and put its answer into the report.", flag, "BOOL", bare="true"),
@@ -228,6 +232,7 @@ class Settings:
     cassettes: Path
     report: Path
     report_max_chars: int
+    language: Language
     stdout: bool
     local_analyze: bool
     local_model: str

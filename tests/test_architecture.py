@@ -18,7 +18,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own area.
 ROWS = (
-    {"errors", "near_miss", "values"},
+    {"errors", "language", "near_miss", "values"},
     {"variants"},
     {"assets", "cases", "redaction", "results"},
     {"option_values", "progress", "saving"},

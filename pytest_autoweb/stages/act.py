@@ -10,6 +10,7 @@ from pytest_autoweb.act.perform import by_sight, code_of, told
 from pytest_autoweb.act.verify import Resolution
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.browser.navigation import settle
+from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import (
     Attempt,
     ChosenMark,
@@ -20,7 +21,7 @@ from pytest_autoweb.results import (
     PlanStep,
     StepResult,
 )
-from pytest_autoweb.stages.base import Tools, change, error_line, fail
+from pytest_autoweb.stages.base import Tools, change, fail
 from pytest_autoweb.stages.choosing import Chosen, verified
 from pytest_autoweb.stages.decision_texts import why_failed, without_secrets
 from pytest_autoweb.stages.dialogs import dialogs_answered
@@ -100,8 +101,8 @@ class _Acting:
     def stop(self, kind: FailureKind, message: str) -> None:
         """End without having done the task."""
         self.over = True
-        line = error_line("(act)", message)
-        self.attempt = fail(self.attempt, Failure(kind=kind, message=message), line)
+        problem = StepProblem.told("(act)", message)
+        self.attempt = fail(self.attempt, Failure(kind=kind, message=message), problem)
 
     def finished(self) -> Attempt:
         """The attempt, its answer and whether it was carried out."""

@@ -14,11 +14,12 @@ from pytest_autoweb.collect.progress import Progress
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.run import Job, collect
 from pytest_autoweb.collect.site import Site
+from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
 from pytest_autoweb.saving import cell_folder
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.base import Tools, ask, change, fail
 from pytest_autoweb.stages.execute import LOG_TAIL_LINES, relative
 from pytest_autoweb.stages.sight import (
     BRIEF_TOKENS,
@@ -49,8 +50,9 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
         progress = collect(job)
     except Error as error:
         message = tools.redact(str(error).strip().splitlines()[0])
-        line = error_line("1", "浏览器出错", message)
-        return fail(asking.attempt, Failure(kind="browser", message=f"collect: {message}"), line)
+        problem = StepProblem.of("1", BROWSER_FAILED, message)
+        failure = Failure(kind="browser", message=f"collect: {message}")
+        return fail(asking.attempt, failure, problem)
     return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
 
 
@@ -73,7 +75,7 @@ def _ended(attempt: Attempt, tools: Tools, progress: Progress, took_ms: float) -
     attempt = change(
         attempt, answer=urls, answered=True, step_results=(result,), executed=ok, failure=None
     )
-    return attempt if ok else fail(attempt, failure, error_line("1", "收集未完成", message))
+    return attempt if ok else fail(attempt, failure, StepProblem.of("1", NOT_ENOUGH, message))
 
 
 def job_of(

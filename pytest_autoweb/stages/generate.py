@@ -1,10 +1,11 @@
 """Ask the model for the script, and bring it into normal form."""
 
+from pytest_autoweb.language import NO_CODE, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import extract_code
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.base import Tools, ask, change, fail
 from pytest_autoweb.stages.capture import snapshots_as_text
 from pytest_autoweb.stages.finding import with_sight
 from pytest_autoweb.stages.script import normal_form, split_blocks
@@ -34,7 +35,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
     code = extract_code(reply)
     if not code.strip():
         failure = Failure(kind="lint", message="the reply holds no code")
-        return fail(attempt, failure, error_line("(code)", "未找到代码", "no code in the reply"))
+        return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes: list[str] = []
     if lint_code(code, offered=tools.offered):
         tidy = normal_form(code)

@@ -4,9 +4,16 @@ import re
 
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.language import (
+    NOT_OFFERED,
+    SAME_AGAIN,
+    StepProblem,
+    prompt_error_line,
+    prompt_reason,
+)
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.base import Tools, ask, change, fail
 from pytest_autoweb.stages.capture import page_budget
 from pytest_autoweb.stages.constrained import (
     code_of_calls,
@@ -102,7 +109,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = change(attempt, plan_steps=tuple(steps))
     if problems := strays(attempt.code, offered):
         failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
-        return fail(attempt, failure, *(error_line("(lint)", "超出可用元素", p) for p in problems))
+        return fail(attempt, failure, *(StepProblem.of("(lint)", NOT_OFFERED, p) for p in problems))
     return _unless_the_same(attempt, failed)
 
 
@@ -136,8 +143,8 @@ def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
     if attempt.failure:
         return attempt
     if attempt.code.strip() == failed.code.strip():
-        failure = Failure(kind="repair", message="the repair repeats the failed script")
-        return fail(attempt, failure, error_line("(repair)", "修复与原脚本相同", failure.message))
+        failure = Failure(kind="repair", message=SAME_AGAIN.en)
+        return fail(attempt, failure, StepProblem.of("(repair)", SAME_AGAIN))
     diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
     return change(attempt, code_diff=diff)
 
@@ -170,7 +177,8 @@ def execution_output(failed: Attempt) -> str:
 
     Durations are left out: the same failure gives the same prompt, which cassettes rely on.
     """
-    lines = ["=== formattedErrors ===", *failed.formatted_errors, "=== stepResults ==="]
+    problems = map(prompt_error_line, failed.problems)
+    lines = ["=== formattedErrors ===", *problems, "=== stepResults ==="]
     for result in failed.step_results:
         if not result.ok:
             lines += _step_lines(result)
@@ -184,7 +192,7 @@ def _step_lines(result: StepResult) -> list[str]:
     tail = result.log_tail.splitlines()[-5:]
     return [
         f"step={result.step_index} ok=false",
-        f"error={result.error or result.status}",
+        f"error={prompt_reason(result.error or result.status)}",
         "logTail:",
         *tail,
     ]

@@ -9,10 +9,11 @@ from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.calibrate.policy import may_pass
 from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail
+from pytest_autoweb.stages.base import Tools, ask, change, fail
 from pytest_autoweb.stages.constrained import failed_pairs, normal
 from pytest_autoweb.stages.execute import finish_execution, run_block
 from pytest_autoweb.stages.guided import told
@@ -112,7 +113,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         )
         if rule is None:
             failure = Failure(kind="plan", message="the page shows nothing to act on")
-            return fail(attempt, failure, error_line("(plan)", "页面没有可操作元素")), nothing
+            return fail(attempt, failure, StepProblem.of("(plan)", NOTHING_TO_ACT_ON)), nothing
     text = tools.redact(turn.view.text)
     messages = render(
         "refs",
@@ -140,8 +141,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
     attempt = change(attempt, code_notes=(*attempt.code_notes, *actions.problems))
     if not actions.actions and not actions.done and turn.number == 1:
         failure = Failure(kind="plan", message="; ".join(actions.problems) or "an empty reply")
-        line = error_line("(plan)", "未解析到任何步骤", failure.message)
-        return fail(attempt, failure, line), nothing
+        return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS, failure.message)), nothing
     return attempt, actions
 
 
@@ -180,7 +180,7 @@ def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action
     if findings := lint_code(block, offered=tools.offered):
         failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
         attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
-        return fail(attempt, failure, error_line("(lint)", "静态检查未通过", str(findings[0])))
+        return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
     # The block keeps the line numbers it has in the whole script.
     return run_block(attempt, tools, number, "\n" * (first_line - 1) + block, "")
 

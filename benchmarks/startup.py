@@ -24,7 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-IDLE, WITHOUT = (), ("-p", "no:autoweb")
+IDLE: tuple[str, ...] = ()
+WITHOUT: tuple[str, ...] = ("-p", "no:autoweb")
 # Plugins of the developers' environment that are slow to start; a user does not have them.
 BESIDE_THE_POINT = ("-p", "no:schemathesis", "-p", "no:hypothesispytest")
 NOTHING_COLLECTED = 5

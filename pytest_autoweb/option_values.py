@@ -1,11 +1,15 @@
 """Read the values of settings from text; each says what is allowed when it refuses one.
 
 All raise ValueError with a sentence that names the value.
+
+Every pytest session that has the plugin installed imports this module, so it must stay cheap. A
+reader whose words stand in a module that is not imports them when it is called, which only
+happens in sessions that use the plugin.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pytest_autoweb.near_miss import listed
 from pytest_autoweb.variants import variants_of
@@ -79,6 +83,14 @@ def one_of(*allowed: str) -> Callable[[str], str]:
         return text
 
     return parse
+
+
+def locator(text: str) -> str:
+    """Return the name of an algorithm that finds elements by sight."""
+    # Late, because the module imports pydantic.
+    from pytest_autoweb.results.location import LocatorAlgorithm
+
+    return one_of(*get_args(LocatorAlgorithm))(text)
 
 
 def cache(text: str) -> str:

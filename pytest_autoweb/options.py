@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.cases.strategy import StrategyName, known_strategy
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.language import Language
 from pytest_autoweb.option_values import (
     arms,
     cache,
@@ -19,6 +20,7 @@ from pytest_autoweb.option_values import (
     count,
     dollars,
     flag,
+    locator,
     one_of,
     or_none,
     path,
@@ -27,11 +29,12 @@ from pytest_autoweb.option_values import (
     shard,
     words,
 )
-from pytest_autoweb.redaction import without_password
-from pytest_autoweb.results.location import LocatorAlgorithm
+from pytest_autoweb.values.urls import without_password
 
 if TYPE_CHECKING:
     import pytest
+
+    from pytest_autoweb.results.location import LocatorAlgorithm
 
 RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
 QuestionPolicy = Literal["record", "strict", "answer"]
@@ -97,8 +100,7 @@ OPTIONS: tuple[Option, ...] = (
            "choice; false is the control arm that asks again without the message.", flag, "BOOL",
            bare="true"),
     Option("locator", "bayes", "How elements are found by sight (`get_by_sight`): bayes weighs the "
-           "answers of a model with vision, seed eliminates by them.",
-           one_of(*get_args(LocatorAlgorithm)), "NAME"),
+           "answers of a model with vision, seed eliminates by them.", locator, "NAME"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
     Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
@@ -168,6 +170,9 @@ OPTIONS: tuple[Option, ...] = (
            "run found there is moved aside, never erased.", Path, "DIR"),
     Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
            "with a marker.", count(10_000), "N"),
+    Option("language", "en", "Language of error lines in the report and the terminal: en, or zh "
+           "for the Chinese form with the English words beside it. Prompts do not change.",
+           one_of(*get_args(Language)), "LANGUAGE"),
     Option("stdout", "false", "Stream the run log to the terminal.", flag, "BOOL", bare="true"),
     Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
            "and put its answer into the report.", flag, "BOOL", bare="true"),
@@ -191,7 +196,7 @@ class Settings:
     strategy: StrategyName
     max_decisions: int
     feedback: bool
-    locator: LocatorAlgorithm
+    locator: "LocatorAlgorithm"
     repeat: int
     max_repairs: int
     correction: tuple[str, ...]
@@ -223,6 +228,7 @@ class Settings:
     cassettes: Path
     report: Path
     report_max_chars: int
+    language: Language
     stdout: bool
     local_analyze: bool
     local_model: str

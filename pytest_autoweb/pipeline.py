@@ -221,6 +221,7 @@ def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | 
     attempt = change(
         attempt,
         classification=attempt.classification or cause_of(attempt.failure, ()),
+        formatted_errors=tuple(p.line(bench.settings.language) for p in attempt.problems),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
         duration_ms=(time.perf_counter() - began) * 1000,

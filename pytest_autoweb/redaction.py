@@ -145,12 +145,3 @@ def redact_keys(text: str) -> str:
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
-
-
-def without_password(url: str) -> str:
-    """The URL of a database without what lets one in: its password, and its query's values."""
-    login, at, place = url.rpartition("@")
-    scheme, slashes, user = login.partition("://")
-    kept = f"{scheme}://{user.partition(':')[0]}:***" if slashes else "***"
-    plain = f"{kept}@{place}" if at else url
-    return re.sub(r"([?&][^=&\s]*)=[^&\s]*", r"\1=***", plain)

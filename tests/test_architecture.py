@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own area.
 ROWS = (
-    {"errors", "near_miss", "values"},
+    {"errors", "language", "near_miss", "values"},
     {"specs", "variants"},
     {"assets", "redaction", "results"},
     {"option_values", "progress", "saving"},
@@ -57,6 +58,22 @@ HEAVY = {
     "yaml",
 }
 
+# All of the package that a session without models imports.
+IDLE = {
+    "cases",
+    "errors",
+    "fixtures",
+    "hookspecs",
+    "language",
+    "near_miss",
+    "option_values",
+    "options",
+    "plugin",
+    "shared_run",
+    "values",
+    "variants",
+}
+
 # Modules of the standard library that only some systems, or only some builds of Python, have.
 SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 
@@ -68,6 +85,7 @@ MAY_IMPORT_LATE = {
     "fixtures.py",
     "items.py",
     "llm/litellm_client.py",
+    "option_values.py",
     "plugin.py",
 }
 
@@ -177,6 +195,35 @@ def test_the_plugin_module_imports_nothing_heavy() -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert {name.split(".")[0] for name in json.loads(run.stdout)} & HEAVY == set()
+
+
+def modules_of_a_session(folder: Path, *arguments: str) -> set[str]:
+    """Return what is imported by a pytest session that collects an empty folder."""
+    script = (
+        "import json, pytest, sys; pytest.main(sys.argv[1:]); "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    # Plugins of the developers' environment, which may import the same packages.
+    others = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    command = [sys.executable, "-c", script, "--collect-only", "-q", *others, *arguments]
+    run = subprocess.run(
+        [*command, "--rootdir", folder, "-c", os.devnull, folder],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={name: value for name, value in os.environ.items() if not name.startswith("AUTOWEB_")},
+    )
+    return set(json.loads(run.stdout.splitlines()[-1]))
+
+
+def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Path) -> None:
+    without = modules_of_a_session(tmp_path, "-p", "no:autoweb")
+    added = modules_of_a_session(tmp_path) - without
+    own = {name for name in added if name.split(".")[0] == PACKAGE.name}
+
+    assert "pytest_autoweb.options" in own
+    assert {name.split(".")[0] for name in added - own} - sys.stdlib_module_names == set()
+    assert {area_of(name) for name in own if "." in name} <= IDLE
 
 
 def test_every_imported_package_is_a_declared_dependency() -> None:

@@ -12,7 +12,8 @@ from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Turn
 from pytest_autoweb.attempt.execute import relative
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
+from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import Attempt, Decision, Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _ended(turn: Turn, course: Course) -> Turn:
 
 def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
     """Return the attempt, failed without having done the task."""
-    return fail(attempt, Failure(kind=kind, message=message), error_line("(act)", message))
+    return fail(attempt, Failure(kind=kind, message=message), StepProblem.told("(act)", message))
 
 
 def _recorded(turn: Turn) -> Attempt:

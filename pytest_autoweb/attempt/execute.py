@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from pytest_autoweb.attempt.critic import with_findings
 from pytest_autoweb.attempt.script import split_blocks
-from pytest_autoweb.attempt.tools import Tools, change, error_line
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.browser.base import ContextWrapper
 from pytest_autoweb.browser.frames import best_context
 from pytest_autoweb.browser.scene import shot, take_scene
+from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
 from pytest_autoweb.results import Attempt, Failure, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.base import Limits, StepOutcome
 
@@ -15,7 +16,6 @@ BOOST_FLOOR_S = 60.0
 BOOST_FACTOR = 3.0
 RETRY_PAUSE_S = 1.0
 LOG_TAIL_LINES = 20
-MISSING_BLOCK = "未找到步骤代码 (no code for this step)"
 NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
 
@@ -60,10 +60,10 @@ def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) 
         attempt = tools.after_step.pop(0)(attempt)
     if result.ok:
         return attempt
-    line = error_line(str(index), result.error or "")
+    problem = step_failed(index, result.error or "")
     attempt = change(
         attempt,
-        formatted_errors=(*attempt.formatted_errors, line),
+        problems=(*attempt.problems, problem),
         failure=attempt.failure or result.failure,
     )
     if attempt.scene is None and code.strip():
@@ -90,11 +90,11 @@ def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
         last = results[-1].model_copy(
             update={"ok": False, "status": "failed", "error": NEVER_TOUCHED, "failure": failure}
         )
-        line = error_line(str(last.step_index), "脚本没有操作页面", NEVER_TOUCHED)
+        problem = StepProblem.of(str(last.step_index), Reason(NEVER_TOUCHED, "脚本没有操作页面"))
         attempt = change(
             attempt,
             step_results=(*results[:-1], last),
-            formatted_errors=(*attempt.formatted_errors, line),
+            problems=(*attempt.problems, problem),
             failure=attempt.failure or failure,
         )
     return change(
@@ -111,7 +111,7 @@ def _all_ok(attempt: Attempt) -> bool:
 
 def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
     if not code.strip():
-        failure = Failure(kind="step", message=MISSING_BLOCK, step_index=index)
+        failure = Failure(kind="step", message=NO_CODE_FOR_STEP, step_index=index)
         return _Ran(
             StepResult(
                 step_index=index, ok=False, status="failed", error=failure.message, failure=failure

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 from pytest_autoweb.calibrate.guidance import Guidance
 from pytest_autoweb.cases.model import Case
 from pytest_autoweb.judge.model_judge import ModelJudge
+from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.options import Settings
@@ -165,12 +166,6 @@ def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
     return attempt.model_copy(update=update)
 
 
-def fail(attempt: Attempt, failure: Failure, *errors: str) -> Attempt:
-    """Return the attempt with its failure set, and lines added to its formatted errors."""
-    return change(attempt, failure=failure, formatted_errors=(*attempt.formatted_errors, *errors))
-
-
-def error_line(where: str, chinese: str, english: str = "") -> str:
-    """Return a line in the seed's format, with the reason in English beside it."""
-    reason = f"{chinese} ({english})" if english else chinese
-    return f"步骤: {where}, 出错信息: {reason}"
+def fail(attempt: Attempt, failure: Failure, *problems: StepProblem) -> Attempt:
+    """Return the attempt with its failure set, and what went wrong added to its problems."""
+    return change(attempt, failure=failure, problems=(*attempt.problems, *problems))

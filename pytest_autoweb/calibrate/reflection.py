@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
+from pytest_autoweb.language import prompt_reason
 from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.calibration import CorrectionStrategy
 
@@ -73,7 +74,8 @@ def past_reflections(attempts: Sequence[Attempt]) -> str:
 
 def _line(number: int, made: Correction) -> str:
     helped = {"solved": "helped", "not_solved": "did not help", "pending": "not known yet"}
-    return f"{number}. [{helped[made.outcome]}] {_short(made.error, 200)} -> {made.reflection}"
+    error = _short(prompt_reason(made.error), 200)
+    return f"{number}. [{helped[made.outcome]}] {error} -> {made.reflection}"
 
 
 def _object_in(reply: str) -> Mapping[str, Any] | None:

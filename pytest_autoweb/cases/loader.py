@@ -43,6 +43,9 @@ class LoadedCase:
     judge_models: tuple[str, ...]
     """Models that `judge` checks name."""
     _source: CaseSource = field(repr=False, compare=False)
+    _case: Case = field(repr=False, compare=False)
+    """As rendered when it was collected; for a web server that was not running yet, if it has one,
+    so then it only shows that the case is good."""
 
     @property
     def has_secrets(self) -> bool:
@@ -58,8 +61,10 @@ class LoadedCase:
         """
         if self.webserver is not None and server is None:
             raise ValueError(f"case {self.id!r} needs its web server")
+        if self.webserver is None:
+            return self._case
         try:
-            return self._source.case(names_of(server))
+            return self._source.rendered(names_of(server)).case()
         except FieldError as error:
             raise self._source.error(error) from error
 
@@ -117,9 +122,10 @@ def _case(source: CaseSource) -> LoadedCase:
     try:
         webserver = source.server()
         server = stand_in(webserver)
-        case = source.case(server)
-        if server is not None:
-            source.reset(server)
+        rendered = source.rendered(server)
+        case = rendered.case()
+        reset = source.reset(server) if server else None
+        checks_checksum, check_checksums = rendered.check_checksums()
         return LoadedCase(
             id=case.id,
             path=source.document.path,
@@ -130,13 +136,14 @@ def _case(source: CaseSource) -> LoadedCase:
             must_pass=case.must_pass,
             strategy=case.strategy,
             webserver=webserver,
-            checksum=source.checksum(server),
-            checks_checksum=source.checks_checksum(server),
-            check_checksums=source.check_checksums(server),
+            checksum=rendered.checksum(webserver, reset),
+            checks_checksum=checks_checksum,
+            check_checksums=check_checksums,
             has_expect=bool(case.expect),
             has_oracle=bool(case.oracle),
             judge_models=_judge_models(case),
             _source=source,
+            _case=case,
         )
     except FieldError as error:
         raise source.error(error) from error
@@ -152,7 +159,7 @@ def _shown(source: CaseSource, name: str, resolved: str) -> str:
     if source.webserver is None:
         return resolved
     try:
-        return str(source.rendered(ECHO)[name])
+        return str(source.field(name, ECHO))
     except FieldError:
         # It computes with the server's address, so it can only be shown as written.
         return str(source.fields[name])

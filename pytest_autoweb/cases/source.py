@@ -64,33 +64,21 @@ class CaseSource:
             webserver=server if self.webserver is not None else None,
         )
 
-    def rendered(self, server: Mapping[str, str] | None) -> dict[str, Any]:
-        """All fields with their expressions replaced."""
-        if self.literal:
-            return dict(self.fields)
-        with_server, static = self._expressions(server), self._expressions(None)
-        return {
-            key: (static if key in _STATIC_FIELDS else with_server).tree(value, (key,), holds_data)
-            for key, value in self.fields.items()
-        }
-
-    def case(self, server: Mapping[str, str] | None) -> Case:
-        """The case with the server's values in place.
+    def rendered(self, server: Mapping[str, str] | None) -> "RenderedCase":
+        """Return the case with all expressions replaced, once for everything asked of it.
 
         Raises:
-            FieldError: a name is unknown or a value breaks the contract.
+            FieldError: a name is unknown or an expression fails.
         """
-        rendered = self.rendered(server)
-        fields = dict(rendered)
-        if "expect" in fields:
-            fields["expect"] = read_checks(fields["expect"], ("expect",), self.document.path)
-        case = validated(Case, fields)
-        for at, text in texts(rendered, ()):
-            for name in _SECRET.findall(text):
-                if name not in case.secrets:
-                    known = near_miss(name, case.secrets)
-                    raise FieldError(at, f"unknown secret {name!r}{known}")
-        return case
+        return RenderedCase(self, {name: self.field(name, server) for name in self.fields})
+
+    def field(self, name: str, server: Mapping[str, str] | None) -> Any:
+        """Return one field with its expressions replaced."""
+        value = self.fields[name]
+        if self.literal:
+            return value
+        expressions = self._expressions(None if name in _STATIC_FIELDS else server)
+        return expressions.tree(value, (name,), holds_data)
 
     def server(self) -> Webserver | None:
         """The file's web server; its reset request keeps its expressions until it is sent."""
@@ -117,11 +105,35 @@ class CaseSource:
             )
         return reset
 
-    def checksum(self, server: Mapping[str, str] | None) -> str:
-        """SHA-256 of all of this case but its checks, whatever else its file holds."""
-        webserver = self.server()
-        reset = self.reset(server) if server else None
-        fields = {key: value for key, value in self.rendered(server).items() if key != "expect"}
+
+@dataclass(frozen=True, slots=True)
+class RenderedCase:
+    """A case with its expressions replaced, for one web server or for none."""
+
+    source: CaseSource
+    fields: Mapping[str, Any]
+
+    def case(self) -> Case:
+        """Return the case as the contract has it.
+
+        Raises:
+            FieldError: a value breaks the contract, or a secret is not declared.
+        """
+        fields = dict(self.fields)
+        if "expect" in fields:
+            path = self.source.document.path
+            fields["expect"] = read_checks(fields["expect"], ("expect",), path)
+        case = validated(Case, fields)
+        for at, text in texts(self.fields, ()):
+            for name in _SECRET.findall(text):
+                if name not in case.secrets:
+                    known = near_miss(name, case.secrets)
+                    raise FieldError(at, f"unknown secret {name!r}{known}")
+        return case
+
+    def checksum(self, webserver: Webserver | None, reset: Reset | None) -> str:
+        """Return the SHA-256 of all of this case but its checks, whatever else its file holds."""
+        fields = {key: value for key, value in self.fields.items() if key != "expect"}
         return _sum_of(
             {
                 "case": fields,
@@ -130,22 +142,19 @@ class CaseSource:
             }
         )
 
-    def checks_checksum(self, server: Mapping[str, str] | None) -> str:
-        """SHA-256 of all checks and of the user's functions they call."""
-        return _sum_of(self._checks(server))
+    def check_checksums(self) -> tuple[str, tuple[str, ...]]:
+        """Return the SHA-256 of all checks and of each, in their order.
 
-    def check_checksums(self, server: Mapping[str, str] | None) -> tuple[str, ...]:
-        """SHA-256 of each check, in their order; its weight and message do not count."""
-        return tuple(
+        The code of the user's functions that they call counts. Of a single check its weight and
+        message do not.
+        """
+        path = self.source.document.path
+        entries = self.fields.get("expect") or ()
+        checks = [{**entry, **code_behind(entry, path)} for entry in entries]
+        return _sum_of(checks), tuple(
             _sum_of({key: value for key, value in check.items() if key not in _BESIDE_THE_POINT})
-            for check in self._checks(server)
+            for check in checks
         )
-
-    def _checks(self, server: Mapping[str, str] | None) -> list[dict[str, Any]]:
-        """The checks as written, each with the code of the function it names."""
-        path = self.document.path
-        entries = self.rendered(server).get("expect") or ()
-        return [{**entry, **code_behind(entry, path)} for entry in entries]
 
 
 def _sum_of(content: Any) -> str:

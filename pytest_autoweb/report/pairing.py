@@ -224,7 +224,7 @@ def _left_out(
     reason: LeftOutReason,
     side: Which,
     message: str,
-    mode: CaptureModeNameName | None = None,
+    mode: CaptureModeName | None = None,
 ) -> LeftOut:
     return LeftOut(
         case_path=key[0],

@@ -3,7 +3,9 @@
 from typing import Any, TypedDict
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
+from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results.calibration import Classification, Correction, Finding
 from pytest_autoweb.results.check import CheckResult
 from pytest_autoweb.results.decision import Decision
@@ -42,6 +44,8 @@ class Attempt(Record):
     """Of the strategies that act by sight."""
     locations: tuple[Location, ...] = ()
     """Searches of the vision locator."""
+    problems: SkipJsonSchema[tuple[StepProblem, ...]] = Field(default=(), exclude=True)
+    """What went wrong; only while it runs. It is saved as `formatted_errors`."""
     formatted_errors: tuple[str, ...] = ()
     run_log_head: str = ""
     run_log_tail: str = ""
@@ -105,6 +109,7 @@ class AttemptFields(TypedDict, total=False):
     tool_calls: tuple[ToolCall, ...]
     decisions: tuple[Decision, ...]
     locations: tuple[Location, ...]
+    problems: tuple[StepProblem, ...]
     formatted_errors: tuple[str, ...]
     run_log_head: str
     run_log_tail: str

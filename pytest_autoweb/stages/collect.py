@@ -8,7 +8,7 @@ from pytest_autoweb.act.feedback import Feedback, section
 from pytest_autoweb.act.listing import listing
 from pytest_autoweb.attempt.asking import ask
 from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.browser.injected import run_script
 from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.collect.collection import Collection, collection_of, load_collection, moved
@@ -18,6 +18,7 @@ from pytest_autoweb.collect.progress import Progress
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.run import Job, collect
 from pytest_autoweb.collect.site import Site
+from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
@@ -44,8 +45,9 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
         progress = collect(job)
     except Error as error:
         message = tools.redact(str(error).strip().splitlines()[0])
-        line = error_line("1", "浏览器出错", message)
-        return fail(asking.attempt, Failure(kind="browser", message=f"collect: {message}"), line)
+        problem = StepProblem.of("1", BROWSER_FAILED, message)
+        failure = Failure(kind="browser", message=f"collect: {message}")
+        return fail(asking.attempt, failure, problem)
     return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
 
 
@@ -68,7 +70,7 @@ def _ended(attempt: Attempt, tools: Tools, progress: Progress, took_ms: float) -
     attempt = change(
         attempt, answer=urls, answered=True, step_results=(result,), executed=ok, failure=None
     )
-    return attempt if ok else fail(attempt, failure, error_line("1", "收集未完成", message))
+    return attempt if ok else fail(attempt, failure, StepProblem.of("1", NOT_ENOUGH, message))
 
 
 def job_of(

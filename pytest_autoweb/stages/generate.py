@@ -3,8 +3,9 @@
 from pytest_autoweb.act.listing import listing
 from pytest_autoweb.attempt.asking import ask
 from pytest_autoweb.attempt.script import normal_form, split_blocks
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.browser.marks import mark_page
+from pytest_autoweb.language import NO_CODE, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import extract_code
@@ -56,7 +57,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
     code = extract_code(reply)
     if not code.strip():
         failure = Failure(kind="lint", message="the reply holds no code")
-        return fail(attempt, failure, error_line("(code)", "未找到代码", "no code in the reply"))
+        return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes: list[str] = []
     if lint_code(code, offered=tools.offered):
         tidy = normal_form(code)

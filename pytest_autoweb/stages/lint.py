@@ -1,6 +1,7 @@
 """Refuse code that breaks the sandbox's policy before it runs."""
 
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
+from pytest_autoweb.language import REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.results import Attempt, Failure, StepResult
 from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
@@ -26,5 +27,5 @@ def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
         rule=first.code,
         line=first.line,
     )
-    lines = [error_line("(lint)", "静态检查未通过", str(finding)) for finding in findings]
-    return fail(attempt, failure, *lines)
+    problems = (StepProblem.of("(lint)", REFUSED_BY_LINT, str(finding)) for finding in findings)
+    return fail(attempt, failure, *problems)

@@ -1,8 +1,9 @@
 """Open the case's entry URL and prepare the page, before the model sees anything."""
 
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.browser.navigation import open_page
 from pytest_autoweb.browser.setup import run_setup_js
+from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import Attempt
 
 ENTRY_TIMEOUT_MS = 30_000
@@ -16,7 +17,7 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
         failure = run_setup_js(tools.page, tools.case.setup.js)
     attempt = change(attempt, entry_url_used=tools.page.url)
     if failure:
-        return fail(attempt, failure, error_line("(openPage)", failure.message))
+        return fail(attempt, failure, StepProblem.told("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # From here on what the page does is the doing of whoever drives it.
     tools.wire.start(tools.page.context)

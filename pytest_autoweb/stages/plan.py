@@ -1,7 +1,8 @@
 """Ask the model for a plan, and decide what to do when it asks back."""
 
 from pytest_autoweb.attempt.asking import ask
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
+from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, StepProblem
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.llm.replies import PlanParse, parse_plan
 from pytest_autoweb.results import Attempt, Failure, PlanStep
@@ -9,9 +10,7 @@ from pytest_autoweb.results import Attempt, Failure, PlanStep
 
 def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
     """Plan in the model's own words; policy `--autoweb-questions` for plans that ask."""
-    attempt = change(
-        attempt, prompt=tools.redact(f"{tools.case.user_task}\n入口URL: {tools.case.entry_url}")
-    )
+    attempt = change(attempt, prompt=_task_text(tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
     if plan and plan.has_question and tools.settings.questions == "answer":
         answer = _find_answer(tools.case.answers, plan.question)
@@ -21,11 +20,10 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
         return attempt
     if not plan.steps:
         failure = Failure(kind="plan", message="the reply holds no plan steps")
-        line = error_line("(plan)", "未解析到任何步骤", "no steps in the reply")
-        return fail(attempt, failure, line)
+        return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS))
     if plan.has_question and tools.settings.questions != "record":
         failure = Failure(kind="plan", message=f"the plan needs input: {plan.question}")
-        return fail(attempt, failure, error_line("(plan)", "计划需要输入", plan.question))
+        return fail(attempt, failure, StepProblem.of("(plan)", PLAN_ASKS, plan.question))
     return attempt
 
 
@@ -39,11 +37,17 @@ def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
     )
     return change(
         attempt,
-        prompt=tools.redact(f"{tools.case.user_task}\n入口URL: {tools.case.entry_url}"),
+        prompt=_task_text(tools),
         plan_text=f"Step 1: {tools.case.user_task}",
         plan_steps=(step,),
         plan_confirmed=True,
     )
+
+
+def _task_text(tools: Tools) -> str:
+    """Return the task as the report shows it; models are told of it by the prompts."""
+    label = "Entry URL" if tools.settings.language == "en" else "入口URL"
+    return tools.redact(f"{tools.case.user_task}\n{label}: {tools.case.entry_url}")
 
 
 def _ask_plan(

@@ -2,9 +2,10 @@
 
 from pytest_autoweb.attempt.asking import ask
 from pytest_autoweb.attempt.guided import evidence_text
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.calibrate.policy import LEAST_CONFIDENCE
 from pytest_autoweb.calibrate.reflection import SCHEMA, past_reflections, read_reflection
+from pytest_autoweb.language import Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.stages.repair import execution_output
@@ -54,4 +55,4 @@ def reflect(attempt: Attempt, tools: Tools) -> Attempt:
         return attempt
     why = "ABANDON" if said.strategy == "ABANDON" else f"confidence {said.confidence:g}"
     failure = Failure(kind="repair", message=f"the correction gave up ({why})")
-    return fail(attempt, failure, error_line("(reflect)", "放弃修正", failure.message))
+    return fail(attempt, failure, StepProblem.of("(reflect)", Reason(failure.message, "放弃修正")))

@@ -5,9 +5,16 @@ import re
 from pytest_autoweb.attempt.asking import ask
 from pytest_autoweb.attempt.guided import evidence_text, told
 from pytest_autoweb.attempt.script import split_blocks, unified_diff
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.language import (
+    NOT_OFFERED,
+    SAME_AGAIN,
+    StepProblem,
+    prompt_error_line,
+    prompt_reason,
+)
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 from pytest_autoweb.stages.capture import page_budget
@@ -103,7 +110,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = change(attempt, plan_steps=tuple(steps))
     if problems := strays(attempt.code, offered):
         failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
-        return fail(attempt, failure, *(error_line("(lint)", "超出可用元素", p) for p in problems))
+        return fail(attempt, failure, *(StepProblem.of("(lint)", NOT_OFFERED, p) for p in problems))
     return _unless_the_same(attempt, failed)
 
 
@@ -137,8 +144,8 @@ def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
     if attempt.failure:
         return attempt
     if attempt.code.strip() == failed.code.strip():
-        failure = Failure(kind="repair", message="the repair repeats the failed script")
-        return fail(attempt, failure, error_line("(repair)", "修复与原脚本相同", failure.message))
+        failure = Failure(kind="repair", message=SAME_AGAIN.en)
+        return fail(attempt, failure, StepProblem.of("(repair)", SAME_AGAIN))
     diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
     return change(attempt, code_diff=diff)
 
@@ -171,7 +178,8 @@ def execution_output(failed: Attempt) -> str:
 
     Durations are left out: the same failure gives the same prompt, which cassettes rely on.
     """
-    lines = ["=== formattedErrors ===", *failed.formatted_errors, "=== stepResults ==="]
+    problems = map(prompt_error_line, failed.problems)
+    lines = ["=== formattedErrors ===", *problems, "=== stepResults ==="]
     for result in failed.step_results:
         if not result.ok:
             lines += _step_lines(result)
@@ -185,7 +193,7 @@ def _step_lines(result: StepResult) -> list[str]:
     tail = result.log_tail.splitlines()[-5:]
     return [
         f"step={result.step_index} ok=false",
-        f"error={result.error or result.status}",
+        f"error={prompt_reason(result.error or result.status)}",
         "logTail:",
         *tail,
     ]

@@ -8,12 +8,13 @@ from pytest_autoweb.attempt.asking import ask
 from pytest_autoweb.attempt.execute import finish_execution, run_block
 from pytest_autoweb.attempt.guided import told
 from pytest_autoweb.attempt.script import unified_diff
-from pytest_autoweb.attempt.tools import Tools, change, error_line, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.browser.base import RefElement, RefView
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.calibrate.policy import may_pass
 from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
@@ -113,7 +114,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         )
         if rule is None:
             failure = Failure(kind="plan", message="the page shows nothing to act on")
-            return fail(attempt, failure, error_line("(plan)", "页面没有可操作元素")), nothing
+            return fail(attempt, failure, StepProblem.of("(plan)", NOTHING_TO_ACT_ON)), nothing
     text = tools.redact(turn.view.text)
     messages = render(
         "refs",
@@ -141,8 +142,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
     attempt = change(attempt, code_notes=(*attempt.code_notes, *actions.problems))
     if not actions.actions and not actions.done and turn.number == 1:
         failure = Failure(kind="plan", message="; ".join(actions.problems) or "an empty reply")
-        line = error_line("(plan)", "未解析到任何步骤", failure.message)
-        return fail(attempt, failure, line), nothing
+        return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS, failure.message)), nothing
     return attempt, actions
 
 
@@ -181,7 +181,7 @@ def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action
     if findings := lint_code(block, offered=tools.offered):
         failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
         attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
-        return fail(attempt, failure, error_line("(lint)", "静态检查未通过", str(findings[0])))
+        return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
     # The block keeps the line numbers it has in the whole script.
     return run_block(attempt, tools, number, "\n" * (first_line - 1) + block, "")
 

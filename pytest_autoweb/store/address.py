@@ -6,8 +6,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.redaction import without_password
 from pytest_autoweb.store.extra import need
+from pytest_autoweb.values.urls import without_password
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",

@@ -10,13 +10,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from pytest_autoweb.calibrate.redundancy import Cache
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.redaction import without_password
 from pytest_autoweb.store.address import read_address
 from pytest_autoweb.store.extra import need
 from pytest_autoweb.store.fields import row_id
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.redis_cache import RedisCache
 from pytest_autoweb.store.tables import CachedCall
+from pytest_autoweb.values.urls import without_password
 
 WAIT_S = 2
 """Longest wait for a store that is busy: performing the call is quicker than that."""

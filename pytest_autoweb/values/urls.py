@@ -79,3 +79,12 @@ def _sorted_query(query: str) -> str:
     even = [(_even(name, apart="&=+#%"), _even(value, apart="&=+#%")) for name, _, value in pairs]
     even.sort(key=lambda pair: pair[0])
     return "?" + "&".join(f"{name}={value}" for name, value in even) if even else ""
+
+
+def without_password(url: str) -> str:
+    """Return the URL of a database without what lets one in: its password, its query's values."""
+    login, at, place = url.rpartition("@")
+    scheme, slashes, user = login.partition("://")
+    kept = f"{scheme}://{user.partition(':')[0]}:***" if slashes else "***"
+    plain = f"{kept}@{place}" if at else url
+    return re.sub(r"([?&][^=&\s]*)=[^&\s]*", r"\1=***", plain)

@@ -143,7 +143,7 @@ def test_an_empty_plan_is_asked_for_again(
 
     cell = cells(project)["login fake/m"]
     first, second = cell["attempts"]
-    assert first["formatted_errors"][0].startswith("步骤: (plan), 出错信息: 未解析到任何步骤")
+    assert first["formatted_errors"] == ["Step (plan): no steps in the reply"]
     assert second["plan_steps"]
     assert cell["outcome"] == "healed"
 
@@ -162,8 +162,35 @@ def test_a_step_without_code_fails_and_blocks_the_later_ones(
 
     attempt = cells(project)["login fake/m"]["attempts"][0]
     assert [s["status"] for s in attempt["step_results"]] == ["ok", "failed", "blocked"]
-    assert "未找到步骤代码" in attempt["formatted_errors"][0]
+    assert attempt["formatted_errors"] == ["Step 2: no code found for this step"]
     assert attempt["scene"] is None or attempt["scene"]["url"]
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Step 2: no code found for this step"),
+        ("zh", "步骤: 2, 出错信息: 未找到步骤代码 (no code for this step)"),
+    ],
+)
+def test_error_lines_are_in_the_chosen_language_and_prompts_in_a_fixed_one(
+    project: pytest.Pytester, scripted: Callable[[str], None], language: str, line: str
+) -> None:
+    incomplete = repr(f"```python\n# Step 1\n{FILL}\n```")
+    scripted(
+        '{"fake/m": {"plan": scripted_plan("a", "b"), "generate": '
+        f'{incomplete}, "repair": {incomplete}}}}}'
+    )
+    result = project.runpytest_subprocess(
+        "cases", "--autoweb-models=fake/m", "-k", "login", f"--autoweb-language={language}"
+    )
+
+    first, second = cells(project)["login fake/m"]["attempts"]
+    assert first["formatted_errors"] == [line]
+    assert line in result.stdout.str()
+    repair = next(each for each in second["exchanges"] if each["stage"] == "repair")
+    assert "步骤: 2, 出错信息: 未找到步骤代码 (no code for this step)" in repair["prompt"]
+    assert "Step 2: no code found" not in repair["prompt"]
 
 
 def test_on_step_failure_continue_runs_the_later_steps(

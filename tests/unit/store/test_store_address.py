@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.redaction import without_password
 from pytest_autoweb.store.address import read_address, shown
 from pytest_autoweb.store.opening import Store
+from pytest_autoweb.values.urls import without_password
 
 
 @given(password=st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=5))

@@ -1,7 +1,7 @@
-"""What a worker may say, checked frame by frame: it is an untrusted peer.
+"""The frames that a worker may send, validated one by one, because a worker is not trusted.
 
-A frame that is unknown, misshapen or oversized ends the worker. Strings are made encodable here,
-once, so that nothing behind this module meets a lone surrogate.
+An unknown, malformed or oversized frame ends the worker. Strings are made encodable here, in one
+place, so that no code behind this module meets a lone surrogate.
 """
 
 from collections.abc import Mapping
@@ -44,10 +44,10 @@ _ERROR_SHAPE: dict[str, Any] = {"type": str, "message": str, "line": _OPT_INT}
 
 
 def read_frame(line: bytes) -> dict[str, Any]:
-    """The frame that a worker sent.
+    """Decode and validate a frame that a worker sent.
 
     Raises:
-        WireError: it is not one of the known frames in its exact shape.
+        WireError: it does not have the exact shape of a known frame.
     """
     frame: dict[str, Any] = _clean(from_line(line), 0)
     op = frame.pop("op", None)
@@ -62,7 +62,7 @@ def read_frame(line: bytes) -> dict[str, Any]:
 
 
 def check_chain(chain: Any) -> None:
-    """Raise unless this is a list of `[name]` and `[name, args, kwargs]`."""
+    """Raise `WireError` unless this is a list of `[name]` and `[name, args, kwargs]`."""
     if not isinstance(chain, list) or len(chain) > MAX_CHAIN:
         raise WireError("a chain is a list of at most 64 steps")
     for segment in chain:
@@ -94,7 +94,7 @@ def _check_shape(what: str, frame: Mapping[str, Any], shape: Mapping[str, Any]) 
         raise WireError(f"misshapen {what}")
     for key, kind in shape.items():
         value = frame[key]
-        # A bool is an int to isinstance; only a real int will do where one is asked for.
+        # `isinstance` counts a bool as an int, but only a real int is valid here.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, _OPT_INT)):
             raise WireError(f"misshapen {what}: {key}")
 

@@ -1,4 +1,4 @@
-"""The browser's full accessibility tree (Chrome's protocol) as indented lines."""
+"""Chromium's full accessibility tree as indented lines."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +26,8 @@ _STATES = (
 )
 _DEPTH_LIMIT = 250
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox"})
-"""Their text is their value."""
+"""Roles whose text is their value."""
+# Chromium replaces the characters of a password field by bullets.
 _MASK = re.compile("[•●*]+")
 
 
@@ -35,7 +36,7 @@ def ax_outline(
     frames: Mapping[int, Sequence[Mapping[str, Any]]],
     secrets: Collection[str],
 ) -> tuple[Line, ...]:
-    """Lines for the nodes of `Accessibility.getFullAXTree`.
+    """Return lines for the nodes of `Accessibility.getFullAXTree`.
 
     Args:
         nodes: the main document's nodes.

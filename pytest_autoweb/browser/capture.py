@@ -1,4 +1,4 @@
-"""Shows a page as text, in one of four modes, without touching it."""
+"""Snapshots of a page as text, in one of four modes, taken without changing the page."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class _Shown(NamedTuple):
 
 
 class _NotPossible(Exception):
-    """This mode cannot show this page; the reason is its text."""
+    """Raised when a mode cannot show the page; the text is the reason."""
 
 
 def capture_snapshot(
@@ -36,11 +36,11 @@ def capture_snapshot(
     step_indexes: Sequence[int],
     budget_tokens: int,
 ) -> Snapshot:
-    """The page in `mode`, within the budget.
+    """Take a snapshot of the page in `mode`, within the token budget.
 
-    Never clicks. A mode that fails twice gives way to the next of ARIA, A11Y, RAW_HTML, and the
-    snapshot's notes say so; `mode` stays the one asked for. Values of password and hidden fields
-    are in none of them.
+    Never clicks. If a mode fails twice, the next of ARIA, A11Y and RAW_HTML is used, and the
+    snapshot's notes say so; its `mode` remains the requested one. No mode includes the values of
+    password and hidden fields.
     """
     root = context.context if isinstance(context, ContextWrapper) else context
     notes: list[str] = []
@@ -68,7 +68,7 @@ def capture_snapshot(
 
 
 def cache_key(url: str, entry_action: str, mode: CaptureMode) -> str:
-    """SHA-256 of what makes two snapshots the same: URL with its query, entry action, mode."""
+    """Return the SHA-256 of what identifies a snapshot: URL with query, entry action, mode."""
     return hashlib.sha256("\0".join((url, entry_action, mode)).encode()).hexdigest()
 
 
@@ -78,7 +78,7 @@ def _order(mode: CaptureMode) -> tuple[CaptureMode, ...]:
 
 
 def _twice(show: "_Mode", root: "Page | Frame", budget: int) -> _Shown:
-    """One retry: a page that is just starting may not answer in time."""
+    """Show the page, trying twice, because a page that is still starting may not answer in time."""
     from playwright.sync_api import Error
 
     try:
@@ -182,9 +182,9 @@ def _cut(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) -> _
 
 
 def _secrets(root: "Page | Frame") -> frozenset[str]:
-    """Values of the password fields of the page and its frames.
+    """Return the values of the password fields of the page and its frames.
 
-    Answering at all also proves that the page is alive, before the calls that know no timeout.
+    This also proves that the page is responsive before the calls that have no timeout.
     """
     from playwright.sync_api import Error
 

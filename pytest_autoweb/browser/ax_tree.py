@@ -25,8 +25,8 @@ _STATES = (
     "focused",
 )
 _DEPTH_LIMIT = 250
+# Roles whose text is their value.
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox"})
-"""Roles whose text is their value."""
 # Chromium replaces the characters of a password field by bullets.
 _MASK = re.compile("[•●*]+")
 

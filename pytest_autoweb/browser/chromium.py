@@ -10,8 +10,8 @@ from typing import Any
 
 from pytest_autoweb.errors import BrowserError
 
+# Debian's build without windows, which starts and renders in two thirds of the time.
 _HEADLESS_ONLY = "chromium-headless-shell"
-"""Debian's build without windows, which starts and renders in two thirds of the time."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 _MAC = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -59,7 +59,7 @@ def system_chromium(*, headless: bool = True) -> Path | None:
     """
     if given := os.environ.get("AUTOWEB_CHROMIUM"):
         if (found := shutil.which(given)) is None:
-            raise BrowserError(f"AUTOWEB_CHROMIUM is {given!r}, which is not an executable file")
+            raise BrowserError(f"AUTOWEB_CHROMIUM names {given!r}, which is not an executable file")
         return Path(found)
     return next((path for path in _candidates(headless) if path.is_file()), None)
 

@@ -19,8 +19,8 @@ _WAIT_S = 8.0
 _MIN_SIDE = 100
 _MIN_AREA = 10_000
 _LOOK_MS = 3_000.0
+# Score of a candidate with a phrase that the step quotes in a control, and thus in its text.
 _NAMED = 9.0
-"""Score of a candidate with a phrase that the step quotes in a control, and thus in its text."""
 _MARKS = '"“”„«»「」『』'
 _QUOTES = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{1,80}})[{_MARKS}]|(?<!\w)'([^']{{1,80}})'")
 _WORD = re.compile(r"[a-z0-9]+|[^\W\d_]+")

@@ -22,8 +22,8 @@ class _Board(NamedTuple):
     drawing: "JSHandle"
 
 
+# The empty pages by browser, each opened on first use and gone with its browser.
 _BOARDS: "dict[Browser, _Board]" = {}
-"""The empty pages by browser, each opened on first use and gone with its browser."""
 
 
 class MarkedPicture(NamedTuple):

@@ -10,6 +10,7 @@ from pytest_autoweb.errors import CaseError
 _PORTS = {"http": 80, "https": 443}
 _PLAIN = {"ws": "http", "wss": "https"}
 _INERT = ("data:", "blob:", "about:blank", "about:srcdoc")
+# Endings that only private names have.
 _PRIVATE_NAMES = (
     ".localhost",
     ".local",
@@ -21,7 +22,6 @@ _PRIVATE_NAMES = (
     ".private",
     ".test",
 )
-"""Endings that only private names have."""
 
 
 class Origin(NamedTuple):

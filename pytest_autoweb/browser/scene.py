@@ -19,8 +19,8 @@ _LINE_CHARS = 300
 _SNAPSHOT_TOKENS = 4_000
 _SHOT_MS = 5_000.0
 
+# Types of messages that are skipped: they come at random times and make equal scenes differ.
 _TO_DEVELOPERS = ("debug", "verbose")
-"""Types of messages that are skipped: they come at random times and make equal scenes differ."""
 
 
 class Watch:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, MutableMapping
 MASK = "<key>"
 
 _SECRET_NAMES = re.compile(r"(?:_|^)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+# Shorter values are words like `true`, and masking those would make texts unreadable.
 _MIN_SECRET_CHARS = 8
-"""Shorter values are words like `true`, and masking those would make texts unreadable."""
 
 _SHAPES = re.compile(
     r"""

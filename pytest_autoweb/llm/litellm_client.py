@@ -21,10 +21,10 @@ from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.llm.target import OLLAMA_PROVIDERS, Endpoint
 from pytest_autoweb.results import Usage
 
+# Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000
-"""Prompt tokens above which litellm's table may list higher prices."""
+# The call fails if a service asks for a longer wait than this.
 _LONGEST_WAIT_S = 60.0
-"""The call fails if a service asks for a longer wait than this."""
 
 
 class LiteLLMClient:

@@ -46,8 +46,8 @@ _FIELD = {
 _QUESTION = re.compile(
     _PREFIX + r"(?:question|提问|问题)\s*\**\s*:\s*\**\s*(?P<value>.+)$", re.IGNORECASE
 )
+# Lines written by `prompts.fence`, which models tend to copy.
 _FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTILINE)
-"""Lines written by `prompts.fence`, which models tend to copy."""
 _NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
 
 

@@ -15,8 +15,8 @@ import greenlet  # type: ignore[import-untyped]
 
 T = TypeVar("T")
 
+# Time for the browser to answer after its script was stopped.
 _AFTER_STOP_S = 0.6
-"""Time for the browser to answer after its script was stopped."""
 _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
 _ATTACH_S = 5.0

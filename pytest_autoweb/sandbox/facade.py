@@ -22,10 +22,10 @@ from pytest_autoweb.sandbox.members import (
 from pytest_autoweb.sandbox.values import plain_headers
 
 _PASSWORDS = "input[type=password]"
+# Methods whose arguments go through Playwright's own serializer, which supports infinity.
 _TAKES_ANY_NUMBER = frozenset(
     {"evaluate", "evaluate_all", "eval_on_selector", "eval_on_selector_all"}
 )
-"""Methods whose arguments go through Playwright's own serializer, which supports infinity."""
 
 
 class EventWait(NamedTuple):

@@ -22,8 +22,8 @@ from pytest_autoweb.sandbox.values import redacted, shortened
 from pytest_autoweb.sandbox.wire import WireError
 from pytest_autoweb.sandbox.workers import Workers, workers_of
 
+# Time beyond a step's limit after which a timer thread kills a worker with a stuck pipe.
 _LAST_RESORT_S = 15.0
-"""Time beyond a step's limit after which a timer thread kills a worker with a stuck pipe."""
 _MAX_MESSAGE = 500
 _MAX_DETAIL = 4_000
 

@@ -18,11 +18,11 @@ from pytest_autoweb.sandbox.syscalls import MACHINES, filter_program
 SystemCall = Callable[..., int]
 """Function that takes a call's number and arguments; ints must fit 31 bits, bytes are pointers."""
 
+# Landlock's calls, whose numbers are the same on all machines.
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
-"""Landlock's calls, whose numbers are the same on all machines."""
 _VERSION = 1
+# Number of kinds of file access that Landlock knows from an ABI on; each kind is one bit.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
-"""Number of kinds of file access that Landlock knows from an ABI on; each kind is one bit."""
 _TCP_BIND_AND_CONNECT = _SOCKETS_AND_SIGNALS = 0b11
 
 _SET_DEATH_SIGNAL, _SET_NO_NEW_PRIVS, _SET_SECCOMP = 1, 38, 22

@@ -76,11 +76,11 @@ _SELECTOR_READS = (
     "is_enabled text_content wait_for_function wait_for_load_state wait_for_timeout wait_for_url"
 )
 _EVALUATE = _acts("evaluate eval_on_selector eval_on_selector_all", timeout=False)
+# Members answered with locators, because element handles do not cross the border.
 _QUERY: Members = {
     name: ApiMember("local")
     for name in ("query_selector", "query_selector_all", "wait_for_selector")
 }
-"""Members answered with locators, because element handles do not cross the border."""
 
 _PAGE: Members = {
     **_FINDERS,

@@ -188,11 +188,11 @@ _MATCHING_TYPES: tuple[type, ...] = (
     csv.DictReader, csv.DictWriter, urllib.parse.ParseResult, urllib.parse.SplitResult,
 )  # fmt: skip
 
+# Public attributes that give access to other attributes (`format`) or are of no use here.
 _UNSAFE_ATTRIBUTES = frozenset({"format", "format_map", "detach", "buffer"})
-"""Public attributes that give access to other attributes (`format`) or are of no use here."""
 
+# Attributes of exceptions, UUIDs, csv writers and fractions, whose types are not listed above.
 _MORE_ATTRIBUTES = words("args message stack hex writerow writerows line_num denominator")
-"""Attributes of exceptions, UUIDs, csv writers and fractions, whose types are not listed above."""
 
 
 def _public(cls: type) -> set[str]:

@@ -38,8 +38,8 @@ _MODULES = (
 _SIGXCPU, _SIGSYS = -24, -31
 _RUNNING_LINES = b"Stack (most recent call first):"
 _RUNNING_LINE = re.compile(rb'  File "<step \d+>", line (\d{1,7}) in ')
+# Time for a worker to report which line it is running.
 _REPORT_S = 0.25
-"""Time for a worker to report which line it is running."""
 _PACKAGES = ("pytest_autoweb", "pytest_autoweb.sandbox")
 
 # The worker reads no file of this package: its modules arrive compiled, through the pipe.

@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_autoweb.sandbox import policy
 
+# Modules that the standard library imports at first use, when no file can be opened any more.
 _LOADED_LATE = (
     "_strptime",
     "encodings.ascii",
@@ -30,7 +31,6 @@ _LOADED_LATE = (
     "html.entities",
     "locale",
 )
-"""Modules that the standard library imports at first use, when no file can be opened any more."""
 
 
 class _AnyType:

@@ -13,14 +13,14 @@ EPERM = 1
 KILL, FAIL, ALLOW = 0x8000_0000, 0x0005_0000 | EPERM, 0x7FFF_0000
 """Verdicts of the filter: end the process, answer EPERM, let the call through."""
 
+# The filter instructions in use: load a word, three comparisons, return the verdict.
 _LOAD, _IS, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-"""The filter instructions in use: load a word, three comparisons, return the verdict."""
+# Offsets in the kernel's description of a call; an argument is eight bytes, low word first.
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
-"""Offsets in the kernel's description of a call; an argument is eight bytes, low word first."""
 
 _PROT_EXEC = 4
+# From this number on, x86-64 numbers mean the x32 variant of a call.
 _X32 = 0x4000_0000
-"""From this number on, x86-64 numbers mean the x32 variant of a call."""
 
 _COMPUTING = """
     read 0 63 | write 1 64 | close 3 57 | mmap 9 222 | mprotect 10 226 | munmap 11 215
@@ -30,6 +30,7 @@ _COMPUTING = """
     rt_sigprocmask 14 135 | rt_sigreturn 15 139 | sigaltstack 131 132
     restart_syscall 219 128 | exit 60 93 | exit_group 231 94 | tgkill 234 131
 """
+# Each entry is a name, its number on x86-64 and its number on ARM64 (`-` if there is none).
 _BREAKING_OUT = """
     execve 59 221 | execveat 322 281 | fork 57 - | vfork 58 - | clone 56 220
     clone3 435 435 | ptrace 101 117 | process_vm_readv 310 270 | process_vm_writev 311 271
@@ -41,7 +42,6 @@ _BREAKING_OUT = """
     pivot_root 155 41 | keyctl 250 219 | add_key 248 217 | init_module 175 105
     finit_module 313 273 | kexec_load 246 104 | open_by_handle_at 304 265
 """
-"""Each entry is a name, its number on x86-64 and its number on ARM64 (`-` if there is none)."""
 
 
 class Machine(NamedTuple):

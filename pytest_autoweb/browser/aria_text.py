@@ -16,8 +16,10 @@ _KEY = re.compile(
     r"(?P<attrs>(?: \[[^\]]*\])*)(?P<tail>:(?: .*)?)?$",
     re.DOTALL,
 )
+# Refs and the focus change from one snapshot to the next and mean nothing to a model.
 _NOISE = re.compile(r" \[(?:ref=[^\]]*|cursor=pointer|active)\]")
 _REF = re.compile(r" \[(?:ref=[^\]]*|active)\]")
+# For these roles, the attribute `cursor=pointer` adds no information.
 _CLICKED_BY_NATURE = frozenset(
     _WORDS.findall(
         "button link tab menuitem menuitemcheckbox menuitemradio option checkbox radio switch "

@@ -81,6 +81,7 @@ class _Reader:
         if role in _FIELDS:
             children = [line for line in children if line.kind != "text"]
         if role == "StaticText":
+            # Chromium lists the text of a named element again as its child.
             repeats = name in parent_name or _MASK.fullmatch(name) or name in self.hidden
             return () if repeats else (Line(f"text {_quoted(name)}", "text"),)
         return (Line(_described(node, role, name, self.hidden), role, tuple(children)),)

@@ -149,6 +149,7 @@ def _inner_trees(
             owner = session.send("DOM.getFrameOwner", {"frameId": frame["id"]})
             tree = session.send("Accessibility.getFullAXTree", {"frameId": frame["id"]})
         except Error:
+            # A frame of another site may run in another process, which this session cannot reach.
             notes.append(f"frame {frame.get('url', '')!r} runs elsewhere and is not shown")
             continue
         found[int(owner["backendNodeId"])] = tree["nodes"]

@@ -23,6 +23,7 @@ _WINDOWS = (
     r"Google\Chrome\Application\chrome.exe",
     r"Microsoft\Edge\Application\msedge.exe",
 )
+# These flags avoid requests and work of the browser that no page has asked for.
 _QUIET = (
     "--disable-quic",
     "--no-first-run",
@@ -39,6 +40,8 @@ EGRESS_FLAGS = (
 NO_NAMES_FLAG = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 """Makes Chromium resolve no names, not even for prefetching, because the proxy does it."""
 
+# A list of what may pass, because keys of model providers must not reach the browser
+# (docs/security.md).
 _ENVIRON = re.compile(
     r"(?i)PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|TMP|TEMP|DISPLAY|XAUTHORITY"
     r"|WAYLAND_DISPLAY|XDG_.*|DBUS_SESSION_BUS_ADDRESS|(?:LD|DYLD)_LIBRARY_PATH|FONTCONFIG_.*"
@@ -58,6 +61,7 @@ def system_chromium(*, headless: bool = True) -> Path | None:
         BrowserError: `AUTOWEB_CHROMIUM` names a file that does not exist.
     """
     if given := os.environ.get("AUTOWEB_CHROMIUM"):
+        # A wrong setting must not silently lead to another browser.
         if (found := shutil.which(given)) is None:
             raise BrowserError(f"AUTOWEB_CHROMIUM names {given!r}, which is not an executable file")
         return Path(found)

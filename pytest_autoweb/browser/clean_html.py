@@ -13,6 +13,7 @@ TEXT_LIMIT = 500
 _DATA_ATTR_LIMIT = 50
 _DATA_URI_LIMIT = 50
 _ATTR_LIMIT = 300
+# The functions below recurse, so the depth of a hostile page has to be limited.
 _DEPTH_LIMIT = 250
 
 _WORDS = re.compile(r"\S+")
@@ -22,6 +23,7 @@ _DROPPED = frozenset(
         "script style noscript svg meta link head template object embed base source track col wbr"
     )
 )
+# Elements that mean something even without content.
 _KEPT_EMPTY = frozenset(
     _WORDS.findall(
         "img input br hr textarea button select iframe option a canvas video audio td th"
@@ -35,6 +37,7 @@ _ATTRS = frozenset(
         "colspan rowspan lang dir download draggable inert"
     )
 )
+# Values of `autocomplete` that mark fields for passwords, one-time codes and card numbers.
 _SECRET_FIELDS = frozenset(
     ["current-password", "new-password", "one-time-code", "cc-number", "cc-csc"]
 )

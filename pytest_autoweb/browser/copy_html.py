@@ -23,6 +23,7 @@ _VOID = frozenset(
     re.findall(r"\w+", "area base br col embed hr img input link meta source track wbr")
 )
 _DROPS_FIRST_LINE_BREAK = frozenset({"pre", "textarea"})
+# Inside a body, a parser would merge, drop or never close these elements.
 _RENAMED = {
     **dict.fromkeys(("frameset", "body", "html", "head"), "div"),
     **dict.fromkeys(("frame", "embed"), "iframe"),
@@ -33,6 +34,7 @@ _TAG = re.compile(r"[a-z][^\s/>\0<]*")
 _ATTRIBUTE = re.compile(r"[^\s\"'<>/=\0]+")
 _CSS_WORDS = re.compile(r"[a-z -]{1,60}")
 _CSS_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# CSS functions that load something, which a copy must never do.
 _LOADS = re.compile(r"(?i)(?:url|image|image-set|-webkit-image-set|src)\([^)]*\)?")
 _SCRIPT_URL = re.compile(r"(?i)^[\s\0-\x1f]*(?:javascript|vbscript|data:text/html)")
 

@@ -25,6 +25,7 @@ def covers(page: "Page", redact: Callable[[str], str] | None) -> list["Locator"]
     """
     found = []
     for frame in page.frames:
+        # Masked even if the case has no secrets: a page may fill in passwords of its own.
         found.append(frame.locator(_ALWAYS))
         if redact is not None:
             found += _with_secrets(frame, redact)

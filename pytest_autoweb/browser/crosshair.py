@@ -97,6 +97,7 @@ def take_view(
     Raises:
         Error: Playwright's error if the page does not answer.
     """
+    # Before that, the page may have no body to look at.
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
     # Hiding the caret would add a style to the page.

@@ -32,6 +32,7 @@ class PageScroller:
         """
         while self._parts:
             if self._move(self._parts[0], share):
+                # Pages load images and list entries when they scroll into view.
                 self._page.wait_for_timeout(_SETTLED_MS)
                 return True
             self.back()
@@ -51,6 +52,7 @@ class PageScroller:
         before, after = moved
         if self._start is None:
             self._start = before
+        # After starting again at the top, the walk ends where it began.
         if self._wrapped:
             return before < after < self._start
         if after > before:

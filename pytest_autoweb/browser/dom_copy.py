@@ -19,6 +19,7 @@ STAND_IN_URL = "http://stored.invalid/"
 
 _PAGE_MS = 5_000.0
 _FRAME_MS = 2_000.0
+# A hostile page can nest and multiply frames without end.
 _FRAME_DEPTH = 4
 _FRAMES = 30
 
@@ -94,11 +95,13 @@ def open_copy(browser: "Browser", text: str, url: str) -> Iterator[OpenCopy]:
     """Open a stored copy under its original URL, with scripts and network disabled."""
     has_url = urlsplit(url).scheme in ("http", "https")
     address = url if has_url else STAND_IN_URL
+    # A copy may come from another machine with a merged run, so nothing in it is trusted.
     context = browser.new_context(
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )
 
     def answer(route: "Route") -> None:
+        # The copy keeps its URL, because checks of the URL are judged on it as well.
         if route.request.is_navigation_request() and _same(route.request.url, address):
             headers = {"content-type": "text/html; charset=utf-8"}
             headers["content-security-policy"] = POLICY

@@ -85,6 +85,7 @@ class DownloadRecord(Sequence[Download]):
         page.on("download", self._on_download)
 
     def _on_download(self, download: "PlaywrightDownload") -> None:
+        # A hostile page can offer files without end.
         if len(self._files) >= FILES:
             return
         number = len(self._files)
@@ -108,6 +109,7 @@ class DownloadRecord(Sequence[Download]):
             problem = f"larger than {FILE_BYTES // 1_000_000} MB"
             return replace(begun, size=size, sha256=digest, problem=problem)
         self._folder.mkdir(parents=True, exist_ok=True)
+        # The number keeps files of the same name apart.
         path = self._folder / f"{number + 1}-{safe_name(begun.name)}"
         path.write_bytes(_without_secrets(source.read_bytes(), self._redact))
         return replace(begun, path=path, size=size, sha256=digest, problem="")
@@ -167,5 +169,6 @@ def read_downloads(text: str, folder: Path) -> tuple[Download, ...]:
 def _inside(folder: Path, path: Path | None) -> Path | None:
     if path is None:
         return None
+    # The list may come from another machine with a merged run, so its paths are not trusted.
     whole = (folder / path).resolve()
     return whole if whole.is_relative_to(folder.resolve()) and whole.is_file() else None

@@ -158,6 +158,7 @@ class EgressProxy:
             self._on_blocked(blocked)
 
     async def _answer(self, head: _Head, reader: Reader, writer: Writer) -> None:
+        # Other programs on this machine can reach the port, so they must not guess the password.
         if not secrets.compare_digest(
             head.value(b"proxy-authorization").removeprefix(b"Basic "), self._token
         ):
@@ -253,6 +254,7 @@ class EgressProxy:
         """Return the proxy that this machine's environment configures for the origin, or None."""
         if _is_loopback(origin.host) or proxy_bypass(f"{origin.host}:{origin.port}"):
             return None
+        # A proxy that itself takes TLS or SOCKS is not supported.
         address = urlsplit(getproxies().get(kind, ""))
         return address if address.scheme == "http" and address.hostname else None
 

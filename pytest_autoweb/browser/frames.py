@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _POLL_MS = 250.0
 _WAIT_S = 8.0
+# Smaller frames, such as tracking pixels, are never what a step means.
 _MIN_SIDE = 100
 _MIN_AREA = 10_000
 _LOOK_MS = 3_000.0
@@ -57,6 +58,7 @@ def best_context(page: "Page", hint: str) -> ContextWrapper:
     main = ContextWrapper(page, "page")
     deadline = time.monotonic() + _WAIT_S
     while True:
+        # An iframe may be in the document before Playwright knows its frame.
         if len(page.frames) < 2 and not _has_iframes(page):
             return main
         looked = list(_look(page))
@@ -86,6 +88,7 @@ def score_frame(facts: FrameFacts, hint: str) -> float:
     phrases = [p.casefold() for p in _phrases(hint)]
     words = _words(hint)
     control_words = _words(controls)
+    # Phrases that the step quotes count more than single words, and words more than size.
     total = 6.0 * sum(phrase in controls for phrase in phrases)
     total += 3.0 * sum(phrase in text for phrase in phrases)
     if words:
@@ -94,6 +97,7 @@ def score_frame(facts: FrameFacts, hint: str) -> float:
     total += 0.5 * min(len(facts.controls), 20) / 20
     if facts.is_main:
         return total + 0.2
+    # A frame of another origin, such as an advert, must match twice as well.
     return total + 0.3 * facts.area_share if facts.same_origin else total / 2
 
 

@@ -111,6 +111,7 @@ def _response(entry: WireEntry, redact: Redact) -> dict[str, Any]:
 
 def _headers(headers: Mapping[str, str], redact: Redact) -> list[dict[str, str]]:
     return [
+        # Headers such as `location` and `referer` may hold URLs with secrets in their query.
         {"name": redact(name), "value": redact_url(value, redact)}
         for name, value in headers.items()
     ]
@@ -135,6 +136,7 @@ def redact_body(text: str, content_type: str, redact: Redact) -> str:
         pairs = parse_qsl(shown, keep_blank_values=True)
         clean = [(redact(name), redact(value)) for name, value in pairs]
         return shown if clean == pairs else urlencode(clean)
+    # Secrets are replaced in the decoded values, because JSON can escape any character.
     value = _json(text)
     if value is None:
         return shown

@@ -95,6 +95,7 @@ def call_function(context: "Page | Frame", code: str, *, timeout_ms: float) -> C
     security policy may forbid.
     """
     for form in ("call_expression", "call_statements"):
+        # An expression is tried first; code that is none is run as statements.
         text = script(form).replace("USER_CODE", code)
         try:
             handle = context.wait_for_function(text, timeout=timeout_ms)

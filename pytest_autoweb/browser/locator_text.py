@@ -71,6 +71,7 @@ def candidates(entry: Mapping[str, Any]) -> Iterator[Expression]:
     short = bool(name) and len(name) <= _NAME_CHARS
     if not bare and short:
         yield Expression((Call("get_by_role", role, name=name, exact=True),))
+    # A test id is unique by intention, but tells a model less than role and name do.
     if entry["testid"]:
         yield Expression((Call("get_by_test_id", entry["testid"]),))
     if entry["label"] and not bare:

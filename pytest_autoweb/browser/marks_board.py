@@ -100,6 +100,7 @@ def _board(page: "Page") -> _Board:
         empty = browser.new_context().new_page()
         board = _Board(empty, empty.evaluate_handle(f"() => {script('marks_draw')}"))
         _BOARDS[browser] = board
+        # A browser that has ended must not be kept in memory.
         browser.on("disconnected", _forget)
     return board
 

@@ -74,5 +74,6 @@ def alike(texts: Sequence[Sequence[str]], icons: Sequence[str]) -> list[list[int
 
 
 def _key(text: str) -> str:
+    # Texts that differ only in width, case or spacing look alike to a model.
     folded = "".join(unicodedata.normalize("NFKC", text).casefold().split())
     return "".join(filter(str.isalnum, folded)) or folded

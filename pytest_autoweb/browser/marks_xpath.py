@@ -6,6 +6,7 @@ from typing import Any
 
 _TEXT_CHARS = 30
 _HREF_CHARS = 5
+# Long numbers, hexadecimal digits, and prefixes of ids that UI frameworks generate.
 _RANDOM = re.compile(
     r"\d{3,}|[0-9a-f]{8}|^:.*:$|^(?:ember|radix|react-select|headlessui|mui|ext-gen|yui_)"
     r"|[A-Za-z]\d[A-Za-z]\d|^.{41,}$",

@@ -11,6 +11,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# These lists follow the rules for tree construction in the HTML standard.
 _CLOSES_P = _words(
     "address article aside blockquote center details dialog dir div dl fieldset figcaption figure"
     " footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p pre search"

@@ -47,6 +47,7 @@ def guarded_page(
     with EgressProxy(policy, blocked) as proxy:
         settings = {} if remote else {"proxy": proxy.settings}
         page = open_page({**context_args, **settings})
+        # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")
             install(page.context, policy, blocked)
@@ -90,6 +91,7 @@ def _command_line(browser: "Browser") -> str:
     from playwright.sync_api import Error
 
     try:
+        # The real command line, because a fixture of the user may have dropped the plugin's flags.
         session = browser.new_browser_cdp_session()
         try:
             return str(session.send("SystemInfo.getInfo")["commandLine"])

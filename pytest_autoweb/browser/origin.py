@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 from pytest_autoweb.errors import CaseError
 
 _PORTS = {"http": 80, "https": 443}
+# A WebSocket starts as an HTTP request to the same server.
 _PLAIN = {"ws": "http", "wss": "https"}
+# URLs that lead to no server.
 _INERT = ("data:", "blob:", "about:blank", "about:srcdoc")
 # Endings that only private names have.
 _PRIVATE_NAMES = (
@@ -52,6 +54,7 @@ def parse_origin(url: str) -> Origin | None:
     scheme = _PLAIN.get(parts.scheme, parts.scheme)
     if scheme not in _PORTS or not host or "@" in parts.netloc:
         return None
+    # A trailing dot does not change which host a name denotes.
     known = _one_spelling(host.rstrip("."))
     return Origin(scheme, known, port if port is not None else _PORTS[scheme]) if known else None
 
@@ -97,6 +100,7 @@ class OriginPolicy:
         providers serve credentials, are reached only if they are listed.
         """
         found = ipaddress.ip_address(address.partition("%")[0])
+        # `::ffff:10.0.0.1` leads to the same machine as 10.0.0.1.
         if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
             found = found.ipv4_mapped
         if origin.host == found.compressed or any(

@@ -28,6 +28,7 @@ class Line:
 
     def walk(self) -> Iterator["Line"]:
         """Yield this node and all nodes below it, in reading order."""
+        # Not recursive, because a hostile page can be very deep.
         pending = [self]
         while pending:
             node = pending.pop()

@@ -7,6 +7,7 @@ from pytest_autoweb.browser.injected import run_script
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+# The digest only saves work, so a slow page is not waited for.
 _LOOK_MS = 1_000.0
 
 

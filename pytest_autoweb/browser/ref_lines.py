@@ -66,6 +66,7 @@ def ref_view(found: Sequence[ListedItem], *, budget_tokens: int, complete: bool 
             lines.pop()
         role = item.entry["role"]
         seen[role] = seen.get(role, 0) + 1
+        # Elements that a model could not tell apart otherwise are numbered.
         unnamed = not (item.entry["name"] or after or _icon_word(item.entry))
         number = seen[role] if of_role[role] > 1 and unnamed else 0
         element = _element(item, f"e{len(elements) + 1}", after, number)

@@ -219,6 +219,7 @@ def _batches(
     for index, expression in tries:
         kinds.setdefault(_kind(expression), []).append((index, expression))
     for kind, group in kinds.items():
+        # A question costs one visit to the page, so as many locators as possible share it.
         size = _BATCH if kind else 1
         for start in range(0, len(group), size):
             yield group[start : start + size]

@@ -112,6 +112,7 @@ def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -
         page.screenshot(
             path=path,
             type="png" if png else "jpeg",
+            # Playwright refuses a quality for PNG.
             quality=None if png else 60,
             animations="disabled",
             scale="css",

@@ -37,6 +37,7 @@ def add_cookies(context: "BrowserContext", setup: Setup, entry_url: str) -> None
     for cookie in setup.cookies:
         fields = cookie.model_dump(exclude_none=True)
         if cookie.domain is None and cookie.url is None:
+            # Playwright takes either a URL or a domain with a path.
             fields["url"] = entry_url
             fields.pop("path", None)
         elif cookie.domain is not None:

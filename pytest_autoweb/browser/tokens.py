@@ -11,6 +11,7 @@ _CJK = re.compile(
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens: one per four characters, and one per Chinese, Japanese, Korean one."""
+    # Tokenisers have short tokens for these scripts and tokens of about four letters for others.
     wide = sum(1 for _ in _CJK.finditer(text))
     return wide + math.ceil((len(text) - wide) / 4)
 

@@ -151,6 +151,7 @@ class WireRecord(Sequence[WireEntry]):
     def _drop_one(self) -> None:
         self.dropped += 1
         oldest = next(iter(self._entries))
+        # Checks ask about documents and data, hardly ever about images or fonts.
         asset = (n for n, e in self._entries.items() if e.resource_type in _ASSETS)
         del self._entries[next(asset, oldest)]
 
@@ -199,6 +200,7 @@ class WireRecord(Sequence[WireEntry]):
         length = headers.get("content-length", "")
         return (
             request.resource_type in _WITH_BODY
+            # A redirect has no body to fetch.
             and not 300 <= response.status < 400
             and bool(_TEXTUAL.match(headers.get("content-type", "")))
             and (not length.isdecimal() or int(length) <= _REPLY_BYTES)
@@ -238,6 +240,7 @@ def _request_body(request: "Request") -> tuple[str | None, bool]:
     data = request.post_data_buffer
     if data is None:
         return None, False
+    # A multipart body may contain binary files between its textual parts.
     multipart = "multipart/" in request.headers.get("content-type", "")
     try:
         text = data.decode("utf-8", errors="replace" if multipart else "strict")

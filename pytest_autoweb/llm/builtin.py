@@ -56,6 +56,7 @@ def _headings(script: str) -> list[tuple[int, str]]:
     for line in script.splitlines():
         if line.lstrip().startswith(("#", "//")) and (n := heading_number(line)) is not None:
             match = HEADING.match(fold_line(line))
+            # A script may repeat a heading; the first one describes the step.
             found.setdefault(n, match["rest"].strip() if match else "")
     return sorted(found.items()) or [(1, "")]
 

@@ -20,6 +20,7 @@ _CAUSES: tuple[tuple[str, ModelCause], ...] = (
     ("PermissionDeniedError", "auth"),
     ("APIResponseValidationError", "parse"),
 )
+# Servers with an OpenAI-compatible interface often name these causes only in their message.
 _PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
     (
         re.compile(
@@ -34,6 +35,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
         "refusal",
     ),
 )
+# Some libraries report a missing key as a general error.
 _NO_KEY = re.compile(
     r"missing credentials|api[_ ]key client option|no api[_ ]key"
     r"|api[_ ]key is (?:missing|required)",

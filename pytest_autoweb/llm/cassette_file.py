@@ -127,10 +127,12 @@ def write_cassette(path: Path, cassette: Cassette) -> None:
         indent=1, exclude_defaults=False
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, because only a rename within one file system is atomic.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text + "\n")
+        # `mkstemp` creates files that only their owner can read; cassettes are shared.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:

@@ -59,6 +59,7 @@ def _difference(old: RecordedRequest, new: RecordedRequest) -> str:
         return f"the grammar {_line_difference(old.grammar or '', new.grammar or '')}"
     before_settings = old.model_dump(exclude={"messages", "grammar"})
     after_settings = new.model_dump(exclude={"messages", "grammar"})
+    # Compared one by one, so that the message can name the setting that changed.
     before_settings |= before_settings.pop("sampling")
     after_settings |= after_settings.pop("sampling")
     changed = [

@@ -77,6 +77,7 @@ class CassetteStore:
             return None
         path = cassette_path(self._folder, request.model, request.case_id)
         with self._lock:
+            # Mode `once` depends on the state before the first call, not on later recordings.
             existed = self._existed.setdefault(path, path.is_file())
             if self._mode == "all":
                 return None
@@ -101,6 +102,7 @@ class CassetteStore:
         """
         if self._mode in ("off", "none"):
             return
+        # A timeout or a rate limit says nothing about the model and may not happen again.
         if isinstance(outcome, ModelError) and outcome.cause not in _RECORDED_CAUSES:
             return
         recorded, placeholders = recorded_request(request, spec, self._mask)

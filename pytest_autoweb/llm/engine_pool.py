@@ -91,6 +91,7 @@ class EnginePool:
                 _ENGINE,
                 config.model_dump(),
                 arguments=(str(model_path(model)),),
+                # The engine calls no provider, so it gets no keys.
                 environ=without_secrets(self._environ) | _QUIET_THREADS,
                 log=log,
                 timeout=_LOAD_TIMEOUT_S,

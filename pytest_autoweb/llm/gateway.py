@@ -203,6 +203,7 @@ class GatewayClient:
             "Content-Type": "application/json",
         }
         try:
+            # Done separately: if this fails, the request was not sent and can be repeated safely.
             connection.connect()
         except OSError as error:
             raise GatewayUnreached("unavailable", model, _gone(error)) from None

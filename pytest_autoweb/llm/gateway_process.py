@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, answer = self._route(self._body())
         except _Refused as error:
             self.send_error(error.status, error.reason)
-        except Exception:  # the border: one broken request must not end the session's gateway
+        except Exception:  # one broken request must not end the session's gateway
             traceback.print_exc(file=sys.stderr)
             self.send_error(500, "internal error, see gateway.log")
         else:

@@ -48,6 +48,7 @@ class GatewayService:
         """Register models; one that is already known keeps its settings."""
         with self._lock:
             for name, spec in specs.items():
+                # Several test processes register the same models.
                 if name not in self._specs:
                     self._slots[name] = self._slots_for(spec)
                     self._specs[name] = spec
@@ -114,6 +115,7 @@ class GatewayService:
         if spec.provider == "builtin":
             raise ModelError("unavailable", spec.name, "built-ins are not answered by the gateway")
         target = self._target(spec)
+        # The client reserves money for every single try, because each of them may be billed.
         with self._slots[spec.name]:
             return self._live.complete(spec, request, target, partial(self._reserve, spec, request))
 

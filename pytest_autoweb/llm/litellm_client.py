@@ -164,6 +164,7 @@ class LiteLLMClient:
         asked = call_errors.retry_after(error)
         if asked is not None:
             return asked if asked <= _LONGEST_WAIT_S else None
+        # The random factor keeps parallel workers from retrying at the same moment.
         return float(self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25))
 
 
@@ -176,6 +177,7 @@ def _import_litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
+    # No callback may send prompts anywhere else.
     litellm.callbacks = []
     litellm.success_callback = []
     litellm.failure_callback = []
@@ -234,6 +236,7 @@ def _message(message: Message, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _response_format(spec: ModelSpec, request: Request) -> dict[str, Any] | None:
+    # A server accepts either a grammar or a schema, not both.
     grammar_wins = spec.constrained == "gbnf" and request.grammar is not None
     if request.json_schema is None or spec.constrained == "none" or grammar_wins:
         return None
@@ -252,6 +255,7 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
     message = getattr(choice, "message", None)
     text = getattr(message, "content", None) or ""
     reason = str(getattr(choice, "finish_reason", "") or "")
+    # Some services put a refusal into a field of its own instead of the text.
     fields = getattr(message, "provider_specific_fields", None) or {}
     refusal = str(fields.get("refusal") or "")
     if reason == "content_filter" or (refusal and not text):

@@ -53,12 +53,14 @@ def _serve(path: str, config: EngineConfig) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [config.api_key]
+    # No page may call the server, not even from this machine's browser.
     params.cors_origins = ""
     params.offline = True
     params.ui = False
     params.endpoint_metrics = False
     params.endpoint_slots = False
     params.n_parallel = config.slots
+    # llama.cpp divides the context among its slots.
     params.n_ctx = config.context_tokens * config.slots
     params.cache_prompt = True
     params.cache_ram_mib = config.prompt_cache_mib

@@ -151,4 +151,5 @@ def model_path(model: LocalModel) -> Path:
 def is_present(model: LocalModel) -> bool:
     """Tell whether a file of the right size exists; its hash is checked when it is loaded."""
     path = model_path(model)
+    # Hashing a gigabyte takes seconds, too long for a check that precedes every run.
     return path.is_file() and path.stat().st_size == model.size

@@ -39,6 +39,7 @@ def start_owned(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as errors:
         process = subprocess.Popen(
+            # `-P`: modules in the current folder must not shadow installed ones.
             [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -50,6 +51,7 @@ def start_owned(
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None
     assert stdout is not None
+    # Reading a pipe has no timeout, so a timer kills a child that does not answer.
     waiting = threading.Timer(timeout, process.kill)
     waiting.start()
     try:

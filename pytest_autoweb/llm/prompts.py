@@ -13,6 +13,8 @@ from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import PromptError
 from pytest_autoweb.llm.client import Message
 
+# A misspelt variable must be an error instead of an empty text. Prompts are not HTML, so escaping
+# would garble them; untrusted text is fenced instead.
 _ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )

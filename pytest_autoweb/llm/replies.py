@@ -13,7 +13,9 @@ from pytest_autoweb.results import PlanStep
 _REASONING = re.compile(
     r"<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
+# Some chat templates open the reasoning block in the prompt, so the reply contains only its end.
 _LONE_CLOSE = re.compile(r"\A.*?</(?:think|thinking|reasoning|thought)\s*>", re.DOTALL | re.I)
+# A reply that was cut off has no closing fence, and a plan that was cut off no end mark.
 _FENCE = re.compile(
     r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<lang>[\w+-]*)[^\n]*\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
@@ -87,6 +89,7 @@ def parse_plan(reply: str) -> PlanParse:
     """Read a plan in any of its tolerated forms; questions are found anywhere in the reply."""
     text = strip_reasoning(reply)
     block = _PLAN_BLOCK.search(text)
+    # Some models write the plan inside a block comment.
     plan_text = (block[1] if block else text).strip().removesuffix("*/").strip()
     steps = _read_steps(plan_text.splitlines())
     if not steps:
@@ -125,6 +128,7 @@ def _read_field(line: str, fields: dict[str, str]) -> None:
     for name, pattern in _FIELD.items():
         if match := pattern.match(line):
             value = match["value"].strip().strip("`").strip()
+            # The text of the heading, if there is any, is the better description.
             if name == "description" and fields.get(name):
                 return
             fields[name] = value

@@ -106,6 +106,7 @@ class SharedGateway:
             return self._client
 
     def _found_or_started(self) -> GatewayAddress:
+        # All processes of the session take this lock, so only one of them starts a gateway.
         with FileLock(f"{self._file}.lock"):
             known = read_address(self._file.parent)
             if known is not None and _answers(known):
@@ -170,6 +171,7 @@ def _write_private(path: Path, text: str) -> None:
     """Write a file that only the user can read, since it holds the gateway's token."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
+    # Created with its final permissions, so that nobody else can ever read the token.
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)

@@ -19,6 +19,7 @@ class TimedClient:
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; see `Client`."""
+        # Kept during the call, so that `waited` can be asked while it is under way.
         self._since = time.monotonic()
         try:
             return self._client.complete(request)

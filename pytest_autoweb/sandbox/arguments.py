@@ -71,6 +71,7 @@ def artifact_path(name: object, border: Border) -> Path:
     folder = Path(border.artifacts)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / bare_name(name)
+    # A symbolic link could lead out of the folder.
     if path.is_symlink() or path.is_dir():
         raise Refusal("AW502", f"{path.name!r} cannot be overwritten")
     if not path.exists() and sum(1 for _ in folder.iterdir()) >= MAX_FILES:
@@ -125,6 +126,7 @@ def with_secrets(text: str, urls: list[str], border: Border) -> str:
         urls: the addresses of the page and of every frame that could receive the text.
         border: holds the secrets and knows where they may be typed.
     """
+    # Every frame that receives the text can read it, so all of their origins must be trusted.
     for url in urls:
         if not border.secret_allowed(url):
             parts = urlsplit(url)

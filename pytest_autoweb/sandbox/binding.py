@@ -84,6 +84,7 @@ class Binder:
             wanted = "link" if len(segment) == 1 else "chain"
             if member is None or member.kind != wanted:
                 raise Refusal("AW504", f"{kind} has no member {name[:60]!r} that returns a locator")
+            # `page` may stand for a frame, which lacks these members.
             if isinstance(item, Frame) and name in OF_THE_PAGE:
                 item = item.page
             if wanted == "link":
@@ -120,6 +121,7 @@ class Binder:
         if member is None:
             raise Refusal("AW504", f"expect({receiver.kind}).{method[:60]} is not available")
         item = receiver.object
+        # Playwright's `expect` takes no frame.
         actual = item.page if isinstance(item, Frame) else item
         return Receiver(expect(actual, message), kind, f"expect({receiver.text})"), member
 
@@ -131,6 +133,7 @@ class Binder:
                 if found.kind not in {"Locator", "FrameLocator"}:
                     raise TypeError(f"a {found.kind} cannot be an argument")
                 return LocatorArgument(found.text, found.object)
+            # `isinstance` would accept True as a number.
             if tag == "$cb" and type(inner) is int:
                 if not callbacks:
                     raise TypeError("this call takes no Python function")

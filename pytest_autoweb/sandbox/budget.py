@@ -48,6 +48,7 @@ class Budget:
         """
         left = self.remaining_s * 1000
         wanted = _milliseconds(requested, default)
+        # Only then is a timeout the fault of the step's limit instead of the call's own timeout.
         self.cut = wanted > left
         return float(max(1, round(min(wanted, left))))
 

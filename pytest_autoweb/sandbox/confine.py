@@ -40,11 +40,14 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
             process, and whether to raise the walls `kernel` and `audit`.
         out_fd: the highest descriptor in use, the pipe to the host.
     """
+    # The time zone stays, because `datetime` reads it when the code asks for local time.
     for name in set(os.environ) - {"TZ"}:
         del os.environ[name]
     _install_line_reports(out_fd)
     resource = _resource()  # imported now, as nothing can be imported once a wall stands
     call = kernel.system_call() if limits["kernel"] else None
+    # The order matters: Landlock opens a descriptor, which the limits forbid afterwards, and
+    # setting limits takes a system call that seccomp forbids.
     landlock, seccomp = 0, False
     if call:
         kernel.die_with_parent(call)
@@ -85,6 +88,7 @@ def _limit(resource: Any, memory_mb: int, cpu_s: float, out_fd: int) -> None:
         "RLIMIT_CPU": cpu,
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
+        # All descriptors below this number are in use, so none can be opened.
         "RLIMIT_NOFILE": out_fd + 1,
     }
     for name, value in wanted.items():

@@ -123,6 +123,7 @@ class Dialogue:
     def _reply(self, number: int, value: Any, error: tuple[str, str] | None) -> None:
         frame = {"op": "reply", "id": number, "value": value, "error": error}
         try:
+            # A result that does not fit must become an error of this call, not end the step.
             to_line(frame)
         except WireError as problem:
             frame = {**frame, "value": None, "error": ("Error", str(problem))}
@@ -131,10 +132,12 @@ class Dialogue:
     def _answer_call(self, frame: dict[str, Any]) -> Reply:
         number = self._count_call()
         nested = bool(self._open)
+        # The step has failed already, so nothing more is performed for it.
         if self.refusal is not None or self.diverged is not None:
             return None, ("Refused", "the step is over")
         self.line = frame["line"]
         key = key_of(frame, self._page)
+        # A retry registers its listeners anew, because those of the first run were removed.
         listening = frame["method"] in {"on", "once", "remove_listener"}
         if self.record.catching_up and not nested and not listening:
             try:
@@ -262,6 +265,7 @@ class Dialogue:
 
     def tell(self, callback: int, item: Any) -> None:
         """Call a function in the worker with an event's object, serving the worker meanwhile."""
+        # An event between two steps has no step whose time it could use.
         if not self._running:
             self.budget = Budget(CALLBACK_S)
         args = [outgoing(item, self._handles, self._border.redact)]

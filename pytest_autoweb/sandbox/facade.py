@@ -126,6 +126,7 @@ class Facade:
         if method in SCRIPT_METHODS and not self._border.scripts:
             raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
+            # A timeout may be infinite, because `grant_ms` limits it.
             arguments.check_finite([*args, *(v for k, v in bound.kwargs.items() if k != "timeout")])
         if method == "close" and bound.receiver.object is self._border.page:
             raise Refusal("AW504", "the page under test stays open; close popups only")
@@ -211,6 +212,7 @@ class Facade:
     def _set_default(self, method: str, requested: Any) -> Callable[[], None]:
         if isinstance(requested, bool) or not isinstance(requested, int | float):
             raise TypeError("the default timeout is a number of milliseconds")
+        # Zero means "no limit" to Playwright, which no step may have.
         wanted = float(requested) if requested > 0 else DEFAULT_MS
         self._navigation_ms = wanted
         if method == "set_default_timeout":
@@ -254,6 +256,7 @@ class Facade:
     def cancel_waits(self) -> None:
         """Cancel every wait whose `with` block was never left."""
         for wait in self.open_waits.values():
+            # Leaving with an error makes Playwright abandon the wait; otherwise it would block.
             error = RuntimeError("the step is over")
             wait.manager.__exit__(RuntimeError, error, None)
         self.open_waits.clear()

@@ -39,6 +39,7 @@ class Handles:
 
     def add(self, item: Any, kind: str, label: str | None = None) -> str:
         """Return the number of an object; the same object always gets the same number."""
+        # Handles keep their objects alive, so an id cannot be reused for another object.
         key = (id(item), kind)
         if key not in self._ids:
             if len(self._by_id) >= MAX_HANDLES:

@@ -153,6 +153,7 @@ class WorkerEngine:
     def _new_talk(self, index: int, earlier: list[AnsweredCall], limits: Limits) -> Dialogue:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
+        # A worker sets its limits once, at its start.
         if wanted != has or not self._worker.alive:
             self._replace_worker()
         self._worker = self._workers.ready(self._worker)
@@ -222,6 +223,7 @@ class WorkerEngine:
         if self._guard.page_lost:
             evidence["page_lost"] = True
         cause = talk.call_error
+        # The code may have caught that error and failed later for another reason.
         if cause is not None and self._border.redact(str(cause)) == text:
             evidence |= redacted(cause.evidence, self._border.redact)
         message = shortened(f"{kind}: {first}" if first else kind, _MAX_MESSAGE)
@@ -291,6 +293,7 @@ class WorkerEngine:
 
         def predicate(item: Any) -> bool:
             talk = self._talk
+            # A worker that was replaced has taken its functions with it.
             return talk is not None and self._worker is asked_by and talk.ask(number, item)
 
         return predicate

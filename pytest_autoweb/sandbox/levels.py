@@ -14,6 +14,7 @@ class Walls(NamedTuple):
     audit: bool = True
 
 
+# `strict` asks for the same walls as `auto`, but does not run without them.
 WALLS: dict[Level, Walls] = {"auto": Walls(), "strict": Walls(), "off": Walls(False, False)}
 
 

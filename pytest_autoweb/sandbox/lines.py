@@ -49,6 +49,7 @@ class _Splitter:
             *whole, tail = self._rest.split(b"\n")
             lines = [bytes(line) for line in whole]
             self._rest = bytearray(tail)
+        # A line without end would otherwise fill the memory of the test process.
         if len(self._rest) > self._limit:
             self.broken = True
             lines.append(TOO_LONG)

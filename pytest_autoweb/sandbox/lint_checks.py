@@ -59,6 +59,7 @@ def bound_names(places: list[NodePlace]) -> frozenset[str]:
 def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
     """Yield what is wrong with one node; its children are checked as nodes of their own."""
     node = place.node
+    # The exact type, because a subclass could be a node that the policy does not know.
     if type(node) not in policy.NODES:
         yield _refused_syntax(place)
         return
@@ -340,6 +341,7 @@ def _quoted(text: str) -> str:
 
 
 def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -> str | None:
+    # Comparing takes quadratic time, so hostile names are cut.
     close = difflib.get_close_matches(name[:60], candidates, n=1, cutoff=0.75)
     return close[0] if close else None
 

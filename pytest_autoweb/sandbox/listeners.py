@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+# A page can raise events in an endless loop.
 MAX_WAITING = 500
 
 

@@ -180,6 +180,7 @@ REFUSED_MODULES: dict[str, tuple[str, str]] = {
     ),
 }
 
+# The types of the values with which code works; it may use all of their public attributes.
 _MATCHING_TYPES: tuple[type, ...] = (
     str, bytes, list, dict, set, frozenset, tuple, int, float, range,
     re.Pattern, re.Match, io.StringIO, decimal.Decimal,

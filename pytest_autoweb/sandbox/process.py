@@ -35,6 +35,7 @@ _MODULES = (
     "proxies",
     "worker",
 )
+# `Popen` reports the number of a deadly signal as a negative exit status.
 _SIGXCPU, _SIGSYS = -24, -31
 _RUNNING_LINES = b"Stack (most recent call first):"
 _RUNNING_LINE = re.compile(rb'  File "<step \d+>", line (\d{1,7}) in ')
@@ -96,9 +97,11 @@ class WorkerProcess:
         self._gone: WorkerGoneError | None = None
         try:
             self._process = subprocess.Popen(
+                # Environment variables and site-packages must not change what the worker imports.
                 [sys.executable, "-I", "-S", "-B", "-W", "ignore", "-c", _BOOT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # A pipe that nobody reads would block the worker once it is full.
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 env=_environment(),
@@ -190,6 +193,7 @@ class WorkerProcess:
         """End the process, and return the line of the block it was running, if that is known."""
         line = None
         if self.alive and hasattr(signal, "SIGUSR1"):
+            # The handler that `confine` installed answers with the running lines.
             self._process.send_signal(signal.SIGUSR1)
             line = self._reported_line()
         self.kill()

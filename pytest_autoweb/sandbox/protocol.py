@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_autoweb.sandbox.wire import MAX_NAME_CHARS, WireError, from_line
 
+# The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64
 MAX_NAME = 60
 

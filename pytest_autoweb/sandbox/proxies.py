@@ -63,6 +63,7 @@ class Proxy:
         )
 
     def __hash__(self) -> int:
+        # The steps of a chain are lists, which have no hash.
         return hash((self.kind, self._root, len(self._chain)))
 
     def __repr__(self) -> str:
@@ -201,6 +202,7 @@ def _local_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., 
 
     def wait_for_selector(selector: str, **kwargs: Any) -> Any:
         first = proxy.locator(selector).first
+        # `first` has already decided what `strict` would complain about.
         kwargs.pop("strict", None)
         first.wait_for(**kwargs)
         return None if kwargs.get("state") in {"hidden", "detached"} else first

@@ -121,4 +121,5 @@ def key_of(frame: dict[str, Any], page: str) -> str:
     """
     names = ("root", "chain", "expect", "method", "args", "kwargs")
     text = json.dumps({name: frame[name] for name in names}, sort_keys=True)
+    # A retry creates its functions anew, under other numbers.
     return _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')

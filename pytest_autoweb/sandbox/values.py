@@ -52,6 +52,7 @@ def redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def _redacted_bytes(value: bytes, redact: Callable[[str], str]) -> bytes:
+    # Bytes that are not UTF-8 survive this round trip unchanged.
     text = value.decode("utf-8", "surrogateescape")
     clean = redact(text)
     return value if clean == text else clean.encode("utf-8", "surrogateescape")

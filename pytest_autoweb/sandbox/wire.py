@@ -72,6 +72,7 @@ def encode(value: Any, special: Special, depth: int = 0) -> Any:
         raise WireError("value is nested too deeply")
     if value is None or isinstance(value, bool | str):
         return value
+    # Members of enumerations and other subclasses become plain numbers.
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):

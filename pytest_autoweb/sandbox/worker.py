@@ -240,6 +240,7 @@ class Worker:
     def _special(self, value: Any) -> dict[str, Any] | None:
         tagged = self._without_callbacks(value)
         if tagged is None and callable(value):
+            # The same function must keep its number, or `remove_listener` could not find it.
             number = next((n for n, f in self._callbacks.items() if f is value), None)
             if number is None:
                 number = len(self._callbacks) + 1

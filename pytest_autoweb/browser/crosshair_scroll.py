@@ -24,7 +24,7 @@ class PageScroller:
         self._start: float | None = None
         self._wrapped = False
 
-    def further(self, share: float) -> bool:
+    def next_view(self, share: float) -> bool:
         """Show the next view, or return False if all views were shown.
 
         Args:

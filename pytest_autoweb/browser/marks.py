@@ -14,7 +14,7 @@ from pytest_autoweb.browser.injected import (
     run_script_handle,
 )
 from pytest_autoweb.browser.marks_again import KnownElement, find_again
-from pytest_autoweb.browser.marks_board import draw, handed_over
+from pytest_autoweb.browser.marks_board import decoded_picture, draw
 from pytest_autoweb.browser.marks_near import texts_near
 from pytest_autoweb.browser.marks_xpath import selectors, xpaths
 
@@ -205,7 +205,7 @@ def _marked(
     shot = page.screenshot(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS
     )
-    with handed_over(page, shot) as picture:
+    with decoded_picture(page, shot) as picture:
         handle, seen, found = find_marks(page, limit=limit, hide=hide)
         chosen = _chosen(found, only)
         found = _with_near(handle, found, hide, () if only is None else chosen)

@@ -38,7 +38,7 @@ class MarkedPicture(NamedTuple):
 
 
 @contextmanager
-def handed_over(page: "Page", picture: bytes) -> "Iterator[JSHandle]":
+def decoded_picture(page: "Page", picture: bytes) -> "Iterator[JSHandle]":
     """Yield a handle of the picture for `draw`; it is decoded while the page is being searched."""
     given = board_of(page).evaluate_handle(_DECODED, base64.b64encode(picture).decode())
     try:
@@ -63,7 +63,7 @@ def draw(
 
     Args:
         page: the page that the picture shows.
-        picture: the handle from `handed_over`, which can be used only once.
+        picture: the handle from `decoded_picture`, which can be used only once.
         marks: the result of the script `marks`, with `number` and `failed` added.
         hidden: boxes that are painted over.
         page_text: boxes of the page's text, which the numbers avoid.

@@ -39,7 +39,7 @@ def texts_near(
         together: indexes of elements to distinguish, whatever their texts are.
         nameless: indexes of fields that only the text beside them names.
     """
-    groups = [list(together)] if together else alike(texts, icons)
+    groups = [list(together)] if together else groups_by_text(texts, icons)
     if nameless and not together:
         groups.append(list(nameless))
     near: list[tuple[str, ...]] = [()] * len(texts)
@@ -54,7 +54,7 @@ def texts_near(
     return tuple(near)
 
 
-def alike(texts: Sequence[Sequence[str]], icons: Sequence[str]) -> list[list[int]]:
+def groups_by_text(texts: Sequence[Sequence[str]], icons: Sequence[str]) -> list[list[int]]:
     """Return, for each text that several elements share, the indexes of those elements.
 
     Case, spaces and punctuation are ignored. Icons of the same kind form a group as well, except

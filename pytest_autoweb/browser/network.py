@@ -50,7 +50,7 @@ def guarded_page(
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")
-            install(page.context, policy, blocked)
+            route_requests(page.context, policy, blocked)
         try:
             yield page
         finally:
@@ -101,7 +101,7 @@ def _command_line(browser: "Browser") -> str:
         return ""
 
 
-def install(
+def route_requests(
     context: "BrowserContext", policy: OriginPolicy, on_blocked: Callable[[str], None]
 ) -> None:
     """Abort requests and WebSockets to other origins, as far as the browser exposes them.

@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ModelError as error:
             return 422, CallFailed(cause=error.cause, detail=error.detail)
         except ValidationError:
-            raise _Refused(400, "the body is not what this path takes") from None
+            raise _Refused(400, "the body does not fit this path") from None
         if self.path == "/stats":
             return 200, service.stats()
         if self.path == "/stop":

@@ -175,7 +175,7 @@ class Sight:
             views += 1
             if end.status != "not_found" or wanted.calls_left < 1:
                 break
-            if wanted.within is not None or views == MOST_VIEWS or not scroll.further(STEP):
+            if wanted.within is not None or views == MOST_VIEWS or not scroll.next_view(STEP):
                 break
         scroll.back()
         return end, None

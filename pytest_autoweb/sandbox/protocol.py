@@ -77,7 +77,7 @@ def check_chain(chain: Any) -> None:
             )
         )
         if not fits:
-            raise WireError("misshapen step of a chain")
+            raise WireError("malformed step of a chain")
 
 
 def _check_done(frame: dict[str, Any]) -> None:
@@ -86,18 +86,18 @@ def _check_done(frame: dict[str, Any]) -> None:
     if frame["ok"] is not (frame["error"] is None):
         raise WireError("done is neither ok nor an error")
     if not all(isinstance(name, str) and len(name) <= MAX_NAME_CHARS for name in frame["names"]):
-        raise WireError("misshapen names")
+        raise WireError("malformed names")
     frame["names"] = [name for name in frame["names"] if name.isidentifier()][:500]
 
 
 def _check_shape(what: str, frame: Mapping[str, Any], shape: Mapping[str, Any]) -> None:
     if frame.keys() != shape.keys():
-        raise WireError(f"misshapen {what}")
+        raise WireError(f"malformed {what}")
     for key, kind in shape.items():
         value = frame[key]
         # `isinstance` counts a bool as an int, but only a real int is valid here.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, _OPT_INT)):
-            raise WireError(f"misshapen {what}: {key}")
+            raise WireError(f"malformed {what}: {key}")
 
 
 def _clean(data: Any, depth: int) -> Any:

@@ -50,9 +50,9 @@ class Proxy:
         if member is None:
             raise AttributeError(_no_member(self.kind, name))
         if member.kind == "link":
-            return make(member.returns, self._border, self._root, (*self._chain, [name]))
+            return make_proxy(member.returns, self._border, self._root, (*self._chain, [name]))
         if member.kind == "get":
-            return self._border.call(target(self), name, [], {})
+            return self._border.call(receiver_of(self), name, [], {})
         return _METHODS[member.kind](self, name, member)
 
     def __eq__(self, other: object) -> bool:
@@ -82,17 +82,17 @@ TYPES: dict[str, type[Proxy]] = {
 }
 
 
-def make(kind: str, border: HostChannel, root: str, chain: tuple[Segment, ...] = ()) -> Proxy:
+def make_proxy(kind: str, border: HostChannel, root: str, chain: tuple[Segment, ...] = ()) -> Proxy:
     """Return a proxy of the class called `kind`."""
     return TYPES[kind](border, root, chain)
 
 
-def target(proxy: Proxy) -> dict[str, Any]:
+def receiver_of(proxy: Proxy) -> dict[str, Any]:
     """Encode a proxy, as the receiver of a call or as an argument."""
     return {"root": proxy._root, "chain": list(proxy._chain)}
 
 
-def expecter(border: HostChannel) -> Callable[..., "Claims"]:
+def make_expect(border: HostChannel) -> Callable[..., "Claims"]:
     """Return the function `expect` of the step language."""
 
     def expect(actual: object, message: str | None = None) -> Claims:
@@ -121,8 +121,8 @@ class Claims:
 
         def claim(*args: Any, **kwargs: Any) -> None:
             message = None if self._message is None else str(self._message)
-            receiver = {**target(self._actual), "expect": True, "message": message}
-            self._border.call(receiver, name, *encoded(self._border, args, kwargs))
+            receiver = {**receiver_of(self._actual), "expect": True, "message": message}
+            self._border.call(receiver, name, *encode_arguments(self._border, args, kwargs))
 
         return claim
 
@@ -138,7 +138,7 @@ class Manager:
 
     def __enter__(self) -> Proxy:
         border = self._proxy._border
-        info: Proxy = border.call(target(self._proxy), self._method, self._args, self._kwargs)
+        info: Proxy = border.call(receiver_of(self._proxy), self._method, self._args, self._kwargs)
         self._info = info
         return info
 
@@ -149,7 +149,7 @@ class Manager:
         _trace: TracebackType | None,
     ) -> None:
         assert self._info is not None
-        self._proxy._border.call(target(self._info), MANAGER_EXIT, [kind is not None], {})
+        self._proxy._border.call(receiver_of(self._info), MANAGER_EXIT, [kind is not None], {})
 
 
 def _no_member(kind: str, name: str) -> str:
@@ -165,8 +165,8 @@ def _no_member(kind: str, name: str) -> str:
 
 def _chain_method(proxy: Proxy, name: str, member: ApiMember) -> Callable[..., Proxy]:
     def narrow(*args: Any, **kwargs: Any) -> Proxy:
-        segment = [name, *encoded(proxy._border, args, kwargs)]
-        return make(member.returns, proxy._border, proxy._root, (*proxy._chain, segment))
+        segment = [name, *encode_arguments(proxy._border, args, kwargs)]
+        return make_proxy(member.returns, proxy._border, proxy._root, (*proxy._chain, segment))
 
     return narrow
 
@@ -174,8 +174,8 @@ def _chain_method(proxy: Proxy, name: str, member: ApiMember) -> Callable[..., P
 def _call_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _predicated(proxy, name, args, kwargs)
-        sent = encoded(proxy._border, args, kwargs)
-        return proxy._border.call(target(proxy), name, *sent)
+        sent = encode_arguments(proxy._border, args, kwargs)
+        return proxy._border.call(receiver_of(proxy), name, *sent)
 
     return call
 
@@ -183,7 +183,7 @@ def _call_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., A
 def _manage_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Manager]:
     def manage(*args: Any, **kwargs: Any) -> Manager:
         args, kwargs = _predicated(proxy, name, args, kwargs)
-        return Manager(proxy, name, *encoded(proxy._border, args, kwargs))
+        return Manager(proxy, name, *encode_arguments(proxy._border, args, kwargs))
 
     return manage
 
@@ -226,7 +226,9 @@ _METHODS: dict[str, Callable[[Proxy, str, ApiMember], Any]] = {
 }
 
 
-def encoded(border: HostChannel, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+def encode_arguments(
+    border: HostChannel, args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any]]:
     """Encode arguments as wire data; raises TypeError for one that cannot cross the border."""
     try:
         return (

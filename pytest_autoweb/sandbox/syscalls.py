@@ -72,7 +72,7 @@ def filter_program(machine: Machine, pid: int) -> bytes:
     """Return the filter in the kernel's format, for the process with this id."""
     lines = [_line(_LOAD, _ARCH), *_if(_IS, machine.arch, [], [_verdict(KILL)])]
     lines += [_line(_LOAD, _NUMBER), *_if(_AT_LEAST, _X32, [_verdict(KILL)], [])]
-    # Only machine code needs executable memory, and an interpreter has loaded all of its own.
+    # An interpreter that is already loaded needs no further executable memory.
     executable = [_line(_LOAD, _argument(2)), *_choice(_HAS_BIT, _PROT_EXEC, FAIL, ALLOW)]
     # `abort` sends a signal to its own process, which is the only permitted target.
     own = [_line(_LOAD, _argument(0)), *_choice(_IS, pid, ALLOW, KILL)]

@@ -82,7 +82,7 @@ class Worker:
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
-        expect, helpers = proxies.expecter(self), _helpers(self)
+        expect, helpers = proxies.make_expect(self), _helpers(self)
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
         modules = shims.stand_ins(
             real,
@@ -117,7 +117,7 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        page = self.names["page"] = proxies.make(kind, self, root)
+        page = self.names["page"] = proxies.make_proxy(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
         # Code may have deleted `__builtins__`, and then `exec` would provide the real ones.
         self.names.update(self._offered, __builtins__=dict(self._builtins))
@@ -131,7 +131,9 @@ class Worker:
         """Return a global function that the host performs."""
 
         def function(*args: Any, **kwargs: Any) -> Any:
-            return self.call(proxies.target(page), name, *proxies.encoded(self, args, kwargs))
+            return self.call(
+                proxies.receiver_of(page), name, *proxies.encode_arguments(self, args, kwargs)
+            )
 
         return function
 
@@ -250,12 +252,12 @@ class Worker:
 
     def _without_callbacks(self, value: Any) -> dict[str, Any] | None:
         if isinstance(value, proxies.Proxy):
-            return {"$p": {**proxies.target(value), "kind": value.kind}}
+            return {"$p": {**proxies.receiver_of(value), "kind": value.kind}}
         return None
 
     def _unspecial(self, tag: str, data: Any) -> Any:
         if tag == "$p" and data["kind"] in members.CLASSES:
-            return proxies.make(data["kind"], self, data["root"], tuple(data["chain"]))
+            return proxies.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
         if tag == "$error":
             return _ERRORS.get(data[0], Error)(data[1])
         raise wire.WireError(f"unexpected {tag}")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Playwright, sync_playwright
 from benchmarks.locator_rows import Row, columns
 from benchmarks.marks_pages import all_pages
 from pytest_autoweb.browser.chromium import launch_args
-from pytest_autoweb.browser.crosshair import View, take_view
+from pytest_autoweb.browser.crosshair import ViewportView, take_view
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.locate.candidates import SAME_PLACE, overlap
 from pytest_autoweb.locate.eyes import Eyes
@@ -125,7 +125,7 @@ def capture(out: Path, sources: Sequence[str], script: str, cookie: str) -> int:
     return 0
 
 
-def elements_of(view: View) -> list[dict[str, Any]]:
+def elements_of(view: ViewportView) -> list[dict[str, Any]]:
     """The elements that the product would search, in the format of --pages."""
     return [
         {

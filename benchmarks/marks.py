@@ -46,7 +46,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from benchmarks.marks_pages import DOCS, all_pages
 from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.marks import MarkedPage, find_marks, mark_page
-from pytest_autoweb.browser.marks_board import draw, handed_over
+from pytest_autoweb.browser.marks_board import decoded_picture, draw
 
 LIMIT = 60
 DARK = 64
@@ -198,7 +198,7 @@ def timing(browser: Browser, rounds: int, *, spaced: bool) -> dict[str, float]:
         handle.dispose()
         with timed(times["screenshot"]):
             shot = page.screenshot(caret="initial", animations="disabled")
-        with timed(times["find_and_draw"]), handed_over(page, shot) as picture:
+        with timed(times["find_and_draw"]), decoded_picture(page, shot) as picture:
             handle, seen, _ = find_marks(page)
             shapes = [
                 {**shape, "number": n, "failed": False} for n, shape in enumerate(seen["marks"], 1)

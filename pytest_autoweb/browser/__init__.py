@@ -1,4 +1,4 @@
-"""The page: how it is opened, shown to a model, watched and confined.
+"""Access to the page: opening it, showing it to a model, observing it and confining it.
 
-Only this folder and the sandbox host know Playwright.
+Only this package and the sandbox's host use Playwright.
 """

@@ -1,4 +1,4 @@
-"""Playwright's aria snapshots, made shorter and rid of secrets."""
+"""Playwright's aria snapshots, shortened and stripped of secrets."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pytest_autoweb.browser.outline import Line, parse_outline
 
 HIDDEN = "<hidden>"
-"""What stands for the value of a password field."""
+"""Placeholder for the value of a password field."""
 
 _WORDS = re.compile(r"\S+")
 _KEY = re.compile(
@@ -16,8 +16,10 @@ _KEY = re.compile(
     r"(?P<attrs>(?: \[[^\]]*\])*)(?P<tail>:(?: .*)?)?$",
     re.DOTALL,
 )
+# Refs and the focus change from one snapshot to the next and mean nothing to a model.
 _NOISE = re.compile(r" \[(?:ref=[^\]]*|cursor=pointer|active)\]")
 _REF = re.compile(r" \[(?:ref=[^\]]*|active)\]")
+# For these roles, the attribute `cursor=pointer` adds no information.
 _CLICKED_BY_NATURE = frozenset(
     _WORDS.findall(
         "button link tab menuitem menuitemcheckbox menuitemradio option checkbox radio switch "
@@ -29,13 +31,13 @@ _FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """One line of a snapshot taken apart."""
+    """The components of one line of a snapshot."""
 
     role: str
     name: str
     attrs: str
     value: str
-    """After the colon; empty when children follow or there is none."""
+    """Text after the colon; empty if there is none or if children follow."""
     has_colon: bool
 
     def text(self) -> str:
@@ -46,7 +48,7 @@ class _Parts:
 
 
 def aria_outline(snapshot: str, secrets: Collection[str]) -> tuple[Line, ...]:
-    """The snapshot without refs and nameless wrappers, values of password fields hidden."""
+    """Return the snapshot without refs, unnamed wrappers and the values of password fields."""
     hidden = {_collapse(secret) for secret in secrets if secret.strip()}
     roots = parse_outline(snapshot, lambda raw: _read(raw, hidden))
     return tuple(line for root in roots for line in _unwrap(root))
@@ -68,7 +70,7 @@ def _take_apart(raw: str) -> _Parts | None:
         return None
     entry = raw[2:]
     if entry.startswith("'"):
-        # YAML quotes a key that holds a colon or the like.
+        # YAML quotes a key that contains a colon or similar characters.
         end = re.match(r"'((?:[^']|'')*)'", entry)
         if end is None:
             return None
@@ -85,7 +87,7 @@ def _hide(parts: _Parts, hidden: Collection[str]) -> _Parts:
     if parts.name.startswith('"'):
         name = _decoded(parts.name)
         for secret in hidden:
-            # A label's name holds the value of a field inside it.
+            # The accessible name of a label includes the value of a field inside it.
             name = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, name)
         parts = replace(parts, name=json.dumps(name, ensure_ascii=False))
     return parts
@@ -112,7 +114,7 @@ def _yaml_key(key: str) -> str:
 
 
 def _unwrap(line: Line) -> tuple[Line, ...]:
-    """A wrapper without name, state or text of its own gives way to its children."""
+    """Replace wrappers that have no name, state or text by their children."""
     children = tuple(child for below in line.children for child in _unwrap(below))
     if line.text in {"- generic:", "- generic"}:
         return children

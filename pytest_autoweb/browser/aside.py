@@ -1,4 +1,4 @@
-"""Asks the browser something from within an event, without holding the event up."""
+"""Browser calls that are triggered by an event but must not block its other handlers."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from collections.abc import Callable
 import greenlet  # type: ignore[import-untyped]
 
 
-def aside(work: Callable[[], None]) -> None:
-    """Do work that waits for the browser as soon as the event has been handled by everyone.
+def run_after_event(work: Callable[[], None]) -> None:
+    """Do blocking work as soon as every handler of the current event has run.
 
-    A handler that waits suspends the handlers after it, such as that of `expect_download` in the
-    code under test. So the work gets a greenlet of its own, started by Playwright's event loop.
-    What it raises is not for anyone to catch: it must not raise.
+    A handler that waits for the browser suspends the handlers after it, such as the one of
+    `expect_download` in the code under test. So the work gets a greenlet of its own, which
+    Playwright's event loop starts. The work must not raise, because nothing could catch the error.
     """
     try:
         loop = asyncio.get_running_loop()

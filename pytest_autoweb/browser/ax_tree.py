@@ -1,4 +1,4 @@
-"""The browser's full accessibility tree (Chrome's protocol) as indented lines."""
+"""Chromium's full accessibility tree as indented lines."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -25,8 +25,9 @@ _STATES = (
     "focused",
 )
 _DEPTH_LIMIT = 250
+# Roles whose text is their value.
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox"})
-"""Their text is their value."""
+# Chromium replaces the characters of a password field by bullets.
 _MASK = re.compile("[•●*]+")
 
 
@@ -35,7 +36,7 @@ def ax_outline(
     frames: Mapping[int, Sequence[Mapping[str, Any]]],
     secrets: Collection[str],
 ) -> tuple[Line, ...]:
-    """Lines for the nodes of `Accessibility.getFullAXTree`.
+    """Return lines for the nodes of `Accessibility.getFullAXTree`.
 
     Args:
         nodes: the main document's nodes.
@@ -80,6 +81,7 @@ class _Reader:
         if role in _FIELDS:
             children = [line for line in children if line.kind != "text"]
         if role == "StaticText":
+            # Chromium lists the text of a named element again as its child.
             repeats = name in parent_name or _MASK.fullmatch(name) or name in self.hidden
             return () if repeats else (Line(f"text {_quoted(name)}", "text"),)
         return (Line(_described(node, role, name, self.hidden), role, tuple(children)),)

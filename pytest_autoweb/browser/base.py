@@ -1,41 +1,41 @@
-"""Types of the browser layer that stages and judge share."""
+"""Types of the browser package that stages and judge share."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
 class ContextWrapper(NamedTuple):
-    """A page or frame that a step works in."""
+    """The page or frame in which a step works."""
 
     context: Any
-    """Playwright's Page or Frame."""
+    """Playwright's Page or Frame object."""
     name: str
-    """`page`, or the frame's name or URL."""
+    """`page`, or the name or URL of the frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefElement:
-    """One element of the numbered list that the `refs` dialect shows to a model."""
+    """One element of the numbered list that a model gets in the `refs` dialect."""
 
     ref: str
     """`e1`, `e2`, … in reading order."""
     role: str
     name: str
     hint: str
-    """Input type and format, options, state, nearby label; empty when there is nothing to say."""
+    """Input type and format, options, state and nearby label; may be empty."""
     locator: str
-    """A Playwright expression on `page` that finds exactly this element."""
+    """A Playwright expression that starts at `page` and finds exactly this element."""
     actions: tuple[str, ...]
-    """Of `click`, `fill`, `check`, `uncheck`, `select_option`, `press`, those that fit."""
+    """Those of `click`, `fill`, `check`, `uncheck`, `select_option`, `press` that apply."""
     options: tuple[str, ...] = ()
-    """Labels, for select boxes."""
+    """Labels of the options of a select box."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefView:
-    """The page as a numbered list."""
+    """The page as a numbered list of elements."""
 
     text: str
-    """The lines shown to the model: elements and the page's other visible text, in order."""
+    """The lines for the model: elements and the page's other visible text, in reading order."""
     elements: tuple[RefElement, ...]
     truncated: bool = False

@@ -1,4 +1,4 @@
-"""Shows a page as text, in one of the capture modes, without touching it."""
+"""Snapshots of a page as text, in one of the capture modes, taken without changing the page."""
 
 import hashlib
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ def capture_snapshot(
     step_indexes: Sequence[int],
     budget_tokens: int,
 ) -> Snapshot:
-    """Return the page in `mode`, within the budget.
+    """Take a snapshot of the page in `mode`, within the token budget.
 
-    Never clicks. A mode that fails twice gives way to the next of `FALLBACKS`, and the snapshot's
-    notes say so; `mode` stays the one asked for. Values of password and hidden fields are in none
-    of them.
+    Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and the snapshot's notes
+    say so; its `mode` remains the requested one. No mode includes the values of password and
+    hidden fields.
     """
     root = context.context if isinstance(context, ContextWrapper) else context
     notes: list[str] = []
@@ -66,12 +66,12 @@ def capture_snapshot(
 
 
 def cache_key(url: str, entry_action: str, mode: CaptureModeName) -> str:
-    """SHA-256 of what makes two snapshots the same: URL with its query, entry action, mode."""
+    """Return the SHA-256 of what identifies a snapshot: URL with query, entry action, mode."""
     return hashlib.sha256("\0".join((url, entry_action, mode)).encode()).hexdigest()
 
 
 def _twice(show: Show, root: "Page | Frame", budget: int) -> ShownPage:
-    """One retry: a page that is just starting may not answer in time."""
+    """Show the page, trying twice, because a page that is still starting may not answer in time."""
     from playwright.sync_api import Error
 
     try:

@@ -1,4 +1,4 @@
-"""Which Chromium to start, and with which flags."""
+"""The Chromium to start, and its flags."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from typing import Any
 
 from pytest_autoweb.errors import BrowserError
 
+# Debian's build without windows, which starts and renders in two thirds of the time.
 _HEADLESS_ONLY = "chromium-headless-shell"
-"""Debian's build without a window: starts and renders in about two thirds of the time."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 _MAC = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -23,6 +23,7 @@ _WINDOWS = (
     r"Google\Chrome\Application\chrome.exe",
     r"Microsoft\Edge\Application\msedge.exe",
 )
+# These flags avoid requests and work of the browser that no page has asked for.
 _QUIET = (
     "--disable-quic",
     "--no-first-run",
@@ -32,13 +33,15 @@ _QUIET = (
     "--disable-gpu",
 )
 EGRESS_FLAGS = (
-    # Else WebRTC sends datagrams past every proxy.
+    # Otherwise WebRTC sends datagrams past every proxy.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 NO_NAMES_FLAG = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-"""Chromium looks up no name itself, also none that a page wants prefetched: the proxy does."""
+"""Makes Chromium resolve no names, not even for prefetching, because the proxy does it."""
 
+# A list of what may pass, because keys of model providers must not reach the browser
+# (docs/security.md).
 _ENVIRON = re.compile(
     r"(?i)PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|TMP|TEMP|DISPLAY|XAUTHORITY"
     r"|WAYLAND_DISPLAY|XDG_.*|DBUS_SESSION_BUS_ADDRESS|(?:LD|DYLD)_LIBRARY_PATH|FONTCONFIG_.*"
@@ -49,17 +52,18 @@ _ENVIRON = re.compile(
 
 
 def system_chromium(*, headless: bool = True) -> Path | None:
-    """The Chromium, Chrome or Edge of this machine; `AUTOWEB_CHROMIUM` names one outright.
+    """Return a Chromium, Chrome or Edge of this machine; `AUTOWEB_CHROMIUM` overrides the choice.
 
     Args:
-        headless: no window is wanted, so a build that has none is preferred.
+        headless: no window is needed, so a build without windows is preferred.
 
     Raises:
         BrowserError: `AUTOWEB_CHROMIUM` names a file that does not exist.
     """
     if given := os.environ.get("AUTOWEB_CHROMIUM"):
+        # A wrong setting must not silently lead to another browser.
         if (found := shutil.which(given)) is None:
-            raise BrowserError(f"AUTOWEB_CHROMIUM names {given!r}, which is no executable file")
+            raise BrowserError(f"AUTOWEB_CHROMIUM names {given!r}, which is not an executable file")
         return Path(found)
     return next((path for path in _candidates(headless) if path.is_file()), None)
 
@@ -79,34 +83,34 @@ def _candidates(headless: bool) -> Iterator[Path]:
 def cell_launch_args(
     base: dict[str, Any], environ: Mapping[str, str], *, alone: bool
 ) -> dict[str, Any]:
-    """Launch arguments for a Chromium that runs cells: held to its proxy, and told no keys.
+    """Return launch arguments for a Chromium that runs cells, confined to its proxy, without keys.
 
     Args:
-        base: the arguments as they are.
-        environ: of this process; what a browser needs of it is passed on.
-        alone: nothing but cells uses the browser, so that it needs no names of its own.
+        base: the arguments so far.
+        environ: this process's environment; only what a browser needs is passed on.
+        alone: only cells use the browser, so it need not resolve any names itself.
     """
     flags = (*EGRESS_FLAGS, NO_NAMES_FLAG) if alone else EGRESS_FLAGS
     return {"env": browser_environ(environ), **_with_flags(base, flags)}
 
 
 def browser_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a browser needs; keys of model providers are not among them."""
+    """Return the variables that a browser needs; keys of model providers are not among them."""
     return {name: value for name, value in environ.items() if _ENVIRON.fullmatch(name)}
 
 
 def launch_args(
     base: dict[str, Any], *, playwright_executable: str, browser_name: str = "chromium"
 ) -> dict[str, Any]:
-    """Launch arguments that find a browser where Playwright's own was not downloaded.
+    """Return launch arguments that use another browser if Playwright's own is not installed.
 
     Args:
-        base: the arguments as they are, e.g. of pytest-playwright's fixture.
+        base: the arguments so far, e.g. from pytest-playwright's fixture.
         playwright_executable: `browser_type.executable_path`.
-        browser_name: other browsers than `chromium` are left alone.
+        browser_name: for browsers other than `chromium` the arguments are unchanged.
 
     Raises:
-        BrowserError: there is no browser at all.
+        BrowserError: no browser was found.
     """
     if browser_name != "chromium":
         return dict(base)
@@ -126,7 +130,7 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
     path = Path(executable)
     if path.is_file():
         return True
-    # Headless runs use another download, whose folder has the same revision in its name.
+    # Headless runs use a separate download, whose folder name contains the same revision.
     for folder in path.parents:
         if headless and folder.name.startswith("chromium-"):
             shell = folder.name.replace("chromium-", "chromium_headless_shell-")
@@ -135,14 +139,14 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
 
 
 def describe_own_sandbox(browsers: Collection[str]) -> str:
-    """Whether Chromium holds its pages by its own means, in a line; empty: it is not used."""
+    """Describe the state of Chromium's own sandbox in a few words, or return "" if unused."""
     if "chromium" not in browsers:
         return ""
     return "OFF, because pytest runs as root" if _root_flags() else "on"
 
 
 def _root_flags() -> tuple[str, ...]:
-    # Chromium refuses to start its sandbox as root, and then does not start at all.
+    # As root, Chromium refuses to start unless its own sandbox is off (docs/security.md).
     is_root = sys.platform == "linux" and os.geteuid() == 0
     return ("--no-sandbox",) if is_root else ()
 

@@ -1,4 +1,4 @@
-"""HTML made short and safe for a model: what can be acted on stays, the rest goes."""
+"""HTML shortened and cleaned for a model: what can be acted on remains, the rest is removed."""
 
 import re
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ TEXT_LIMIT = 500
 _DATA_ATTR_LIMIT = 50
 _DATA_URI_LIMIT = 50
 _ATTR_LIMIT = 300
+# The functions below recurse, so the depth of a hostile page has to be limited.
 _DEPTH_LIMIT = 250
 
 _WORDS = re.compile(r"\S+")
@@ -22,6 +23,7 @@ _DROPPED = frozenset(
         "script style noscript svg meta link head template object embed base source track col wbr"
     )
 )
+# Elements that mean something even without content.
 _KEPT_EMPTY = frozenset(
     _WORDS.findall(
         "img input br hr textarea button select iframe option a canvas video audio td th"
@@ -35,6 +37,7 @@ _ATTRS = frozenset(
         "colspan rowspan lang dir download draggable inert"
     )
 )
+# Values of `autocomplete` that mark fields for passwords, one-time codes and card numbers.
 _SECRET_FIELDS = frozenset(
     ["current-password", "new-password", "one-time-code", "cc-number", "cc-csc"]
 )
@@ -54,10 +57,11 @@ class _Node:
 
 
 def clean_html(html: str, budget_tokens: int) -> Cut:
-    """The HTML without scripts, styles, comments and secrets, within the budget.
+    """Return the HTML without scripts, styles, comments and secrets, within the token budget.
 
-    Values of password and hidden inputs never stay. When it does not fit, long runs of alike
-    siblings are thinned, then the rest is cut at an element's border; open elements are closed.
+    Values of password and hidden inputs are always removed. If the result is too long, long runs
+    of similar siblings are thinned, and then the rest is cut between elements; open elements are
+    closed.
     """
     parser = _Parser()
     parser.feed(html)
@@ -97,7 +101,7 @@ class _Parser(HTMLParser):
             self._open.append(node)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # HTML knows no self-closing elements; the slash means nothing.
+        # HTML has no self-closing elements, so the slash is ignored.
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
@@ -222,7 +226,7 @@ def _render(node: _Node) -> str:
 
 
 class _Writer:
-    """Writes elements as long as they and their closing tags fit."""
+    """A writer of elements that stops before an element and its closing tag exceed the budget."""
 
     def __init__(self, budget: int) -> None:
         self.parts: list[str] = []

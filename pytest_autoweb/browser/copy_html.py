@@ -1,8 +1,8 @@
-"""Writes the tokens of `js/dom_copy.js` as HTML that shows and hides what the page did. Pure.
+"""Conversion of the tokens of `js/dom_copy.js` to HTML that looks as the page did. Pure.
 
-The page's stylesheets are not kept. Each element carries the number of a rule that sets what
-decides about visibility and accessible names: `display`, `visibility`, whether its box is empty,
-and the text of its pseudo-elements.
+The page's stylesheets are not kept. Instead, each element refers by number to a rule that sets
+everything that affects visibility and accessible names: `display`, `visibility`, whether its box
+is empty, and the text of its pseudo-elements.
 """
 
 import html
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.browser.nesting import is_moved, text_is_moved
 
 HIDDEN = "<hidden>"
-"""Stands for the value of a password or hidden field."""
+"""Placeholder for the value of a password or hidden field."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 CUT = "data-autoweb-cut"
 
@@ -23,6 +23,7 @@ _VOID = frozenset(
     re.findall(r"\w+", "area base br col embed hr img input link meta source track wbr")
 )
 _DROPS_FIRST_LINE_BREAK = frozenset({"pre", "textarea"})
+# Inside a body, a parser would merge, drop or never close these elements.
 _RENAMED = {
     **dict.fromkeys(("frameset", "body", "html", "head"), "div"),
     **dict.fromkeys(("frame", "embed"), "iframe"),
@@ -33,6 +34,7 @@ _TAG = re.compile(r"[a-z][^\s/>\0<]*")
 _ATTRIBUTE = re.compile(r"[^\s\"'<>/=\0]+")
 _CSS_WORDS = re.compile(r"[a-z -]{1,60}")
 _CSS_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# CSS functions that load something, which a copy must never do.
 _LOADS = re.compile(r"(?i)(?:url|image|image-set|-webkit-image-set|src)\([^)]*\)?")
 _SCRIPT_URL = re.compile(r"(?i)^[\s\0-\x1f]*(?:javascript|vbscript|data:text/html)")
 
@@ -54,7 +56,7 @@ _GRAFT = ("<template data-autoweb-graft>", "</template>")
 
 @dataclass(frozen=True, slots=True)
 class CopiedDocument:
-    """One document as `js/dom_copy.js` gives it."""
+    """A document as `js/dom_copy.js` describes it."""
 
     tokens: Sequence[Any]
     styles: Sequence[str]
@@ -69,7 +71,7 @@ class CopiedDocument:
 def document_html(
     document: CopiedDocument, frames: Mapping[int, str], redact: Callable[[str], str]
 ) -> str:
-    """The document as one HTML text; `frames` are the inner documents, by their number."""
+    """Return the document as one HTML text; `frames` holds the inner documents by number."""
     writer = _Writer(frames, redact, _rules(document.styles, redact))
     body = writer.body(document.tokens, document.root_look)
     root = writer.attributes(document.root)
@@ -84,7 +86,7 @@ def document_html(
 
 
 def _rules(styles: Sequence[str], redact: Callable[[str], str]) -> list[str]:
-    """One rule (with those of its pseudo-elements) for each way that elements look."""
+    """Return one CSS rule, with those of its pseudo-elements, for each distinct style."""
     rules: list[str] = []
     for number, text in enumerate(styles):
         display, visibility, position, floats, empty, before, after = json.loads(text)
@@ -105,7 +107,7 @@ def _rules(styles: Sequence[str], redact: Callable[[str], str]) -> list[str]:
 
 
 def _content(content: str, redact: Callable[[str], str]) -> str:
-    """The texts of a CSS `content` in a form that cannot end the rule or the style element."""
+    """Return the texts of a CSS `content` in a form that cannot end the rule or style element."""
     shown, slash, instead = _outside_strings(content)
     spelled = " ".join(_css_string(redact(text)) for text in shown)
     if slash:
@@ -126,7 +128,7 @@ def _outside_strings(content: str) -> tuple[list[str], bool, list[str]]:
 
 
 def _grafted(text: str) -> str:
-    """What a parser would move, in a wrapping that it leaves in place and opening a copy undoes."""
+    """Wrap text that a parser would move, so that it stays in place; opening a copy unwraps it."""
     return _GRAFT[0] + text + _GRAFT[1]
 
 
@@ -147,11 +149,11 @@ def _css_string(text: str) -> str:
 
 
 class _Open(NamedTuple):
-    """An element whose end is still to come."""
+    """An element that has not ended yet."""
 
     end: str
     names: int
-    """Names it put on the stack of ancestors."""
+    """Number of names that it added to the stack of ancestors."""
 
 
 @dataclass(slots=True)
@@ -163,11 +165,11 @@ class _Writer:
     open: list[_Open] = field(default_factory=list)
     ancestors: list[str] = field(default_factory=list)
     used: list[set[int]] = field(default_factory=list)
-    """Rules used in the document, and in each open shadow root: no rule reaches across."""
+    """Rules used in the document and in each open shadow root, which needs a style sheet itself."""
     at_start: bool = False
-    """Whether nothing was written since the last start tag."""
+    """Whether nothing has been written since the last start tag."""
     muted: int | None = None
-    """How many elements were open when a frame, or one that cannot hold any, began."""
+    """Number of open elements when a frame or void element began, whose content is not written."""
 
     def body(self, tokens: Sequence[Any], root_look: int) -> str:
         self.used.append({root_look})
@@ -188,7 +190,7 @@ class _Writer:
         return "".join(self.out)
 
     def sheet(self) -> str:
-        """The rules of the innermost tree, which ends here."""
+        """Return the style sheet of the innermost tree, which ends here."""
         return _BASE + "".join(self.rules[number] for number in sorted(self.used.pop() - {-1}))
 
     def put(self, text: str) -> None:
@@ -198,6 +200,7 @@ class _Writer:
     def text(self, text: str) -> None:
         shown = html.escape(self.redact(text), quote=False)
         parent = self.ancestors[-1] if self.ancestors else ""
+        # A parser drops the first line break in these elements, so it is written twice.
         if shown.startswith("\n") and parent in _DROPS_FIRST_LINE_BREAK and self.at_start:
             shown = "\n" + shown
         self.at_start = False
@@ -243,6 +246,7 @@ class _Writer:
             if not _ATTRIBUTE.fullmatch(name):
                 continue
             shown = self.redact(value)
+            # The copy must load nothing and run nothing, and its own rules are all `!important`.
             if name == "style":
                 shown = _LOADS.sub("none", shown.replace("!important", ""))
             elif _SCRIPT_URL.match(shown):

@@ -1,7 +1,7 @@
-"""Pictures for the vision locator: the viewport with lines and numbered boxes drawn over it.
+"""Pictures for the vision locator: the viewport with lines and numbered boxes drawn on it.
 
-The drawing happens in an empty page of our own, on a screenshot. The page under test is only read:
-there is nothing to remove from it, and what is drawn can never be taken for a part of it.
+The drawing is done on a screenshot, in an empty page of the plugin's own. The page under test is
+only read, so nothing has to be removed from it, and no drawing can be mistaken for a part of it.
 """
 
 import base64
@@ -11,34 +11,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.browser.injected import OBSERVE_TIMEOUT_MS, run_script, script
-from pytest_autoweb.browser.marks import Box, Mark, MarkedPage, find_marks, hidden_boxes
+from pytest_autoweb.browser.marks import Mark, MarkedPage, PageBox, find_marks, hidden_boxes
 from pytest_autoweb.browser.marks_board import board_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 LONGEST_SIDE = 1568
-"""Pixels. Larger pictures are shrunk by the services, after lines were drawn."""
+"""Limit in pixels; services would shrink larger pictures after the lines were drawn."""
 LIMIT = 300
-"""Most candidates of one view."""
+"""Limit on the candidates in one view."""
 _STILL_MS = 100
 _QUIET_LIMIT_MS = 1_000
 _SHOT_MS = 5_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What the viewport showed at one moment, and the way back to its elements."""
+class ViewportView:
+    """What the viewport showed at one moment, with locators for its elements."""
 
     marks: tuple[Mark, ...]
-    """Boxes are CSS pixels of the viewport."""
+    """The elements; their boxes are in CSS pixels of the viewport."""
     width: float
-    """Of the viewport, in CSS pixels."""
+    """Width of the viewport in CSS pixels."""
     height: float
     scale: float
-    """Pixels of a drawn picture for one CSS pixel."""
+    """Pixels of a drawn picture per CSS pixel."""
     digest: str
-    """The same for the same picture of the page."""
+    """Digest that is equal for equal pictures of the page."""
     _page: "Page"
     _marked: MarkedPage
     _left: float
@@ -46,21 +46,21 @@ class View:
     _hidden: tuple[Sequence[float], ...]
 
     def locator(self, mark: Mark) -> "Locator | None":
-        """What finds the element now; None: it is gone."""
+        """Return a locator for the element as it is now, or None if it is gone."""
         return self._marked.locator(mark.number)
 
     def picture(
         self,
         x: float | None = None,
         y: float | None = None,
-        boxes: Sequence[tuple[int, Box]] = (),
+        boxes: Sequence[tuple[int, PageBox]] = (),
     ) -> bytes:
-        """A PNG of the view, at most `LONGEST_SIDE` wide and high, with what is to be asked about.
+        """Return a PNG of the view, at most `LONGEST_SIDE` wide and high, with the given drawings.
 
         Args:
-            x: where a vertical magenta line stands, tagged V at both ends.
-            y: where a horizontal green line stands, tagged H.
-            boxes: numbers and the boxes they stand beside.
+            x: position of a vertical magenta line, tagged V at both ends.
+            y: position of a horizontal green line, tagged H.
+            boxes: numbers with the boxes beside which they are drawn.
         """
         shapes = [
             {"number": number, "box": (left, top, left + width, top + height)}
@@ -83,23 +83,24 @@ class View:
 
 def take_view(
     page: "Page", *, hide: Callable[[str], str] | None = None, texts: bool = False
-) -> View:
-    """Look at the viewport: one screenshot, and the elements that are visible in it.
+) -> ViewportView:
+    """Look at the viewport: take a screenshot and list the elements that are visible in it.
 
-    Open shadow roots and frames of the same origin are looked into. Waits (1 s at most) until the
-    page has stopped changing.
+    Open shadow roots and frames of the same origin are included. Waits until the page has stopped
+    changing, for 1 s at most.
 
     Args:
-        page: what to look at.
-        hide: takes the case's secrets out of text; fields that hold one are covered.
-        texts: elements that show text or a picture, instead of those that can be acted on.
+        page: the page to look at.
+        hide: removes the case's secrets from text; fields that hold one are covered.
+        texts: list elements that show text or a picture instead of those that can be acted on.
 
     Raises:
-        Error: Playwright's, when the page does not answer.
+        Error: Playwright's error if the page does not answer.
     """
+    # Before that, the page may have no body to look at.
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
-    # The caret is left alone: hiding it would put a style into the page.
+    # Hiding the caret would add a style to the page.
     shot = page.screenshot(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS
     )
@@ -123,7 +124,7 @@ def take_view(
         _handle=handle,
         _indexes=tuple(range(len(found))),
     )
-    return View(
+    return ViewportView(
         marks=marks,
         width=width,
         height=height,
@@ -138,5 +139,5 @@ def take_view(
 
 
 def _size(png: bytes) -> tuple[int, int]:
-    """Width and height, from the picture's header."""
+    """Read the width and height from the picture's header."""
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])

@@ -1,4 +1,4 @@
-"""Scrolls a page on, view by view, and back."""
+"""Scrolling through a page view by view, and back."""
 
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,11 @@ _SETTLED_MS = 150.0
 _LOOK_MS = 3_000.0
 
 
-class Scroll:
-    """Goes through the views of a page: from where it stands down, then from the top on.
+class PageScroller:
+    """A walk through the views of a page: from the current position down, then from the top.
 
-    What is scrolled is the page, or its largest scrolling part if the page itself does not scroll;
-    after that the same in each frame.
+    The page is scrolled, or its largest scrollable part if the page itself does not scroll; after
+    that, each frame is treated in the same way.
     """
 
     def __init__(self, page: "Page") -> None:
@@ -24,14 +24,15 @@ class Scroll:
         self._start: float | None = None
         self._wrapped = False
 
-    def further(self, share: float) -> bool:
-        """Show the next view; False: all were shown.
+    def next_view(self, share: float) -> bool:
+        """Show the next view, or return False if all views were shown.
 
         Args:
-            share: how far to go, of what is visible at once.
+            share: the distance to scroll, as a share of what is visible at once.
         """
         while self._parts:
             if self._move(self._parts[0], share):
+                # Pages load images and list entries when they scroll into view.
                 self._page.wait_for_timeout(_SETTLED_MS)
                 return True
             self.back()
@@ -39,7 +40,7 @@ class Scroll:
         return False
 
     def back(self) -> None:
-        """Put the part at hand back to where it stood."""
+        """Scroll the current part back to its original position."""
         if self._start is not None and self._parts:
             _scroll(self._parts[0], to=self._start)
         self._start, self._wrapped = None, False
@@ -51,6 +52,7 @@ class Scroll:
         before, after = moved
         if self._start is None:
             self._start = before
+        # After starting again at the top, the walk ends where it began.
         if self._wrapped:
             return before < after < self._start
         if after > before:
@@ -65,7 +67,7 @@ class Scroll:
 def _scroll(
     part: "Frame", *, by: float = 0.0, to: float | None = None
 ) -> tuple[float, float] | None:
-    """Where it stood and where it stands; None: nothing to scroll, or the frame is gone."""
+    """Return the positions before and after; None if it cannot scroll or the frame is gone."""
     from playwright.sync_api import Error
 
     try:

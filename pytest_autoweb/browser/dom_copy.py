@@ -1,4 +1,4 @@
-"""Keeps the page as it is at the end of an attempt, and opens such a copy again to judge it."""
+"""Copies of pages: made at the end of an attempt, and opened again for judging."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,34 +13,35 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, JSHandle, Page, Route
 
 COPY_CHARS = 4_000_000
-"""A document is cut beyond this; a cut copy decides nothing about text and elements."""
+"""Limit on a document; a copy cut at this limit cannot decide checks of text and elements."""
 STAND_IN_URL = "http://stored.invalid/"
-"""Address of a copy whose page had no http(s) URL."""
+"""Address under which a copy is opened if its page had no http(s) URL."""
 
 _PAGE_MS = 5_000.0
 _FRAME_MS = 2_000.0
+# A hostile page can nest and multiply frames without end.
 _FRAME_DEPTH = 4
 _FRAMES = 30
 
 
 class OpenCopy(NamedTuple):
-    """A stored copy, shown in a browser."""
+    """A stored copy that is open in a browser."""
 
     page: "Page"
     complete: bool
-    """False: the page was too large to be kept whole."""
+    """False if the page was too large to be stored in full."""
     has_url: bool
-    """False: the page's own URL cannot be opened, so its address is a stand-in."""
+    """False if the page's own URL cannot be opened, so that its address is a stand-in."""
 
 
 def copy_page(page: "Page", redact: Callable[[str], str]) -> str:
-    """The page and its visible frames as one HTML text that runs and loads nothing.
+    """Return the page and its visible frames as one HTML text that runs and loads nothing.
 
-    Live form state, open shadow roots and what is visible are kept; values of password and hidden
-    fields are not.
+    The copy contains the live form state and open shadow roots and reflects what is visible. It
+    does not contain the values of password and hidden fields.
 
     Raises:
-        Error: Playwright's, when the page does not answer.
+        Error: Playwright's error if the page does not answer.
     """
     return _Copier(redact).document(page.main_frame, _PAGE_MS, 0)
 
@@ -84,21 +85,23 @@ class _Copier:
                     self._frames_left -= 1
                     found[int(number)] = self.document(child, _FRAME_MS, depth + 1)
             except Error:
-                # Gone, or too busy to answer; the live judge passes over it, too.
+                # The frame is gone or too busy to answer; live judging skips such frames, too.
                 continue
         return found
 
 
 @contextmanager
 def open_copy(browser: "Browser", text: str, url: str) -> Iterator[OpenCopy]:
-    """Show a stored copy under the URL it had, with scripts and network off."""
+    """Open a stored copy under its original URL, with scripts and network disabled."""
     has_url = urlsplit(url).scheme in ("http", "https")
     address = url if has_url else STAND_IN_URL
+    # A copy may come from another machine with a merged run, so nothing in it is trusted.
     context = browser.new_context(
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )
 
     def answer(route: "Route") -> None:
+        # The copy keeps its URL, because checks of the URL are judged on it as well.
         if route.request.is_navigation_request() and _same(route.request.url, address):
             headers = {"content-type": "text/html; charset=utf-8"}
             headers["content-security-policy"] = POLICY

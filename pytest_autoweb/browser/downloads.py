@@ -1,4 +1,4 @@
-"""The files that pages hand out, kept beside the attempt's other evidence."""
+"""The files that pages offer for download, kept with the attempt's other evidence."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_autoweb.browser.aside import aside
+from pytest_autoweb.browser.aside import run_after_event
 from pytest_autoweb.saving import safe_name
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Download as PlaywrightDownload
 
 FILE_BYTES = 20_000_000
-"""A larger file is not kept; its size and checksum are."""
+"""Limit on a kept file; of a larger file only size and checksum are kept."""
 FILES = 50
-"""Files kept of one attempt."""
+"""Limit on the files kept for one attempt."""
 NOT_FINISHED = "not finished"
 
 _TEXT_BYTES = 5_000_000
@@ -28,25 +28,26 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file that a page handed out while the attempt ran."""
+    """A file that a page offered for download during the attempt."""
 
     name: str
-    """As the page suggests it."""
+    """Name suggested by the page."""
     path: Path | None
-    """Where it is kept, secrets in text replaced; None: it failed, or is larger than what is
-    kept."""
+    """Path of the kept file, with secrets in text replaced; None if the download failed or is too
+    large."""
     size: int
     sha256: str = ""
-    """Of the file as it came."""
+    """Checksum of the original file, before secrets were replaced."""
     url: str = ""
     problem: str = ""
-    """Why there is no file; empty when there is one."""
+    """Reason why there is no file; empty if there is one."""
 
 
 class DownloadRecord(Sequence[Download]):
-    """Keeps every file that a page of the context hands out, asked for by the code or not.
+    """The list of all files that pages of a context offer, whether or not the code asked for them.
 
-    Saving happens aside: a download that never ends stays `not finished` and holds nobody up.
+    Files are saved outside the event handlers, so a download that never ends stays `not finished`
+    and blocks nothing.
     """
 
     def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
@@ -55,14 +56,14 @@ class DownloadRecord(Sequence[Download]):
         self._context: BrowserContext | None = None
 
     def start(self, context: "BrowserContext") -> None:
-        """Listen from now on, also to pages that are opened later."""
+        """Start listening, also to pages that are opened later."""
         self._context = context
         context.on("page", self._attach)
         for page in context.pages:
             self._attach(page)
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         context, self._context = self._context, None
         if context is None:
             return
@@ -84,13 +85,14 @@ class DownloadRecord(Sequence[Download]):
         page.on("download", self._on_download)
 
     def _on_download(self, download: "PlaywrightDownload") -> None:
+        # A hostile page can offer files without end.
         if len(self._files) >= FILES:
             return
         number = len(self._files)
         name = download.suggested_filename
         begun = Download(name=name, path=None, size=0, url=download.url, problem=NOT_FINISHED)
         self._files.append(begun)
-        aside(lambda: self._finish(number, download))
+        run_after_event(lambda: self._finish(number, download))
 
     def _finish(self, number: int, download: "PlaywrightDownload") -> None:
         begun = self._files[number]
@@ -107,6 +109,7 @@ class DownloadRecord(Sequence[Download]):
             problem = f"larger than {FILE_BYTES // 1_000_000} MB"
             return replace(begun, size=size, sha256=digest, problem=problem)
         self._folder.mkdir(parents=True, exist_ok=True)
+        # The number keeps files of the same name apart.
         path = self._folder / f"{number + 1}-{safe_name(begun.name)}"
         path.write_bytes(_without_secrets(source.read_bytes(), self._redact))
         return replace(begun, path=path, size=size, sha256=digest, problem="")
@@ -132,7 +135,7 @@ def _without_secrets(data: bytes, redact: Callable[[str], str]) -> bytes:
 
 
 def downloads_text(files: Sequence[Download], folder: Path, redact: Callable[[str], str]) -> str:
-    """The list as JSON, paths relative to `folder`."""
+    """Return the list as JSON, with paths relative to `folder`."""
     rows = [
         {
             "name": redact(file.name),
@@ -151,10 +154,10 @@ _LIST: TypeAdapter[list[Download]] = TypeAdapter(list[Download])
 
 
 def read_downloads(text: str, folder: Path) -> tuple[Download, ...]:
-    """The list that `downloads_text` wrote; a path that leads out of `folder` names no file.
+    """Read the list that `downloads_text` wrote; a path outside `folder` counts as no file.
 
     Raises:
-        ValueError: it is no such list.
+        ValueError: the text is not such a list.
     """
     try:
         files = _LIST.validate_json(text)
@@ -166,5 +169,6 @@ def read_downloads(text: str, folder: Path) -> tuple[Download, ...]:
 def _inside(folder: Path, path: Path | None) -> Path | None:
     if path is None:
         return None
+    # The list may come from another machine with a merged run, so its paths are not trusted.
     whole = (folder / path).resolve()
     return whole if whole.is_relative_to(folder.resolve()) and whole.is_file() else None

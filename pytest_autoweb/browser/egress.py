@@ -1,8 +1,8 @@
-"""The forward proxy that all traffic of a cell's browser context passes.
+"""The forward proxy through which all traffic of a cell's browser context goes.
 
-It runs in a thread of its own, on a port of its own, for one attempt, and dials the origins of one
-case. It sees redirects, beacons, workers and sockets like any other request, because it stands
-outside the browser.
+It serves one attempt, in its own thread and on its own port, and connects only to the origins of
+the case. Because it stands outside the browser, it sees redirects, beacons, workers and sockets
+like any other request.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter
 
 
-class Refused(Exception):
-    """The proxy answers instead of the origin."""
+class ProxyRefusal(Exception):
+    """Raised when the proxy itself has to answer instead of the origin."""
 
     def __init__(self, status: int, text: str, *, blocked: str = "") -> None:
         super().__init__(text)
@@ -49,18 +49,18 @@ class Refused(Exception):
 
 
 class _Head(NamedTuple):
-    """The first lines of a request or an answer."""
+    """The start line and header fields of a request or an answer."""
 
     start: bytes
     fields: tuple[tuple[bytes, bytes], ...]
 
     def kept(self) -> bytes:
-        """The header fields that a proxy passes on; each exchange has a connection of its own."""
+        """Return the header fields to pass on; each exchange has a connection of its own."""
         lines = [name + b": " + value for name, value in self.fields if _passes(name)]
         return b"\r\n".join([*lines, b"connection: close", b"", b""])
 
     def value(self, name: bytes) -> bytes:
-        """The first field of that name."""
+        """Return the value of the first field with that name."""
         return next((value for key, value in self.fields if key.lower() == name), b"")
 
 
@@ -69,12 +69,12 @@ def _passes(name: bytes) -> bool:
 
 
 class EgressProxy:
-    """An open proxy for one attempt; use it as a context manager.
+    """A proxy for one attempt, to be used as a context manager.
 
     Args:
-        policy: the origins that may be reached.
-        on_blocked: told of each refused origin, from the proxy's thread. Only the origin is told:
-            the rest of such a URL may be what a page tries to carry out.
+        policy: decides which origins may be reached.
+        on_blocked: called once for each refused origin, from the proxy's thread. It gets only the
+            origin, because the rest of such a URL may be data that a page tries to leak.
     """
 
     def __init__(self, policy: OriginPolicy, on_blocked: Callable[[str], None]) -> None:
@@ -90,10 +90,10 @@ class EgressProxy:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What `new_context(proxy=…)` takes."""
+        """Return the value for `new_context(proxy=…)`."""
         return {
             "server": f"http://127.0.0.1:{self.port}",
-            # Chromium leaves proxies out for loopback addresses unless told so.
+            # By default Chromium bypasses proxies for loopback addresses.
             "bypass": "<-loopback>",
             "username": self._user,
             "password": self._password,
@@ -101,13 +101,13 @@ class EgressProxy:
 
     @property
     def blocked(self) -> dict[str, int]:
-        """How often each origin was refused."""
+        """Return how often each origin was refused."""
         return dict(self._blocked)
 
     def __enter__(self) -> Self:
         self._thread.start()
         if not self._opened.wait(START_S) or not self.port:
-            raise BrowserError("the egress proxy could not listen on a local port")
+            raise BrowserError("the egress proxy could not open a local port")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -115,7 +115,7 @@ class EgressProxy:
         self._thread.join(START_S)
 
     def _run(self) -> None:
-        """The thread: serve until stopped, then drop every connection."""
+        """Serve until stopped, then drop every connection; runs in the proxy's thread."""
         loop = self._loop
         try:
             server = loop.run_until_complete(
@@ -138,17 +138,17 @@ class EgressProxy:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, reader: Reader, writer: Writer) -> None:
-        """One connection of the browser: one request, or one tunnel."""
+        """Serve one connection of the browser: one request, or one tunnel."""
         try:
             async with asyncio.timeout(IDLE_S):
                 head = await _read_head(reader)
             await self._answer(head, reader, writer)
-        except Refused as refusal:
+        except ProxyRefusal as refusal:
             if refusal.blocked:
                 self._tell(refusal.blocked)
             await _refuse(writer, refusal)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            pass  # one side went away: the other is told by closing
+            pass  # one side is gone; closing the connection tells the other
         finally:
             writer.close()
 
@@ -158,10 +158,11 @@ class EgressProxy:
             self._on_blocked(blocked)
 
     async def _answer(self, head: _Head, reader: Reader, writer: Writer) -> None:
+        # Other programs on this machine can reach the port, so they must not guess the password.
         if not secrets.compare_digest(
             head.value(b"proxy-authorization").removeprefix(b"Basic "), self._token
         ):
-            raise Refused(407, "this proxy serves one browser only")
+            raise ProxyRefusal(407, "this proxy serves one browser only")
         method, _, rest = head.start.partition(b" ")
         target = rest.rpartition(b" ")[0].decode("latin-1")
         if method == b"CONNECT":
@@ -172,12 +173,14 @@ class EgressProxy:
     async def _forward(
         self, head: _Head, method: bytes, target: str, reader: Reader, writer: Writer
     ) -> None:
-        """A plain HTTP request, in the absolute form that proxies are sent."""
+        """Forward a plain HTTP request, which proxies get with an absolute URL."""
         origin = parse_origin(target)
         if origin is None or origin.scheme != "http":
-            raise Refused(400, "a proxy is asked for http:// addresses", blocked=_label(target))
+            raise ProxyRefusal(
+                400, "plain requests must be for http:// URLs", blocked=_label(target)
+            )
         if origin not in self._policy.origins:
-            raise Refused(403, _advice(str(origin)), blocked=str(origin))
+            raise ProxyRefusal(403, _advice(str(origin)), blocked=str(origin))
         parts = urlsplit(target)
         path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         far_reader, far_writer = await self._dial(origin, "http")
@@ -195,20 +198,22 @@ class EgressProxy:
             far_writer.close()
 
     async def _tunnel(self, target: str, reader: Reader, writer: Writer) -> None:
-        """`CONNECT host:port`: TLS to an https origin, or a WebSocket to an http one."""
+        """Serve `CONNECT host:port`: TLS to an https origin, or a WebSocket to an http one."""
         asked = parse_origin(f"https://{target}")
         if asked is None or not target.rpartition(":")[2].isdecimal():
-            raise Refused(400, "CONNECT takes host:port", blocked=_label(target))
+            raise ProxyRefusal(400, "CONNECT takes host:port", blocked=_label(target))
         schemes = {
             one.scheme for one in self._policy.origins if one[1:] == (asked.host, asked.port)
         }
         if not schemes:
             label = str(asked._replace(scheme="http") if asked.port == 80 else asked)
-            raise Refused(403, _advice(label), blocked=label)
+            raise ProxyRefusal(403, _advice(label), blocked=label)
         far_reader, far_writer = await self._dial(asked, "https")
         try:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             first = await reader.read(_CHUNK)
+            # A TLS handshake starts with byte 22. Other bytes must not reach an https origin, and
+            # TLS must not reach an http origin, as the policy compares whole origins.
             spoken = asked._replace(scheme="https" if first[:1] == b"\x16" else "http")
             if first and spoken.scheme not in schemes:
                 self._tell(str(spoken))
@@ -223,7 +228,7 @@ class EgressProxy:
             far_writer.close()
 
     async def _dial(self, origin: Origin, kind: str) -> tuple[Reader, Writer]:
-        """A connection to an allowed origin, at an address that it may have."""
+        """Connect to an allowed origin at an address that the policy permits."""
         async with asyncio.timeout(DIAL_S):
             if upstream := self._upstream(origin, kind):
                 return await _dial_upstream(upstream, origin, kind)
@@ -232,11 +237,12 @@ class EgressProxy:
                     origin.host, origin.port, type=socket.SOCK_STREAM
                 )
             except OSError as error:
-                raise Refused(502, f"{origin.host} has no address: {error}") from None
+                raise ProxyRefusal(502, f"{origin.host} has no address: {error}") from None
+            # Dialling the address that was checked leaves no room for DNS rebinding.
             addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
             allowed = [one for one in addresses if self._policy.allows_address(origin, one)]
             if not allowed:
-                raise Refused(
+                raise ProxyRefusal(
                     403,
                     f"blocked: {origin} leads to {addresses[0]}, which is no public address; "
                     "add that address to allowed_origins if this is meant",
@@ -245,9 +251,10 @@ class EgressProxy:
             return await _dial_one_of(allowed, origin)
 
     def _upstream(self, origin: Origin, kind: str) -> SplitResult | None:
-        """The proxy that this machine's environment names for the origin."""
+        """Return the proxy that this machine's environment configures for the origin, or None."""
         if _is_loopback(origin.host) or proxy_bypass(f"{origin.host}:{origin.port}"):
             return None
+        # A proxy that itself takes TLS or SOCKS is not supported.
         address = urlsplit(getproxies().get(kind, ""))
         return address if address.scheme == "http" and address.hostname else None
 
@@ -259,17 +266,17 @@ async def _dial_one_of(addresses: list[str], origin: Origin) -> tuple[Reader, Wr
             return await asyncio.open_connection(address, origin.port, limit=HEAD_BYTES)
         except OSError as error:
             problem = error
-    raise Refused(502, f"{origin} does not answer: {problem}")
+    raise ProxyRefusal(502, f"{origin} does not answer: {problem}")
 
 
 async def _dial_upstream(upstream: SplitResult, origin: Origin, kind: str) -> tuple[Reader, Writer]:
-    """A connection through another proxy, which resolves the name itself."""
+    """Connect through another proxy, which resolves the name itself."""
     try:
         reader, writer = await asyncio.open_connection(
             upstream.hostname, upstream.port or 80, limit=HEAD_BYTES
         )
     except OSError as error:
-        raise Refused(502, f"the proxy of this machine does not answer: {error}") from None
+        raise ProxyRefusal(502, f"the proxy of this machine does not answer: {error}") from None
     if kind == "https":
         host = f"[{origin.host}]" if ":" in origin.host else origin.host
         place = f"{host}:{origin.port}"
@@ -281,7 +288,7 @@ async def _dial_upstream(upstream: SplitResult, origin: Origin, kind: str) -> tu
         answer = await _read_head(reader)
         if answer.start.split(b" ")[1:2] != [b"200"]:
             writer.close()
-            raise Refused(502, f"the proxy of this machine refused {origin}")
+            raise ProxyRefusal(502, f"the proxy of this machine refused {origin}")
     return reader, writer
 
 
@@ -295,16 +302,16 @@ async def _read_head(reader: Reader) -> _Head:
     for line in lines[1:]:
         name, colon, value = line.partition(b":")
         if not colon or not name or name != name.strip():
-            raise Refused(400, "a header field cannot be read")
+            raise ProxyRefusal(400, "a header field cannot be read")
         fields.append((name, value.strip()))
     return _Head(lines[0], tuple(fields))
 
 
 async def _pass_answer(reader: Reader, writer: Writer) -> None:
-    """The origin's answer, without what only concerns its own connection."""
+    """Pass on the origin's answer without the fields that concern only its own connection."""
     while True:
         head = await _read_head(reader)
-        # Interim answers are not needed, and the browser does not ask for them.
+        # Interim (1xx) answers are skipped, as the browser does not ask for any.
         if not head.start.split(b" ", 2)[1:2][0].startswith(b"1"):
             break
     writer.write(head.start + b"\r\n" + head.kept())
@@ -317,7 +324,7 @@ async def _pump(reader: Reader, writer: Writer) -> None:
         await writer.drain()
 
 
-async def _refuse(writer: Writer, refusal: Refused) -> None:
+async def _refuse(writer: Writer, refusal: ProxyRefusal) -> None:
     body = f"{refusal.text}\n".encode()
     login = b'Proxy-Authenticate: Basic realm="autoweb"\r\n' if refusal.status == 407 else b""
     writer.write(

@@ -1,4 +1,4 @@
-"""Whether a browser ended under its page."""
+"""Detection of a browser that ended while its page was in use."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
 
 def browser_ended(page: "Page") -> bool:
-    """Whether the page's browser is gone: it was killed, it crashed, or it was closed."""
+    """Tell whether the page's browser is gone because it was killed, crashed or was closed."""
     browser = page.context.browser
     if browser is None:
         return False
-    # Its end is noticed only while Playwright's event loop runs. Without a driver that fails, in
-    # more ways than one.
+    # Playwright notices the end only while its event loop runs. If its driver process is gone,
+    # too, this fails with various errors.
     with suppress(Exception):
         page.wait_for_timeout(1)
     return not browser.is_connected()

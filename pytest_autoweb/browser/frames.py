@@ -1,4 +1,4 @@
-"""Chooses the page or frame that a step is about."""
+"""Choice of the page or frame to which a step refers."""
 
 import re
 import time
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 _POLL_MS = 250.0
 _WAIT_S = 8.0
+# Smaller frames, such as tracking pixels, are never what a step means.
 _MIN_SIDE = 100
 _MIN_AREA = 10_000
 _LOOK_MS = 3_000.0
+# Score of a candidate with a phrase that the step quotes in a control, and thus in its text.
 _NAMED = 9.0
-"""A phrase the step quotes is in a control (and thus in the text)."""
 _MARKS = '"“”„«»「」『』'
 _QUOTES = re.compile(rf"[{_MARKS}]([^{_MARKS}]{{1,80}})[{_MARKS}]|(?<!\w)'([^']{{1,80}})'")
 _WORD = re.compile(r"[a-z0-9]+|[^\W\d_]+")
@@ -36,27 +37,28 @@ _STOP = set(
 
 @dataclass(frozen=True, slots=True)
 class FrameFacts:
-    """What is known of one candidate before it is scored."""
+    """The facts about a candidate that its score depends on."""
 
     controls: tuple[str, ...]
     """Role and name of each visible control."""
     text: str
     area_share: float
-    """Of the viewport."""
+    """The frame's share of the viewport's area."""
     is_main: bool
     same_origin: bool
     ready: bool = True
 
 
 def best_context(page: "Page", hint: str) -> ContextWrapper:
-    """The page, or the frame that fits the step's text better.
+    """Return the page, or the frame that matches the step's text better.
 
-    Pages without frames are answered at once. With frames, the choice waits (8 s at most) until
-    the candidates have loaded. Size alone never wins, a frame of another origin even less so.
+    A page without frames is returned at once. With frames, the function waits until the candidates
+    have loaded, for 8 s at most. Size alone never decides, least of all for another origin.
     """
     main = ContextWrapper(page, "page")
     deadline = time.monotonic() + _WAIT_S
     while True:
+        # An iframe may be in the document before Playwright knows its frame.
         if len(page.frames) < 2 and not _has_iframes(page):
             return main
         looked = list(_look(page))
@@ -70,22 +72,23 @@ def best_context(page: "Page", hint: str) -> ContextWrapper:
 
 
 def _settled(looked: list[FrameFacts], hint: str) -> bool:
-    """Whether waiting longer cannot change the choice for the better.
+    """Tell whether waiting longer cannot improve the choice.
 
-    Frames of other origins (adverts that load for ever) are not waited for, and no one is when
-    a candidate already has a control that the step names.
+    Frames of other origins are not waited for, because adverts may load for ever. Nothing is waited
+    for once a candidate has a control that the step names.
     """
     named = any(f.ready and score_frame(f, hint) >= _NAMED for f in looked)
     return named or all(f.ready for f in looked if f.same_origin)
 
 
 def score_frame(facts: FrameFacts, hint: str) -> float:
-    """How well a candidate fits the step's text."""
+    """Return how well a candidate matches the step's text."""
     controls = "\n".join(facts.controls).casefold()
     text = facts.text.casefold()
     phrases = [p.casefold() for p in _phrases(hint)]
     words = _words(hint)
     control_words = _words(controls)
+    # Phrases that the step quotes count more than single words, and words more than size.
     total = 6.0 * sum(phrase in controls for phrase in phrases)
     total += 3.0 * sum(phrase in text for phrase in phrases)
     if words:
@@ -94,6 +97,7 @@ def score_frame(facts: FrameFacts, hint: str) -> float:
     total += 0.5 * min(len(facts.controls), 20) / 20
     if facts.is_main:
         return total + 0.2
+    # A frame of another origin, such as an advert, must match twice as well.
     return total + 0.3 * facts.area_share if facts.same_origin else total / 2
 
 
@@ -105,7 +109,7 @@ def _words(text: str) -> set[str]:
     found: set[str] = set()
     for word in _WORD.findall(text.casefold()):
         if _CJK.search(word):
-            # Written without spaces: pairs of characters do for words.
+            # These scripts have no spaces, so pairs of characters serve as words.
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif word not in _STOP:
             found.add(word)
@@ -134,7 +138,7 @@ def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
                 continue
             seen = run_script(frame, "frame_facts", timeout_ms=_LOOK_MS)
         except Error:
-            # Gone, or too busy to answer: no candidate now, perhaps at the next look.
+            # The frame is gone or too busy; it is not a candidate now, but may be at the next look.
             continue
         yield (
             frame,
@@ -161,7 +165,7 @@ def _visible_area(frame: "Frame") -> float | None:
 
 
 def _is_pending(frame: "Frame") -> bool:
-    """Whether the frame still shows the blank document it starts with."""
+    """Tell whether the frame still shows the blank document that it starts with."""
     if frame.url not in {"", "about:blank"}:
         return False
     element = frame.frame_element()

@@ -1,4 +1,4 @@
-"""The wire record as a HAR 1.2 file, without secrets, and back."""
+"""Conversion of the wire record to a HAR 1.2 file without secrets, and back."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Redact = Callable[[str], str]
 
 
 def har_text(entries: Iterable[WireEntry], redact: Redact, *, dropped: int = 0) -> str:
-    """The record as JSON; `redact` is applied to every text of it."""
+    """Return the record as JSON, with `redact` applied to every text."""
     log: dict[str, Any] = {
         "version": "1.2",
         "creator": {"name": "pytest-autoweb", "version": __version__},
@@ -31,10 +31,10 @@ def har_text(entries: Iterable[WireEntry], redact: Redact, *, dropped: int = 0) 
 
 
 def read_har(text: str) -> tuple[WireEntry, ...]:
-    """The requests of a file that `har_text` wrote.
+    """Read the requests from a file that `har_text` wrote.
 
     Raises:
-        ValueError: it is no such file.
+        ValueError: the text is not such a file.
     """
     try:
         return tuple(_read(entry) for entry in json.loads(text)["log"]["entries"])
@@ -111,13 +111,14 @@ def _response(entry: WireEntry, redact: Redact) -> dict[str, Any]:
 
 def _headers(headers: Mapping[str, str], redact: Redact) -> list[dict[str, str]]:
     return [
+        # Headers such as `location` and `referer` may hold URLs with secrets in their query.
         {"name": redact(name), "value": redact_url(value, redact)}
         for name, value in headers.items()
     ]
 
 
 def redact_url(url: str, redact: Redact) -> str:
-    """A URL without secrets, however the parts of its query are escaped."""
+    """Return a URL without secrets, however the parts of its query are escaped."""
     shown = redact(url)
     try:
         parts = urlsplit(shown)
@@ -129,12 +130,13 @@ def redact_url(url: str, redact: Redact) -> str:
 
 
 def redact_body(text: str, content_type: str, redact: Redact) -> str:
-    """A body without secrets; JSON stays JSON, and the fields of a form its fields."""
+    """Return a body without secrets; JSON stays valid JSON, and a form keeps its fields."""
     shown = redact(text)
     if _FORM in content_type:
         pairs = parse_qsl(shown, keep_blank_values=True)
         clean = [(redact(name), redact(value)) for name, value in pairs]
         return shown if clean == pairs else urlencode(clean)
+    # Secrets are replaced in the decoded values, because JSON can escape any character.
     value = _json(text)
     if value is None:
         return shown

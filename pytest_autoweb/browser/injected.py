@@ -1,4 +1,4 @@
-"""Runs the scripts of `js/` in a page, with a deadline that a busy page cannot outlast."""
+"""Execution of the scripts in `js/` in a page, with a deadline that even a busy page keeps."""
 
 import json
 from functools import cache
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent / "js"
 
 OBSERVE_TIMEOUT_MS = 10_000.0
-"""How long one look at the page may take."""
+"""Time limit for one look at the page."""
 
 
 class CallResult(NamedTuple):
-    """What a case author's JavaScript gave."""
+    """The result of a case author's JavaScript."""
 
     truthy: bool = False
     shown: str = ""
-    """The result as short text."""
+    """The result as a short text."""
     error: str = ""
-    """What it threw; empty when it ran."""
+    """The error that it threw; empty if it succeeded."""
 
 
 @cache
 def script(name: str) -> str:
-    """The text of `js/NAME.js`, without its leading comment lines."""
+    """Return the text of `js/NAME.js` without its leading comment lines."""
     lines = (_FOLDER / f"{name}.js").read_text(encoding="utf-8").splitlines()
     while lines and lines[0].startswith("//"):
         lines.pop(0)
@@ -50,12 +50,13 @@ def run_script(
 ) -> Any:
     """Run `js/NAME.js` and return its result, a JSON value.
 
-    `evaluate` knows no timeout, so a page in an endless loop would hang the test. Waiting for a
-    function has one, and a text it returns needs no second visit to the page.
+    `evaluate` has no timeout, so a page in an endless loop would hang the test.
+    `wait_for_function` has one, and if the script returns a text, one visit to the page is enough.
     """
     handle = context.wait_for_function(
         f"{_wrapped(name)} return 'v' + dom.stringify(await made); }}", arg=arg, timeout=timeout_ms
     )
+    # The prefix makes every result truthy, which ends the wait.
     return json.loads(handle.json_value()[1:])
 
 
@@ -66,7 +67,7 @@ def run_script_handle(
     *,
     timeout_ms: float = OBSERVE_TIMEOUT_MS,
 ) -> "JSHandle":
-    """Run `js/NAME.js` and keep its result, an object, in the page."""
+    """Run `js/NAME.js` and return a handle of its result, an object that stays in the page."""
     return context.wait_for_function(
         f"{_wrapped(name)} return made; }}", arg=arg, timeout=timeout_ms
     )
@@ -74,7 +75,7 @@ def run_script_handle(
 
 @cache
 def element_script(name: str) -> str:
-    """`js/NAME.js` as a function of a list of elements and an argument, for `evaluate_all`."""
+    """Return `js/NAME.js` as a function of elements and an argument, for `evaluate_all`."""
     return (
         f"(elements, arg) => {{ const dom = ({script('dom')})();"
         f" const aria = ({script('aria')})(dom);"
@@ -83,22 +84,23 @@ def element_script(name: str) -> str:
 
 
 def run_on_elements(locator: "Locator", name: str, arg: Any = None) -> Any:
-    """Run `js/NAME.js` on all elements of a locator; has no timeout of its own."""
+    """Run `js/NAME.js` on all elements of a locator; this has no timeout of its own."""
     return json.loads(locator.evaluate_all(element_script(name), arg))
 
 
 def call_function(context: "Page | Frame", code: str, *, timeout_ms: float) -> CallResult:
-    """Run a case author's JavaScript: a function, an expression or statements; await a promise.
+    """Run a case author's JavaScript (function, expression or statements) and await promises.
 
     The code becomes part of the script instead of an argument to `eval`, which a page's content
     security policy may forbid.
     """
     for form in ("call_expression", "call_statements"):
+        # An expression is tried first; code that is none is run as statements.
         text = script(form).replace("USER_CODE", code)
         try:
             handle = context.wait_for_function(text, timeout=timeout_ms)
         except Exception as error:
-            # What the code itself throws is caught in the page: this one did not compile.
+            # Errors of the code itself are caught in the page, so this one is a compile error.
             if form == "call_expression" and "SyntaxError" in str(error):
                 continue
             raise

@@ -1,4 +1,4 @@
-"""Locators as data: written as Python for a model's code, and applied to the live page."""
+"""Locators as data that can be written as Python code and applied to the live page."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class Call:
         return f".{self.method}({', '.join(parts)})"
 
     def on(self, root: Any) -> Any:
-        """The call made on a page, frame or locator."""
+        """Make the call on a page, frame or locator."""
         options: dict[str, Any] = {"exact": True} if self.exact else {}
         if self.name is not None:
             options["name"] = self.name
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A chain of calls that starts at `page`."""
+    """A locator expression: a chain of calls that starts at `page`."""
 
     calls: tuple[Call, ...]
 
@@ -46,7 +46,7 @@ class Expression:
         return "page" + "".join(map(str, self.calls))
 
     def on(self, root: "Page | Frame | FrameLocator") -> "Locator":
-        """The locator on a live page or frame."""
+        """Return the locator on a live page or frame."""
         found: Any = root
         for call in self.calls:
             found = call.on(found)
@@ -54,23 +54,24 @@ class Expression:
         return located
 
     def nth(self, index: int) -> "Expression":
-        """The same, narrowed to one of its matches."""
+        """Return this expression narrowed to one of its matches."""
         return Expression((*self.calls, Call("nth", index)))
 
     def inside(self, frames: tuple[Call, ...]) -> "Expression":
-        """The same, seen from the page that holds the frames."""
+        """Return this expression as seen from the page that contains the frames."""
         return Expression((*frames, *self.calls))
 
 
 def candidates(entry: Mapping[str, Any]) -> Iterator[Expression]:
-    """Expressions that may find the element, the most telling first.
+    """Yield expressions that may find the element, the most descriptive first.
 
-    The last one always fits; whether one is unique has to be tried on the page.
+    The last one always matches the element; whether one is unique has to be tested on the page.
     """
     role, name, bare = entry["role"], entry["name"], entry.get("bare", False)
     short = bool(name) and len(name) <= _NAME_CHARS
     if not bare and short:
         yield Expression((Call("get_by_role", role, name=name, exact=True),))
+    # A test id is unique by intention, but tells a model less than role and name do.
     if entry["testid"]:
         yield Expression((Call("get_by_test_id", entry["testid"]),))
     if entry["label"] and not bare:
@@ -84,7 +85,7 @@ def candidates(entry: Mapping[str, Any]) -> Iterator[Expression]:
 
 
 def last_resort(entry: Mapping[str, Any]) -> Iterator[Expression]:
-    """Expressions for several alike elements, to be narrowed by position."""
+    """Yield expressions that match several similar elements, to be narrowed by position."""
     if not entry.get("bare", False):
         if entry["name"] and len(entry["name"]) <= _NAME_CHARS:
             yield Expression((Call("get_by_role", entry["role"], name=entry["name"], exact=True),))

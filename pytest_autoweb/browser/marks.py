@@ -1,4 +1,4 @@
-"""Shows a page as a picture with a numbered box around everything that can be acted on."""
+"""Pictures of a page with a numbered box around everything that can be acted on."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,8 +13,8 @@ from pytest_autoweb.browser.injected import (
     run_script,
     run_script_handle,
 )
-from pytest_autoweb.browser.marks_again import Known, find_again
-from pytest_autoweb.browser.marks_board import draw, handed_over
+from pytest_autoweb.browser.marks_again import KnownElement, find_again
+from pytest_autoweb.browser.marks_board import decoded_picture, draw
 from pytest_autoweb.browser.marks_near import texts_near
 from pytest_autoweb.browser.marks_xpath import selectors, xpaths
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import JSHandle, Locator, Page
 
 MARK_LIMIT = 200
-"""Most marks in one picture."""
+"""Limit on the marks in one picture."""
 LISTED = 50
-"""Most marks in the list form."""
+"""Limit on the marks in the list form."""
 _LISTED_CHARS = 30
 _TEXT_CHARS = 500
 _STILL_MS = 100
@@ -34,8 +34,8 @@ _READ_MS = 2_000.0
 _TICKED = frozenset({"checkbox", "radio", "switch"})
 
 
-class Box(NamedTuple):
-    """A rectangle in CSS pixels, from the top left of the page's viewport."""
+class PageBox(NamedTuple):
+    """A rectangle in CSS pixels, relative to the top left corner of the page's viewport."""
 
     x: float
     y: float
@@ -50,101 +50,101 @@ class Mark:
     number: int
     tag: str
     role: str
-    """Empty: none."""
+    """ARIA role; empty if it has none."""
     text: str
-    """What it reads, up to 500 characters: the first of `texts`, else its accessible name."""
+    """Its text, up to 500 characters: the first of `texts`, or else its accessible name."""
     name: str
-    """Its accessible name."""
-    box: Box
-    """The visible part."""
+    """Accessible name."""
+    box: PageBox
+    """Rectangle of the visible part."""
     frame: tuple[str, ...] = ()
     """A Playwright selector for each frame around it, outermost first."""
     xpaths: tuple[str, ...] = ()
-    """Each finds exactly this element in its document; best first. None within a shadow root."""
+    """XPaths that each find only this element, best first; none in a shadow root."""
     css: str = ""
-    """For an element within a shadow root: a Playwright CSS path that leads there."""
+    """For an element in a shadow root, a Playwright CSS path that leads to it."""
     texts: tuple[str, ...] = ()
-    """Inner text, `aria-label`, `placeholder`, `title` and value, as far as it has them."""
+    """Those of inner text, `aria-label`, `placeholder`, `title` and value that it has."""
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Of `type placeholder title aria-label alt name href`, those it has."""
+    """Those of the attributes `type placeholder title aria-label alt name href` that it has."""
     url: str = ""
-    """Where a link leads, absolute."""
+    """Absolute address to which a link leads."""
     failed: bool = False
-    """Was refused before, so it is drawn differently."""
+    """Whether it was refused before, so that it is drawn differently."""
     secret: bool = False
-    """A field whose value is never read."""
+    """Whether it is a field whose value must never be read."""
     states: tuple[str, ...] = ()
-    """Of `disabled checked selected pressed expanded`, those that hold."""
+    """Those of the states `disabled checked selected pressed expanded` that apply."""
     unseen: bool = False
-    """It shows no text: its only text is a name, such as the `alt` of a picture in it."""
+    """Whether it shows no text and has only a name, such as the `alt` of a picture in it."""
     near: tuple[str, ...] = ()
-    """Where others share a text with it, and of a field without a name: the texts around it,
-    nearest first."""
+    """Surrounding texts, nearest first, of an element that shares a text with others and of a
+    field without a name."""
 
     @property
     def selectors(self) -> tuple[str, ...]:
-        """What Playwright can find it by within its frame, best first."""
+        """Return Playwright selectors that find it within its frame, best first."""
         return (*(f"xpath={path}" for path in self.xpaths), *([self.css] if self.css else []))
 
     @property
     def is_nameless_field(self) -> bool:
-        """Whether it is a field that only the text beside it can name."""
+        """Tell whether it is a field that only the text beside it can name."""
         return self.tag in ("input", "textarea", "select") and not self.name
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The same for the same element in a later picture, whatever its number is then."""
+        """Return a key that is equal for the same element in a later picture."""
         return (self.frame, self.selectors[:1], self.tag, self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A marked picture, and the way back from its numbers to the page."""
+    """A marked picture, with locators for its numbers."""
 
     picture: bytes
-    """PNG of the viewport."""
+    """The viewport as a PNG."""
     marks: tuple[Mark, ...]
-    """Numbered 1, 2, … by rows from the top, each from the left."""
+    """The marks, numbered 1, 2, … by rows from the top, and from the left within a row."""
     scale: float
-    """Pixels of the picture for one CSS pixel."""
+    """Pixels of the picture per CSS pixel."""
     viewport: tuple[float, float]
     """Width and height in CSS pixels."""
     complete: bool
-    """False: there were more elements than the limit."""
+    """False if there were more elements than the limit."""
     labels: tuple[tuple[float, float, float, float] | None, ...]
-    """Left, top, right, bottom of each mark's number in pixels of the picture; None: no room."""
+    """Left, top, right and bottom of each mark's number in pixels; None if there was no room."""
     _page: "Page"
     _handle: "JSHandle"
     _indexes: tuple[int, ...]
 
     def mark(self, number: int) -> Mark | None:
-        """The mark with this number; None: there is none."""
+        """Return the mark with this number, or None."""
         return self.marks[number - 1] if 1 <= number <= len(self.marks) else None
 
     def listing(self, limit: int = LISTED) -> str:
-        """The marks as text, one a line, for models that cannot see."""
+        """Return the marks as text, one per line, for models that cannot see."""
         lines = [_line(mark) for mark in self.marks[:limit]]
         if len(self.marks) > limit:
             lines.append(f"… and {len(self.marks) - limit} more")
         return "\n".join(lines)
 
     def locator(self, number: int) -> "Locator | None":
-        """What finds the marked element now, and nothing else; None: no such mark, or it is gone.
+        """Return a locator that finds exactly the marked element, or None if it is gone.
 
-        While the very element is still in the page, the locator was just found to match it. Once
-        it was replaced (by a reload or a new rendering), the first XPath that matches one visible
-        element with the mark's tag is taken: compare `text_of` before acting on it.
+        While the original element is still in the page, the locator has just been verified to match
+        it. If it was replaced (by a reload or a new rendering), the first XPath that matches one
+        visible element with the mark's tag is used; then compare `text_of` before acting on it.
         """
         mark = self.mark(number)
         if mark is None:
             return None
-        known = Known(self._handle, self._indexes[number - 1])
+        known = KnownElement(self._handle, self._indexes[number - 1])
         return find_again(self._page, known, mark.frame, mark.selectors, mark.tag)
 
     def text_of(self, number: int) -> str | None:
-        """What the element reads now: inner text, else label, placeholder, title or value.
+        """Return the element's current text: inner text, or label, placeholder, title or value.
 
-        None: no such mark, or it is gone.
+        The result is None if there is no such mark or its element is gone.
         """
         from playwright.sync_api import Error
 
@@ -166,29 +166,29 @@ def mark_page(
     limit: int = MARK_LIMIT,
     hide: Callable[[str], str] | None = None,
 ) -> MarkedPage:
-    """A picture of the viewport with a numbered box around each element that can be acted on.
+    """Return a picture of the viewport with numbered boxes around elements that can be acted on.
 
-    Open shadow roots and frames of the same origin are looked into. The page is read only: boxes
-    are drawn outside of it. Waits (1 s at most) until the page has stopped changing.
+    Open shadow roots and frames of the same origin are included. The page is only read: boxes are
+    drawn outside of it. Waits until the page has stopped changing, for 1 s at most.
 
     Args:
-        page: what to show.
-        only: marks of an earlier picture: just these are drawn, as 1 to k in this order, as far
-            as they are still there.
-        failed: marks of an earlier picture that were refused: drawn grey, dashed and crossed.
-        limit: most marks; the surest are kept.
-        hide: takes the case's secrets out of text. Fields that hold one are covered like password
-            fields are, and no text of a mark holds one.
+        page: the page to show.
+        only: marks of an earlier picture; only those that still exist are drawn, numbered from 1
+            in this order.
+        failed: marks of an earlier picture that were refused; they are drawn grey, dashed, crossed.
+        limit: limit on the marks; the most certain ones are kept.
+        hide: removes the case's secrets from text. Fields that hold one are covered like password
+            fields, and no text of a mark contains one.
 
     Raises:
-        Error: Playwright's, when the page does not answer even at a second try.
+        Error: Playwright's error if the page does not answer even at the second try.
     """
     from playwright.sync_api import Error
 
     try:
         return _marked(page, only, failed, limit, hide)
     except Error:
-        # A navigation may have taken the page away meanwhile.
+        # A navigation may have replaced the page in the meantime.
         return _marked(page, only, failed, limit, hide)
 
 
@@ -201,11 +201,11 @@ def _marked(
 ) -> MarkedPage:
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
-    # The caret is left alone: hiding it would put a style into the page.
+    # Hiding the caret would add a style to the page.
     shot = page.screenshot(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS
     )
-    with handed_over(page, shot) as picture:
+    with decoded_picture(page, shot) as picture:
         handle, seen, found = find_marks(page, limit=limit, hide=hide)
         chosen = _chosen(found, only)
         found = _with_near(handle, found, hide, () if only is None else chosen)
@@ -246,16 +246,16 @@ def find_marks(
     hide: Callable[[str], str] | None = None,
     texts: bool = False,
 ) -> tuple["JSHandle", Mapping[str, Any], list[Mark]]:
-    """The elements that get marks, without a picture.
+    """Find the elements that get marks, without drawing a picture.
 
     Args:
-        page: where to look.
-        limit: most elements; the surest are kept.
+        page: the page to search.
+        limit: limit on the elements; the most certain ones are kept.
         hide: see `mark_page`.
-        texts: also elements that only show text or a picture.
+        texts: include elements that only show text or a picture.
 
     Returns:
-        The elements in the page, what the script saw, and the marks in order.
+        A handle of the elements, the script's result, and the marks in order.
     """
     handle = run_script_handle(page, "marks", {"limit": limit, "texts": texts})
     seen = json.loads(handle.evaluate("made => made.json"))
@@ -274,7 +274,7 @@ def find_marks(
 def _mark(
     number: int, shape: Mapping[str, Any], path: Mapping[str, Any], clean: Callable[[str], str]
 ) -> Mark:
-    # Cleaned before it is cut: half a secret is not recognised any more.
+    # Secrets are removed before the text is cut, because half a secret is not recognised.
     texts = tuple(clean(text)[:_TEXT_CHARS] for text in shape["texts"])
     name = clean(shape["name"])[:_TEXT_CHARS]
     left, top, right, bottom = shape["box"]
@@ -285,7 +285,7 @@ def _mark(
         role=shape["role"],
         text=texts[0] if texts else name,
         name=name,
-        box=Box(left, top, right - left, bottom - top),
+        box=PageBox(left, top, right - left, bottom - top),
         frame=tuple(selectors(facts)[0] for facts in path["frames"]),
         xpaths=tuple(found for found in xpaths(own) if clean(found) == found),
         css=own["css"],
@@ -325,9 +325,9 @@ def _chosen(found: Sequence[Mark], only: Sequence[Mark] | None) -> list[int]:
 
 
 def hidden_boxes(page: "Page", hide: Callable[[str], str] | None) -> list[Sequence[float]]:
-    """Boxes of the fields that the picture must not show.
+    """Return the boxes of the fields that the picture must not show.
 
-    Playwright's own masks would be put into the page.
+    Playwright's own masks cannot be used, because they would be added to the page.
     """
     boxes: list[Sequence[float]] = []
     for field_ in covers(page, hide):

@@ -1,4 +1,4 @@
-"""Finds a marked element again when it is to be acted on, whatever has happened to its page."""
+"""Finding a marked element again before acting on it, even if its page has changed."""
 
 import json
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 _READ_MS = 2_000.0
 
 
-class Known(NamedTuple):
-    """An element that a script found, kept by the browser without a trace in the page."""
+class KnownElement(NamedTuple):
+    """An element that a script found and the browser remembers, without any trace in the page."""
 
     handle: "JSHandle"
-    """Of all that were found."""
+    """Handle of all the elements that the script found."""
     number: int
-    """Its index among them."""
+    """Index of the element among them."""
 
     def places(self) -> Sequence[str] | None:
-        """Where its frames and itself stand now, each in its document; None: no longer there."""
+        """Return the positions of its frames and of itself, each in its document; None if gone."""
         found = self._run("marks_alive")
         return [str(place) for place in found] if found else None
 
     def paths(self) -> Any:
-        """What paths to it can be made now; None: no longer there."""
+        """Return data for paths that lead to it now, or None if it is gone."""
         found = self._run("marks_paths")
         return found[0] if found else None
 
@@ -37,21 +37,21 @@ class Known(NamedTuple):
         try:
             return json.loads(self.handle.evaluate(element_script(name), self.number))
         except Error:
-            # The document it belonged to is gone.
+            # The document that contained it is gone.
             return None
 
 
 def find_again(
-    page: "Page", known: Known, frame: Sequence[str], own: Sequence[str], tag: str
+    page: "Page", known: KnownElement, frame: Sequence[str], own: Sequence[str], tag: str
 ) -> "Locator | None":
-    """A locator for the very element, or, once that is gone, for one that looks like it.
+    """Return a locator for the original element or, if that is gone, for one that matches it.
 
     Args:
-        page: where it was.
+        page: the page that contained it.
         known: the element.
         frame: a selector for each frame around it, outermost first.
-        own: its selectors, best first.
-        tag: its name.
+        own: selectors for the element, best first.
+        tag: the element's tag name.
     """
     places = known.places()
     paths = known.paths() if places else None
@@ -67,7 +67,10 @@ def find_again(
 
 
 def _at(root: "Page | FrameLocator", choices: Sequence[str], place: str) -> "Locator | None":
-    """The first choice that finds just the element at this place; at worst, its turn among many."""
+    """Return the first selector that finds only the element at this position.
+
+    If none is unique, the last one is narrowed by its index among the matches.
+    """
     for choice in choices:
         found = root.locator(choice)
         places = run_on_elements(found, "marks_alive")
@@ -81,7 +84,7 @@ def _at(root: "Page | FrameLocator", choices: Sequence[str], place: str) -> "Loc
 def _look_alike(
     page: "Page", frame: Sequence[str], own: Sequence[str], tag: str
 ) -> "Locator | None":
-    """The first choice that finds one visible element with the same tag."""
+    """Return a locator of the first selector that finds one visible element with the same tag."""
     from playwright.sync_api import Error
 
     root: Page | FrameLocator = page
@@ -93,7 +96,7 @@ def _look_alike(
             if found.count() == 1 and found.is_visible() and _tag(found) == tag:
                 return found
         except Error:
-            # Its frame is gone, or the page is on its way to another one.
+            # Its frame is gone, or the page is navigating.
             continue
     return None
 

@@ -1,4 +1,4 @@
-"""Draws numbered boxes over a picture, in an empty page that the marked page cannot see."""
+"""Drawing of numbered boxes on a picture, in an empty page that the marked page cannot see."""
 
 import base64
 import json
@@ -16,30 +16,30 @@ _DECODED = """(data) => ({ image: fetch(`data:image/png;base64,${data}`)
 
 
 class _Board(NamedTuple):
-    """An empty page, with the drawing script in it: what is kept stays compiled."""
+    """An empty page that keeps the compiled drawing script."""
 
     page: "Page"
     drawing: "JSHandle"
 
 
+# The empty pages by browser, each opened on first use and gone with its browser.
 _BOARDS: "dict[Browser, _Board]" = {}
-"""Opened on first use, one a browser; gone with it."""
 
 
-class Drawing(NamedTuple):
-    """A picture with marks."""
+class MarkedPicture(NamedTuple):
+    """A picture on which marks were drawn."""
 
     picture: bytes
-    """PNG."""
+    """The picture as a PNG."""
     labels: "tuple[tuple[float, float, float, float] | None, ...]"
-    """Left, top, right, bottom of each number, in pixels of the picture; None: no room."""
+    """Left, top, right and bottom of each number in pixels; None if there was no room."""
     scale: float
-    """Pixels of the picture for one CSS pixel of the page."""
+    """Pixels of the picture per CSS pixel of the page."""
 
 
 @contextmanager
-def handed_over(page: "Page", picture: bytes) -> "Iterator[JSHandle]":
-    """A PNG of the page for `draw`; it is decoded while the page itself is looked through."""
+def decoded_picture(page: "Page", picture: bytes) -> "Iterator[JSHandle]":
+    """Yield a handle of the picture for `draw`; it is decoded while the page is being searched."""
     given = board_of(page).evaluate_handle(_DECODED, base64.b64encode(picture).decode())
     try:
         yield given
@@ -55,21 +55,21 @@ def draw(
     hidden: Sequence[Sequence[float]],
     page_text: Sequence[Sequence[float]],
     port: Mapping[str, float],
-) -> Drawing:
-    """The picture with a frame and a number for each mark.
+) -> MarkedPicture:
+    """Return the picture with a frame and a number drawn for each mark.
 
-    Nothing is put into the marked page, so it neither moves nor notices, and no style or policy
-    of its own applies.
+    Nothing is added to the marked page, so it neither moves nor notices, and its styles and
+    policies do not apply to the drawing.
 
     Args:
-        page: what the picture shows.
-        picture: as `handed_over`; it can be drawn on once.
-        marks: what the script `marks` found, with `number` and `failed`.
-        hidden: boxes to paint over.
-        page_text: boxes of the page's text, which numbers avoid.
+        page: the page that the picture shows.
+        picture: the handle from `decoded_picture`, which can be used only once.
+        marks: the result of the script `marks`, with `number` and `failed` added.
+        hidden: boxes that are painted over.
+        page_text: boxes of the page's text, which the numbers avoid.
         port: the part of the page that the picture shows.
     """
-    # As one text: an argument of thousands of small parts takes longer than all of the drawing.
+    # Sent as one text, because an argument of thousands of parts takes longer than the drawing.
     order = json.dumps(
         {
             "marks": list(marks),
@@ -83,23 +83,24 @@ def draw(
         "([draw, picture, order]) => draw(picture, order)", [board.drawing, picture, order]
     )
     labels = tuple(tuple(box) if box else None for box in made["labels"])
-    return Drawing(base64.b64decode(made["picture"]), labels, float(made["scale"]))
+    return MarkedPicture(base64.b64decode(made["picture"]), labels, float(made["scale"]))
 
 
 def board_of(page: "Page") -> "Page":
-    """The empty page in which pictures of this page are drawn on."""
+    """Return the empty page in which pictures of this page are drawn."""
     return _board(page).page
 
 
 def _board(page: "Page") -> _Board:
     browser = page.context.browser
     if browser is None:
-        raise RuntimeError("a context without a browser cannot open a page beside its own")
+        raise RuntimeError("a context without a browser cannot open a second context")
     board = _BOARDS.get(browser)
     if board is None or board.page.is_closed():
         empty = browser.new_context().new_page()
         board = _Board(empty, empty.evaluate_handle(f"() => {script('marks_draw')}"))
         _BOARDS[browser] = board
+        # A browser that has ended must not be kept in memory.
         browser.on("disconnected", _forget)
     return board
 

@@ -1,4 +1,4 @@
-"""What stands near marked elements that read alike: the row, card or heading they belong to."""
+"""Texts near marked elements with equal text, such as the row, card or heading around them."""
 
 import json
 import unicodedata
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 CHARS = 80
-"""Of a text at most."""
+"""Limit on the characters of one text."""
 
 
 def texts_near(
@@ -24,21 +24,22 @@ def texts_near(
     together: Sequence[int] = (),
     nameless: Sequence[int] = (),
 ) -> tuple[tuple[str, ...], ...]:
-    """The texts around each element that shares one of its texts with another; else nothing.
+    """Return the texts around each element that shares a text with another element.
 
-    Read are, from the inside out, the largest part of the page that holds the element and no other
-    with its text (a row, a card); where that is the element alone, the texts before and after it;
-    then the heading above it. At most 11 texts for each text that is shared.
+    The texts are read from the inside out. First comes the largest part of the page that contains
+    the element but no other one with its text, such as a row or a card. If that part is the element
+    itself, the texts before and after it are used. Then comes the heading above it. There are at
+    most 11 texts for each shared text.
 
     Args:
-        handle: the elements, as `find_marks` returns them.
-        texts: all texts of each.
-        icons: of each that shows no text its kind; empty: it shows one.
-        clean: takes secrets out of text.
-        together: indexes of elements to be told apart whatever they read.
-        nameless: indexes of fields that nothing but the text beside them names.
+        handle: the handle of the elements from `find_marks`.
+        texts: all texts of each element.
+        icons: the kind of each element that shows no text; empty for one that does.
+        clean: removes secrets from text.
+        together: indexes of elements to distinguish, whatever their texts are.
+        nameless: indexes of fields that only the text beside them names.
     """
-    groups = [list(together)] if together else alike(texts, icons)
+    groups = [list(together)] if together else groups_by_text(texts, icons)
     if nameless and not together:
         groups.append(list(nameless))
     near: list[tuple[str, ...]] = [()] * len(texts)
@@ -46,18 +47,18 @@ def texts_near(
         found = json.loads(handle.evaluate(element_script("marks_near"), groups))
         for group, around in zip(groups, found, strict=True):
             for index, pieces in zip(group, around, strict=True):
-                # Cleaned before it is cut: half a secret is not recognised any more.
+                # Secrets are removed before the text is cut, as half a secret is not recognised.
                 known = set(map(_key, texts[index]))
                 own = [clean(piece)[:CHARS] for piece in pieces if _key(piece) not in known]
                 near[index] = tuple(dict.fromkeys((*near[index], *own)))
     return tuple(near)
 
 
-def alike(texts: Sequence[Sequence[str]], icons: Sequence[str]) -> list[list[int]]:
-    """Indexes of the elements that have a text in common, a group for each such text.
+def groups_by_text(texts: Sequence[Sequence[str]], icons: Sequence[str]) -> list[list[int]]:
+    """Return, for each text that several elements share, the indexes of those elements.
 
-    Case, spaces and punctuation make no difference. Icons of one kind are a group as well, but for
-    those that share a name.
+    Case, spaces and punctuation are ignored. Icons of the same kind form a group as well, except
+    those that already share a name.
     """
     groups: dict[str, list[int]] = {}
     for index, own in enumerate(texts):
@@ -73,5 +74,6 @@ def alike(texts: Sequence[Sequence[str]], icons: Sequence[str]) -> list[list[int
 
 
 def _key(text: str) -> str:
+    # Texts that differ only in width, case or spacing look alike to a model.
     folded = "".join(unicodedata.normalize("NFKC", text).casefold().split())
     return "".join(filter(str.isalnum, folded)) or folded

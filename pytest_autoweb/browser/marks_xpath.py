@@ -1,4 +1,4 @@
-"""Composes ranked XPath expressions for an element from what a script counted in its page. Pure."""
+"""Ranked XPath expressions for an element, built from counts made in its page. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 _TEXT_CHARS = 30
 _HREF_CHARS = 5
+# Long numbers, hexadecimal digits, and prefixes of ids that UI frameworks generate.
 _RANDOM = re.compile(
     r"\d{3,}|[0-9a-f]{8}|^:.*:$|^(?:ember|radix|react-select|headlessui|mui|ext-gen|yui_)"
     r"|[A-Za-z]\d[A-Za-z]\d|^.{41,}$",
@@ -15,10 +16,9 @@ _PIECES = re.compile(r"'|>+|[^'>]+")
 
 
 def literal(text: str) -> str:
-    """The text as an XPath 1.0 string, which knows no escapes.
+    """Return the text as an XPath 1.0 string, a syntax without escapes.
 
-    `>>` never comes out in one piece, because Playwright would take it for the border between two
-    selectors.
+    `>>` is always split, because Playwright would take it for the separator of two selectors.
     """
     if ">>" not in text:
         if "'" not in text:
@@ -37,23 +37,23 @@ def literal(text: str) -> str:
 
 
 def xpaths(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Expressions that find exactly the element, best first.
+    """Return expressions that find exactly the element, best first.
 
-    Own id, test id, label, end of the link, short text, path from the nearest id, full path.
-    Everything but the paths counts as one that the page's author chose. Ids that look made up by a
-    program are passed over. An element within a shadow root has none: XPath does not look there.
+    The order is: own id, test id, label, end of the link, short text, path from the nearest id,
+    full path. All but the paths rely on something the page's author chose; ids that look generated
+    are skipped. An element in a shadow root has none, because XPath does not search there.
     """
     return tuple(dict.fromkeys(_ranked(facts))) if facts.get("steps") else ()
 
 
 def selectors(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The same for Playwright; within a shadow root a CSS path, which goes through its borders."""
+    """Return Playwright selectors; in a shadow root this is a CSS path, which may enter it."""
     css = facts["css"]
     return (*(f"xpath={path}" for path in xpaths(facts)), *([css] if css else []))
 
 
 def looks_random(identifier: str) -> bool:
-    """Whether an id seems to be made by a program, so that it may be another one next time."""
+    """Tell whether an id looks generated, so that it may differ next time."""
     return bool(_RANDOM.search(identifier))
 
 

@@ -1,4 +1,4 @@
-"""Opens the entry page, and says when two URLs are the same page."""
+"""Opening of the entry page, and comparison of URLs."""
 
 import re
 import time
@@ -24,10 +24,10 @@ _UNRESERVED = "-._~"
 def open_page(
     page: "Page", url: str, *, timeout_ms: float, note: Callable[[str], None] = lambda line: None
 ) -> Failure | None:
-    """Go to `url` and wait until the page has loaded and gone quiet, within bounds.
+    """Go to `url` and wait until the page has loaded and its network is idle, within limits.
 
-    Always navigates, so that no state of an earlier visit is kept. A page that never stops
-    loading is used as it is. `note` hears of what is odd but no failure: a redirect, a status.
+    Always navigates, so that no state of an earlier visit remains. A page that never stops loading
+    is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
     """
     from playwright.sync_api import Error
 
@@ -50,7 +50,7 @@ def open_page(
 
 
 def settle(page: "Page", *, quiet_ms: float) -> None:
-    """Wait until what an action set off has happened, within bounds; never raises."""
+    """Wait until the effects of an action have settled, within limits; never raises."""
     from playwright.sync_api import Error
 
     _reached(page, "networkidle", _SETTLE_MS)
@@ -84,16 +84,17 @@ def _redirect_note(asked: str, reached: str) -> str:
 
 
 def same_page(first: str, second: str) -> bool:
-    """Whether two URLs name the same page: query included, spelling differences ignored."""
+    """Tell whether two URLs denote the same page: the query counts, spelling does not."""
     return normalise_url(first) == normalise_url(second)
 
 
 def normalise_url(url: str) -> str:
-    """One spelling for URLs that browsers take for the same.
+    """Return one spelling for all URLs that browsers treat as the same.
 
-    Scheme and host in lower case, default port and user name dropped, dot segments resolved,
-    escapes in one form, an empty path is `/`. The query is kept as it is. A fragment is kept when
-    it is a route of a single-page application (`#/…`, `#!…`), else it is a place on the page.
+    Scheme and host are in lower case, default port and user name are dropped, dot segments are
+    resolved, escapes have one form, and an empty path is `/`. The query is kept. A fragment is kept
+    only if it is a route of a single-page application (`#/…`, `#!…`) rather than a place on the
+    page.
     """
     url = url.strip()
     try:
@@ -112,7 +113,7 @@ def normalise_url(url: str) -> str:
 
 
 def _one_escape(text: str) -> str:
-    """Escapes in upper case, none for unreserved characters, one for all that is not ASCII."""
+    """Write escapes in upper case, for all non-ASCII characters and for no unreserved ones."""
 
     def again(match: re.Match[str]) -> str:
         return quote(unquote_to_bytes(match.group()), safe=_UNRESERVED)

@@ -1,6 +1,7 @@
-"""Which element an HTML parser would not leave where it is written. Pure.
+"""Detection of elements that an HTML parser would not leave where they are written. Pure.
 
-Scripts build trees that no HTML text gives, such as a `div` in a `p` or a row without a row group.
+Scripts can build trees that no HTML text produces, such as a `div` in a `p` or a table row
+without a row group.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# These lists follow the rules for tree construction in the HTML standard.
 _CLOSES_P = _words(
     "address article aside blockquote center details dialog dir div dl fieldset figcaption figure"
     " footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p pre search"
@@ -48,12 +50,12 @@ _NOT_AGAIN = _words("html head body frameset frame")
 
 
 def is_moved(tag: str, ancestors: Sequence[str]) -> bool:
-    """Whether a parser would put a start tag elsewhere, or close an ancestor for it.
+    """Tell whether a parser would move a start tag, or close an ancestor because of it.
 
     Args:
         tag: the element's lower-case name.
-        ancestors: names of the open elements up to `body`, outermost first. A `template` among
-            them is a fresh start.
+        ancestors: names of the open elements up to `body`, outermost first. Inside a `template`
+            a parser starts afresh.
     """
     if not ancestors or tag == "template":
         return False
@@ -74,7 +76,7 @@ def is_moved(tag: str, ancestors: Sequence[str]) -> bool:
 
 
 def text_is_moved(text: str, parent: str) -> bool:
-    """Whether a parser would carry this text out of its parent, as it does in tables."""
+    """Tell whether a parser would move this text out of its parent, as it does in tables."""
     return parent in _TABLE_CHILDREN and bool(text.strip(" \t\n\f\r"))
 
 

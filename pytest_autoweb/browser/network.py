@@ -1,7 +1,7 @@
-"""How the traffic of a cell's pages is held to the origins of its case.
+"""Restriction of a cell's traffic to the origins of its case.
 
-The egress proxy does the work, wherever the browser can be made to use it for everything. Where it
-cannot, requests are also routed inside the browser, and the run says that the border is partial.
+The egress proxy does this wherever the browser can be made to send everything through it. Where it
+cannot, requests are also routed inside the browser, and the run reports that egress is partial.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,14 +31,14 @@ def guarded_page(
     *,
     remote: bool = False,
 ) -> Iterator["Page"]:
-    """A page in a fresh context that reaches the origins of the policy and no others.
+    """Yield a page in a fresh context that can reach only the origins of the policy.
 
     Args:
-        open_page: makes it, with these arguments for its context.
-        context_args: whatever else the context needs.
-        policy: what may be reached.
-        note: told of what was blocked, and of what cannot be.
-        remote: the browser was connected to and cannot reach a proxy of this machine.
+        open_page: opens the page, given the arguments for its context.
+        context_args: all other arguments for the context.
+        policy: decides which origins may be reached.
+        note: gets messages about what was blocked and what cannot be blocked.
+        remote: the browser runs elsewhere and cannot reach a proxy on this machine.
     """
 
     def blocked(origin: str) -> None:
@@ -47,9 +47,10 @@ def guarded_page(
     with EgressProxy(policy, blocked) as proxy:
         settings = {} if remote else {"proxy": proxy.settings}
         page = open_page({**context_args, **settings})
+        # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")
-            install(page.context, policy, blocked)
+            route_requests(page.context, policy, blocked)
         try:
             yield page
         finally:
@@ -59,11 +60,11 @@ def guarded_page(
 
 
 def missing_cover(browser: "Browser | None", *, remote: bool = False) -> str:
-    """Why the proxy does not see all traffic of a browser; empty when it does.
+    """Say why the proxy does not see all traffic of a browser, or return "" if it does.
 
     Args:
-        browser: of the page's context.
-        remote: it was connected to, not launched here.
+        browser: the browser of the page's context.
+        remote: the browser was connected to, not launched here.
     """
     if remote:
         return REMOTE
@@ -78,7 +79,7 @@ def missing_cover(browser: "Browser | None", *, remote: bool = False) -> str:
 
 
 def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> str:
-    """The line of a report header, known before any browser is started."""
+    """Return the value for a report header, which is known before any browser is started."""
     if remote:
         return f"partial ({REMOTE})"
     if any(name != "chromium" for name in browser_names):
@@ -90,6 +91,7 @@ def _command_line(browser: "Browser") -> str:
     from playwright.sync_api import Error
 
     try:
+        # The real command line, because a fixture of the user may have dropped the plugin's flags.
         session = browser.new_browser_cdp_session()
         try:
             return str(session.send("SystemInfo.getInfo")["commandLine"])
@@ -99,13 +101,13 @@ def _command_line(browser: "Browser") -> str:
         return ""
 
 
-def install(
+def route_requests(
     context: "BrowserContext", policy: OriginPolicy, on_blocked: Callable[[str], None]
 ) -> None:
-    """Abort requests and WebSockets to other origins, as far as the browser shows them.
+    """Abort requests and WebSockets to other origins, as far as the browser exposes them.
 
-    It does not show a redirect inside an allowed request, among others. `on_blocked` is told each
-    origin.
+    For example, it does not expose a redirect inside an allowed request. `on_blocked` is called
+    with the origin of each blocked request.
     """
 
     def forbidden(url: str) -> bool:

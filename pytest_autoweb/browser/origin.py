@@ -1,4 +1,4 @@
-"""Origins: what they are, and which of them a case may reach."""
+"""Origins, and the policy that decides which of them a case may reach."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -8,8 +8,11 @@ from urllib.parse import urlsplit
 from pytest_autoweb.errors import CaseError
 
 _PORTS = {"http": 80, "https": 443}
+# A WebSocket starts as an HTTP request to the same server.
 _PLAIN = {"ws": "http", "wss": "https"}
+# URLs that lead to no server.
 _INERT = ("data:", "blob:", "about:blank", "about:srcdoc")
+# Endings that only private names have.
 _PRIVATE_NAMES = (
     ".localhost",
     ".local",
@@ -21,11 +24,10 @@ _PRIVATE_NAMES = (
     ".private",
     ".test",
 )
-"""Endings that no public name has."""
 
 
 class Origin(NamedTuple):
-    """Scheme, host and port; WebSocket URLs count as the HTTP origin they are opened from."""
+    """Scheme, host and port; a WebSocket URL counts as the HTTP origin that serves it."""
 
     scheme: str
     host: str
@@ -38,8 +40,8 @@ class Origin(NamedTuple):
 
 
 def parse_origin(url: str) -> Origin | None:
-    """The origin of an http(s) or ws(s) URL; None for others and for URLs with a user name."""
-    # Browsers read a backslash as a slash, and drop tabs and line breaks.
+    """Return the origin of an http(s) or ws(s) URL; None for others and URLs with a user name."""
+    # Browsers read a backslash as a slash and drop tabs and line breaks.
     url = url.strip().replace("\\", "/")
     if any(character in url for character in "\t\r\n"):
         return None
@@ -52,12 +54,13 @@ def parse_origin(url: str) -> Origin | None:
     scheme = _PLAIN.get(parts.scheme, parts.scheme)
     if scheme not in _PORTS or not host or "@" in parts.netloc:
         return None
+    # A trailing dot does not change which host a name denotes.
     known = _one_spelling(host.rstrip("."))
     return Origin(scheme, known, port if port is not None else _PORTS[scheme]) if known else None
 
 
 def _one_spelling(host: str) -> str:
-    """As a browser asks a proxy for it: names in ASCII, IPv6 addresses in their short form."""
+    """Spell a host as a browser does to a proxy: names in ASCII, IPv6 addresses in short form."""
     if ":" in host:
         try:
             return ipaddress.IPv6Address(host).compressed
@@ -72,10 +75,10 @@ def _one_spelling(host: str) -> str:
 
 
 class OriginPolicy:
-    """Allows the entry URL's origin and the listed ones; compares origins, never prefixes.
+    """The policy that allows the entry URL's origin and the listed ones, compared as a whole.
 
     Raises:
-        CaseError: an entry of `allowed_origins` is no origin.
+        CaseError: an entry of `allowed_origins` is not an origin.
     """
 
     def __init__(self, entry_url: str, allowed_origins: Iterable[str] = ()) -> None:
@@ -84,19 +87,20 @@ class OriginPolicy:
         self.origins = frozenset([self.entry, *listed])
 
     def allows(self, url: str) -> bool:
-        """Whether the page may load `url`; data, blob and blank URLs reach no one."""
+        """Tell whether the page may load `url`; data, blob and blank URLs contact no server."""
         if url.startswith(_INERT):
             return True
         return parse_origin(url) in self.origins
 
     def allows_address(self, origin: Origin, address: str) -> bool:
-        """Whether an allowed origin may be served from this IP address.
+        """Tell whether an allowed origin may be served from this IP address.
 
-        A public name must not lead into a private network (DNS rebinding), unless it is the
-        application under test or the address itself is listed. Addresses of the link-local
-        network, where clouds keep their credentials, are only ever reached by being listed.
+        A public name must not lead into a private network (DNS rebinding), unless it belongs to the
+        application under test or the address itself is listed. Link-local addresses, where cloud
+        providers serve credentials, are reached only if they are listed.
         """
         found = ipaddress.ip_address(address.partition("%")[0])
+        # `::ffff:10.0.0.1` leads to the same machine as 10.0.0.1.
         if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
             found = found.ipv4_mapped
         if origin.host == found.compressed or any(
@@ -115,7 +119,7 @@ def _is_public(host: str) -> bool:
 def _known(url: str, field: str) -> Origin:
     if (origin := parse_origin(url)) is None:
         raise CaseError(
-            f"{url!r} is no origin like https://cdn.example.com or http://127.0.0.1:8000",
+            f"{url!r} is not an origin such as https://cdn.example.com or http://127.0.0.1:8000",
             field=field,
         )
     return origin

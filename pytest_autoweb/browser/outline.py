@@ -1,4 +1,4 @@
-"""Trees written as indented lines: what accessibility snapshots are made of."""
+"""Trees written as indented lines, the form of accessibility snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from pytest_autoweb.browser.tokens import MARKER_TOKENS, estimate_tokens, truncation_marker
 
 ALIKE_LIMIT = 20
-"""Siblings of one kind that are kept when a tree has to be thinned."""
+"""Number of siblings of one kind that are kept when a tree has to be thinned."""
 
 DEPTH_LIMIT = 120
-"""Levels kept; what lies deeper moves up. Real pages stay far below, hostile ones need not."""
+"""Number of levels kept; deeper nodes move up. Only hostile pages are deeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,16 @@ class Line:
 
     text: str
     kind: str = ""
-    """What makes siblings alike, e.g. the role."""
+    """Property that similar siblings share, e.g. the role."""
     children: tuple["Line", ...] = field(default=())
 
     def count(self) -> int:
-        """Nodes in this tree."""
+        """Return the number of nodes in this tree."""
         return sum(1 for _ in self.walk())
 
     def walk(self) -> Iterator["Line"]:
-        """This node and all below it, in reading order."""
+        """Yield this node and all nodes below it, in reading order."""
+        # Not recursive, because a hostile page can be very deep.
         pending = [self]
         while pending:
             node = pending.pop()
@@ -36,17 +37,17 @@ class Line:
 
 
 class Cut(NamedTuple):
-    """A text that fits its budget."""
+    """A text that fits into its budget."""
 
     text: str
     truncated: bool
 
 
 def parse_outline(text: str, read: Callable[[str], Line]) -> tuple[Line, ...]:
-    """The trees of an indented text (two spaces a level); `read` makes a node of each line."""
+    """Parse an indented text (two spaces per level); `read` makes a node of each line."""
     roots: list[_Draft] = []
     open_drafts: list[_Draft] = []
-    # Names may hold other line separators than the one that ends a line.
+    # Names may contain other line separators, so `splitlines` must not be used.
     for raw in text.split("\n"):
         if not raw.strip():
             continue
@@ -68,7 +69,7 @@ class _Draft:
 
 
 def render_outline(roots: Iterable[Line]) -> str:
-    """The trees as indented lines."""
+    """Return the trees as indented lines."""
     return "\n".join(_lines(roots))
 
 
@@ -81,7 +82,7 @@ def _lines(roots: Iterable[Line]) -> Iterator[str]:
 
 
 def fit_outline(roots: tuple[Line, ...], budget_tokens: int) -> Cut:
-    """The outline within the budget: long runs of alike siblings are thinned first, then cut."""
+    """Fit the outline into the budget: first thin long runs of similar siblings, then cut."""
     whole = render_outline(roots)
     if estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)

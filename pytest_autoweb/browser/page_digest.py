@@ -1,4 +1,4 @@
-"""Tell whether a page still shows the same."""
+"""A digest of a page, which tells whether the page still shows the same."""
 
 from typing import TYPE_CHECKING
 
@@ -7,14 +7,15 @@ from pytest_autoweb.browser.injected import run_script
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+# The digest only saves work, so a slow page is not waited for.
 _LOOK_MS = 1_000.0
 
 
 def page_digest(page: "Page") -> tuple[str, str] | None:
-    """Address and digest of the page; equal only if markup, rendered text and fields are.
+    """Return the page's address and a digest of its markup, rendered text and fields.
 
     Returns:
-        None: it has frames, shadow roots or objects, it is too large, or it does not answer.
+        None if the page has frames, shadow roots or objects, is too large, or does not answer.
     """
     from playwright.sync_api import Error
 

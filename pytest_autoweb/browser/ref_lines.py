@@ -1,4 +1,4 @@
-"""The numbered list as a model reads it; pure text."""
+"""The numbered list of elements as a model reads it. Pure."""
 
 import re
 from collections import Counter
@@ -41,16 +41,16 @@ _NAMED_BY_TEXT = frozenset({"button", "link", "clickable", "tab", "menuitem"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An entry of the walk together with the locator that finds it."""
+class ListedItem:
+    """An entry of the walk through the page, with the locator that finds it."""
 
     entry: Mapping[str, Any]
     locator: str = ""
-    """Empty for text."""
+    """The locator expression; empty for text."""
 
 
-def ref_view(found: Sequence[Found], *, budget_tokens: int, complete: bool = True) -> RefView:
-    """The list within its budget; text gives way to elements."""
+def ref_view(found: Sequence[ListedItem], *, budget_tokens: int, complete: bool = True) -> RefView:
+    """Return the list within its budget; text is dropped before elements."""
     items = list(_without_repeats(found))
     of_role = Counter(item.entry["role"] for item in items if item.locator)
     seen: dict[str, int] = {}
@@ -62,10 +62,11 @@ def ref_view(found: Sequence[Found], *, budget_tokens: int, complete: bool = Tru
             continue
         after = _after(items, position)
         if after and lines and not lines[-1][1]:
-            # The text is now in the element's line.
+            # The text is now part of the element's line.
             lines.pop()
         role = item.entry["role"]
         seen[role] = seen.get(role, 0) + 1
+        # Elements that a model could not tell apart otherwise are numbered.
         unnamed = not (item.entry["name"] or after or _icon_word(item.entry))
         number = seen[role] if of_role[role] > 1 and unnamed else 0
         element = _element(item, f"e{len(elements) + 1}", after, number)
@@ -75,7 +76,7 @@ def ref_view(found: Sequence[Found], *, budget_tokens: int, complete: bool = Tru
 
 
 def element_line(element: RefElement) -> str:
-    """One element as the model sees it: `e1 textbox "User" (required)`."""
+    """Return the line of one element, such as `e1 textbox "User" (required)`."""
     parts = [element.ref, element.role]
     if element.name:
         parts.append(f'"{element.name}"')
@@ -91,7 +92,7 @@ def _fitted(
     if complete and estimate_tokens(whole) <= budget:
         return RefView(whole, tuple(elements))
     left = budget - MARKER_TOKENS
-    # Elements first; what room remains is for text, from the top.
+    # Elements come first; the remaining room is for text, from the top.
     kept: set[int] = set()
     for wanted in (True, False):
         for index, (line, is_element) in enumerate(lines):
@@ -107,8 +108,8 @@ def _fitted(
     return RefView(text, tuple(elements[:count]), truncated=True)
 
 
-def _without_repeats(found: Iterable[Found]) -> Iterable[Found]:
-    """Drops text that only repeats the text before it or the name of an element."""
+def _without_repeats(found: Iterable[ListedItem]) -> Iterable[ListedItem]:
+    """Yield the items without text that only repeats the previous text or an element's name."""
     items = list(found)
     names = {_key(item.entry["name"]) for item in items if item.locator}
     last = ""
@@ -123,8 +124,8 @@ def _without_repeats(found: Iterable[Found]) -> Iterable[Found]:
             yield item
 
 
-def _after(items: Sequence[Found], position: int) -> str:
-    """The short text right before a field without a name, which is most likely its label."""
+def _after(items: Sequence[ListedItem], position: int) -> str:
+    """Return the short text just before a field without a name, as it is probably its label."""
     entry = items[position].entry
     if entry["name"] or entry["role"] in _NAMED_BY_TEXT or position == 0:
         return ""
@@ -136,7 +137,7 @@ def _after(items: Sequence[Found], position: int) -> str:
     return _short(text, _AFTER_CHARS) if is_label else ""
 
 
-def _element(item: Found, ref: str, after: str, number: int) -> RefElement:
+def _element(item: ListedItem, ref: str, after: str, number: int) -> RefElement:
     entry = item.entry
     options = tuple(entry["options"])
     return RefElement(
@@ -195,7 +196,7 @@ def _hint(entry: Mapping[str, Any], after: str, number: int) -> str:
 
 
 def _icon_word(entry: Mapping[str, Any]) -> str:
-    """Id or class of an icon, the only word there is for it."""
+    """Return the id or class of an icon, which has no other name."""
     if entry["name"] or entry["role"] not in _NAMED_BY_TEXT:
         return ""
     return _short(entry["handle"], _AFTER_CHARS)
@@ -210,7 +211,7 @@ def _option_text(options: Sequence[str], chosen: Sequence[str]) -> str:
 
 
 def _short(text: str, limit: int) -> str:
-    # Quotes of the page must not end the quotes of the list; icon fonts have no reading.
+    # Quotes of the page must not end the quotes of the list; icon fonts have no readable text.
     text = re.sub(r"[\ue000-\uf8ff]", "", text.replace('"', "'"))
     text = re.sub(r"\s+", " ", text).strip()
     return text if len(text) <= limit else text[: limit - 1] + "…"

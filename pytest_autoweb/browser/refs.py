@@ -1,4 +1,4 @@
-"""Shows a page as a numbered list of what can be acted on, each with a proven locator."""
+"""The page as a numbered list of what can be acted on, each with a verified locator."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from pytest_autoweb.browser.injected import (
     run_script_handle,
 )
 from pytest_autoweb.browser.locator_text import Call, Expression, candidates, last_resort
-from pytest_autoweb.browser.ref_lines import Found, ref_view
+from pytest_autoweb.browser.ref_lines import ListedItem, ref_view
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, JSHandle, Page
 
 ELEMENT_LIMIT = 400
-"""Elements looked at in one document."""
+"""Limit on the elements that are examined in one document."""
 _FRAME_DEPTH = 4
 _STILL_MS = 100
 _QUIET_LIMIT_MS = 1_000
@@ -28,21 +28,21 @@ _BATCH = 40
 
 
 def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
-    """The page as a numbered list, frames and open shadow roots included.
+    """Return the page as a numbered list, including frames and open shadow roots.
 
-    Waits (1 s at most) until the document has stopped changing, so that what an action set off is
-    on the list. Every locator was found to match exactly its element when the list was made.
-    Reads only.
+    Waits until the document has stopped changing, for 1 s at most, so that the effects of an action
+    are on the list. Every locator was verified to match exactly its element when the list was made.
+    The page is only read.
 
     Raises:
-        Error: Playwright's, when the page does not answer even at a second try.
+        Error: Playwright's error if the page does not answer even at the second try.
     """
     from playwright.sync_api import Error
 
     try:
         return _view(page, budget_tokens)
     except Error:
-        # A navigation may have taken the page away meanwhile.
+        # A navigation may have replaced the page in the meantime.
         return _view(page, budget_tokens)
 
 
@@ -64,7 +64,7 @@ class _Walk:
         frames: tuple[Call, ...],
         depth: int,
         timeout_ms: float | None,
-    ) -> Iterator[Found]:
+    ) -> Iterator[ListedItem]:
         handle = run_script_handle(
             root, "refs", ELEMENT_LIMIT, timeout_ms=timeout_ms or OBSERVE_TIMEOUT_MS
         )
@@ -78,9 +78,9 @@ class _Walk:
             handle.dispose()
         for entry in seen["entries"]:
             if entry["k"] == "t":
-                yield Found(entry)
+                yield ListedItem(entry)
             elif entry["k"] == "e" and (expression := locators.get(entry["i"])):
-                yield Found(entry, str(expression.inside(frames)))
+                yield ListedItem(entry, str(expression.inside(frames)))
             elif entry["k"] == "f" and entry["i"] in inner:
                 yield from self._frame(inner[entry["i"]], locators.get(entry["i"]), frames, depth)
 
@@ -90,7 +90,7 @@ class _Walk:
         locator: Expression | None,
         frames: tuple[Call, ...],
         depth: int,
-    ) -> Iterator[Found]:
+    ) -> Iterator[ListedItem]:
         from playwright.sync_api import Error
 
         steps = _as_frame_steps(locator)
@@ -99,12 +99,12 @@ class _Walk:
         try:
             yield from list(self.document(frame, (*frames, *steps), depth + 1, _FRAME_MS))
         except Error:
-            # A frame that is gone or hangs is not shown; the page itself is.
+            # A frame that is gone or hangs is left out, so that the page itself can be shown.
             return
 
 
 def _as_frame_steps(locator: Expression | None) -> tuple[Call, ...] | None:
-    """`locator(css)` as `frame_locator(css)`, a trailing `nth` kept."""
+    """Turn `locator(css)` into `frame_locator(css)`, keeping a trailing `nth`."""
     if locator is None or locator.calls[0].method != "locator":
         return None
     first, *rest = locator.calls
@@ -134,7 +134,7 @@ def _inner_frames(
 
 @dataclass(slots=True)
 class _Proof:
-    """Finds, for each listed element, an expression that matches it and nothing else."""
+    """The search for an expression that matches only the element, for each listed element."""
 
     root: "Page | Frame"
     handle: "JSHandle"
@@ -158,9 +158,9 @@ class _Proof:
         return self.proven
 
     def _try(self, batch: Sequence[tuple[int, Expression]]) -> None:
-        """One question for many locators: does their union find exactly their elements?
+        """Test many locators at once: does their union find exactly their elements?
 
-        If it does not, the halves are asked, down to the locators that are at fault.
+        If it does not, each half is tested, until the locators at fault are isolated.
         """
         union = batch[0][1].on(self.root)
         for _, expression in batch[1:]:
@@ -174,7 +174,7 @@ class _Proof:
             self._try(batch[middle:])
 
     def _number(self, expression: Expression, users: Sequence[int]) -> None:
-        """Tell elements that share an expression apart by their order."""
+        """Distinguish elements that share an expression by their order."""
         found = run_on_elements(expression.on(self.root), "positions", self.handle)
         if sorted(found) == sorted(users):
             for place, index in enumerate(found):
@@ -210,15 +210,16 @@ def _by_expression(pending: Mapping[int, Expression]) -> Mapping[Expression, lis
 def _batches(
     tries: Sequence[tuple[int, Expression]],
 ) -> Iterator[Sequence[tuple[int, Expression]]]:
-    """Groups whose members cannot find each other's elements.
+    """Yield groups of expressions that cannot match each other's elements.
 
-    No element has two roles, names, labels, ids or places, so different locators of one such kind
-    are disjoint and their union can be tested at once. Others are tested one by one.
+    No element has two roles, names, labels, ids or positions, so different locators of one such
+    kind are disjoint, and their union can be tested at once. Others are tested one by one.
     """
     kinds: dict[str, list[tuple[int, Expression]]] = {}
     for index, expression in tries:
         kinds.setdefault(_kind(expression), []).append((index, expression))
     for kind, group in kinds.items():
+        # A question costs one visit to the page, so as many locators as possible share it.
         size = _BATCH if kind else 1
         for start in range(0, len(group), size):
             yield group[start : start + size]

@@ -1,4 +1,4 @@
-"""What the page and its console looked like at a given moment."""
+"""Records of how the page and its console looked at a given moment."""
 
 import json
 from collections import deque
@@ -19,12 +19,12 @@ _LINE_CHARS = 300
 _SNAPSHOT_TOKENS = 4_000
 _SHOT_MS = 5_000.0
 
+# Types of messages that are skipped: they come at random times and make equal scenes differ.
 _TO_DEVELOPERS = ("debug", "verbose")
-"""Advice of the browser itself comes at a time of its own, so no two scenes would be the same."""
 
 
 class Watch:
-    """Listens to a page and the pop-ups it opens; keeps the last lines, redacted."""
+    """A listener to a page and its pop-ups that keeps the last lines, redacted."""
 
     def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
         self._redact = redact
@@ -34,12 +34,12 @@ class Watch:
 
     @property
     def console(self) -> tuple[str, ...]:
-        """Console messages and uncaught errors, oldest first."""
+        """Return console messages and uncaught errors, oldest first."""
         return tuple(self._console)
 
     @property
     def failed_requests(self) -> tuple[str, ...]:
-        """Requests that failed or were answered with 400 or more, oldest first."""
+        """Return requests that failed or were answered with 400 or more, oldest first."""
         return tuple(self._requests)
 
     def _attach(self, page: "Page") -> None:
@@ -66,7 +66,7 @@ class Watch:
             self._keep(self._requests, line)
 
     def _keep(self, lines: deque[str], text: str) -> None:
-        # Redacted before it is cut: half a secret is not recognised any more.
+        # Secrets are removed before the text is cut, because half a secret is not recognised.
         lines.append(self._redact(text)[:_LINE_CHARS])
 
 
@@ -79,7 +79,7 @@ def take_scene(
     folder: Path,
     redact: Callable[[str], str],
 ) -> Scene:
-    """The page as it is now: URL, title, snapshot, picture, console and failed requests."""
+    """Record the page: URL, title, snapshot, picture, console and failed requests."""
     picture = folder / f"scene-{step_index}.jpg"
     taken = shot(page, picture, redact)
     return Scene(
@@ -94,15 +94,15 @@ def take_scene(
 
 
 def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -> bool:
-    """Save a small picture of the viewport, with what is secret covered; never raises.
+    """Save a small picture of the viewport with secrets covered; never raises.
 
     Args:
-        page: what to show.
-        path: where to; JPEG, or PNG if the name ends so.
-        redact: takes the case's secrets out of text; fields that hold one are covered, too.
+        page: the page to show.
+        path: path of the picture, a PNG if the name ends in `.png`, else a JPEG.
+        redact: removes the case's secrets from text; fields that hold one are covered, too.
 
     Returns:
-        Whether there is a picture at `path`: JPEG, or PNG if the name ends so.
+        Whether the picture was saved.
     """
     from playwright.sync_api import Error
 
@@ -112,6 +112,7 @@ def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -
         page.screenshot(
             path=path,
             type="png" if png else "jpeg",
+            # Playwright refuses a quality for PNG.
             quality=None if png else 60,
             animations="disabled",
             scale="css",

@@ -1,4 +1,4 @@
-"""Applies a case's `setup` before the model sees the page."""
+"""The `setup` of a case, applied before a model sees the page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,9 +35,9 @@ class Setup(Spec):
 
 
 def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:
-    """Arguments for `new_context`: the storage state, and no service workers.
+    """Return arguments for `new_context`: the storage state, and no service workers.
 
-    A service worker answers requests that the origin policy then never sees.
+    A service worker would answer requests that the origin policy then never sees.
 
     Raises:
         CaseError: the storage state file does not exist.
@@ -52,11 +52,12 @@ def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:
 
 
 def add_cookies(context: "BrowserContext", setup: Setup, entry_url: str) -> None:
-    """Set the case's cookies; one without URL and domain belongs to the entry URL."""
+    """Set the case's cookies; one without URL and domain is set for the entry URL."""
     cookies: list[Any] = []
     for cookie in setup.cookies:
         fields = cookie.model_dump(exclude_none=True)
         if cookie.domain is None and cookie.url is None:
+            # Playwright takes either a URL or a domain with a path.
             fields["url"] = entry_url
             fields.pop("path", None)
         elif cookie.domain is not None:

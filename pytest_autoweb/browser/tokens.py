@@ -1,4 +1,4 @@
-"""How large a text is for a model, and the line that says something was cut."""
+"""Estimates of token counts, and the line that marks a shortened text."""
 
 import math
 import re
@@ -10,15 +10,16 @@ _CJK = re.compile(
 
 
 def estimate_tokens(text: str) -> int:
-    """Four characters a token, one token for each Chinese, Japanese or Korean character."""
+    """Estimate the tokens: one per four characters, and one per Chinese, Japanese, Korean one."""
+    # Tokenisers have short tokens for these scripts and tokens of about four letters for others.
     wide = sum(1 for _ in _CJK.finditer(text))
     return wide + math.ceil((len(text) - wide) / 4)
 
 
 def truncation_marker(shown: int, total: int) -> str:
-    """The last line of a snapshot that was cut to its budget."""
+    """Return the last line of a snapshot that was cut to its budget."""
     return f"...(truncated: {shown} of {total} elements shown)"
 
 
 MARKER_TOKENS = 16
-"""Room kept for the marker."""
+"""Tokens reserved for the marker."""

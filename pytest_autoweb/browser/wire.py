@@ -1,4 +1,4 @@
-"""What goes over the wire between an attempt's pages and their servers."""
+"""A record of the requests between an attempt's pages and their servers."""
 
 import re
 import time
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, overload
 
-from pytest_autoweb.browser.aside import aside
+from pytest_autoweb.browser.aside import run_after_event
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Request, Response
 
 ENTRIES = 2_000
-"""Requests kept of one attempt; beyond it the oldest images, fonts and scripts go first."""
+"""Limit on the requests kept; beyond it the oldest images, fonts and scripts are dropped first."""
 BODY_CHARS = 200_000
-"""Characters kept of one body."""
+"""Limit on the characters kept of one body."""
 BODIES_CHARS = 8_000_000
-"""Characters of replies kept of one attempt."""
+"""Limit on the characters of replies kept for one attempt."""
 REDACTED = "<redacted>"
 
 _ASSETS = frozenset({"image", "font", "stylesheet", "script", "media", "manifest", "texttrack"})
@@ -35,45 +35,45 @@ _MAX_BODIES = 500
 
 @dataclass(frozen=True, slots=True)
 class WireEntry:
-    """One request and what came back.
+    """One request and its answer.
 
-    URL and bodies are as sent, so that checks can compare them: whoever lets them leave the
-    process redacts them. Values of login headers and cookies are never in here.
+    URL and bodies are kept as sent, so that checks can compare them; code that lets them leave the
+    process must redact them. Values of login headers and cookies are never recorded.
     """
 
     method: str
     url: str
     status: int | None = None
-    """None: no answer yet, or none at all."""
+    """HTTP status; None if there is no answer or none yet."""
     status_text: str = ""
     resource_type: str = "other"
-    """Playwright's word: `document`, `xhr`, `fetch`, `image`, …"""
+    """Playwright's name for the type: `document`, `xhr`, `fetch`, `image`, …"""
     request_headers: Mapping[str, str] = field(default_factory=dict)
     request_body: str | None = None
-    """Text, at most `BODY_CHARS`; None: there is none, or it is not text."""
+    """Text of at most `BODY_CHARS`; None if there is no body or it is not text."""
     request_truncated: bool = False
     response_headers: Mapping[str, str] = field(default_factory=dict)
     response_body: str | None = None
-    """The beginning of a textual answer to a document, XHR or fetch; None: not kept."""
+    """The beginning of a textual answer to a document, XHR or fetch; None if it is not kept."""
     response_truncated: bool = False
     started: datetime | None = None
     duration_ms: float | None = None
     failed: str = ""
-    """Why there is no answer, in the browser's words."""
+    """Reason why there is no answer, in the browser's words."""
     page_url: str = ""
-    """URL of the page that asked."""
+    """URL of the page that made the request."""
     frame_url: str = ""
-    """URL of its frame; empty for the page itself."""
+    """URL of the requesting frame; empty if that is the page itself."""
     counted: bool = True
-    """False: asked for while pages were looked at for the prompt, before any code ran. Such
+    """False for a request made before any code ran, while pages were captured for the prompt. Such
     requests are recorded, but no `request` check counts them."""
 
 
 class WireRecord(Sequence[WireEntry]):
-    """Listens to all pages of a context; the sequence grows while it listens.
+    """A listener to all pages of a context, and the growing sequence of their requests.
 
-    Nothing here waits in the test's own thread of control: bodies are fetched aside, so that a
-    page that hangs or closes costs only its bodies.
+    Nothing here blocks the test: bodies are fetched outside the event handlers, so if a page hangs
+    or closes, only its bodies are lost.
     """
 
     def __init__(self, *, most: int = ENTRIES) -> None:
@@ -87,20 +87,20 @@ class WireRecord(Sequence[WireEntry]):
         self._chars = BODIES_CHARS
         self._context: BrowserContext | None = None
         self.counting = False
-        """Whether what is asked for from now on is the doing of the code."""
+        """Whether requests from now on are caused by the code."""
         self.dropped = 0
-        """Entries that did not fit."""
+        """Number of entries that were dropped for lack of room."""
         self.started = False
-        """Whether it ever listened."""
+        """Whether it has ever listened."""
 
     def start(self, context: "BrowserContext") -> None:
-        """Record from now on."""
+        """Start recording."""
         self._context, self.started = context, True
         for event, handler in self._handlers():
             context.on(event, handler)
 
     def stop(self) -> None:
-        """Record no more; what is there stays."""
+        """Stop recording; what was recorded stays."""
         context, self._context = self._context, None
         if context is None:
             return
@@ -151,6 +151,7 @@ class WireRecord(Sequence[WireEntry]):
     def _drop_one(self) -> None:
         self.dropped += 1
         oldest = next(iter(self._entries))
+        # Checks ask about documents and data, hardly ever about images or fonts.
         asset = (n for n, e in self._entries.items() if e.resource_type in _ASSETS)
         del self._entries[next(asset, oldest)]
 
@@ -178,7 +179,7 @@ class WireRecord(Sequence[WireEntry]):
         if response is not None and self._wants_body(request, response):
             self._bodies += 1
             number = self._numbers.get(request, -1)
-            aside(lambda: self._keep_body(number, response))
+            run_after_event(lambda: self._keep_body(number, response))
         self._forget(request)
 
     def _forget(self, request: "Request") -> None:
@@ -188,7 +189,7 @@ class WireRecord(Sequence[WireEntry]):
     def _timing(self, request: "Request") -> dict[str, Any]:
         timing = request.timing
         if timing["startTime"] > 0:
-            # The event may be handled long after it happened, e.g. while a model was asked.
+            # The event may be handled long after it happened, e.g. while a model was called.
             began = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timing["startTime"])
             return {"started": began, "duration_ms": max(0.0, timing["responseEnd"])}
         passed = time.perf_counter() - self._began.get(request, time.perf_counter())
@@ -199,6 +200,7 @@ class WireRecord(Sequence[WireEntry]):
         length = headers.get("content-length", "")
         return (
             request.resource_type in _WITH_BODY
+            # A redirect has no body to fetch.
             and not 300 <= response.status < 400
             and bool(_TEXTUAL.match(headers.get("content-type", "")))
             and (not length.isdecimal() or int(length) <= _REPLY_BYTES)
@@ -209,7 +211,7 @@ class WireRecord(Sequence[WireEntry]):
     def _keep_body(self, number: int, response: "Response") -> None:
         try:
             body = response.body()
-        except Exception:  # the page navigated away, was closed or died: its bodies are gone
+        except Exception:  # the page navigated away, was closed or crashed, so its bodies are gone
             return
         text = body.decode("utf-8", errors="replace")
         room = min(BODY_CHARS, self._chars)
@@ -223,7 +225,7 @@ class WireRecord(Sequence[WireEntry]):
 
 
 def is_sensitive(header: str) -> bool:
-    """Whether a header's value lets someone in."""
+    """Tell whether a header's value grants access to something."""
     return _SENSITIVE_HEADER.search(header) is not None
 
 
@@ -238,6 +240,7 @@ def _request_body(request: "Request") -> tuple[str | None, bool]:
     data = request.post_data_buffer
     if data is None:
         return None, False
+    # A multipart body may contain binary files between its textual parts.
     multipart = "multipart/" in request.headers.get("content-type", "")
     try:
         text = data.decode("utf-8", errors="replace" if multipart else "strict")
@@ -247,7 +250,7 @@ def _request_body(request: "Request") -> tuple[str | None, bool]:
 
 
 def _asked_by(request: "Request") -> tuple[str, str]:
-    """URL of the page, and of its frame if it is not the page itself."""
+    """Return the URLs of the page and of its frame, which is empty for the page itself."""
     try:
         frame = request.frame
         page = frame.page

@@ -1,1 +1,1 @@
-"""Models: how they are named, called, recorded and what their replies mean."""
+"""Language models: their names and settings, calls to them, cassettes, and parsing of replies."""

@@ -1,4 +1,4 @@
-"""The money of a run: counted in one place, and reserved before it is spent."""
+"""The cost cap of a run: money is reserved before a call and settled after it."""
 
 import json
 import threading
@@ -6,29 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.price import Most, Price
+from pytest_autoweb.llm.price import Price, TokenBound
 
+# Sums of floats are compared, so a rounding error must not refuse the last affordable call.
 _ROUNDING = 1e-12
 LEDGER = "spent.json"
-"""Name of the file, in the session's folder, that a restarted gateway goes on from."""
+"""File in the session's folder from which a restarted gateway reads what was already spent."""
 
 
 class Reservation:
-    """Money put aside for one call."""
+    """Money reserved for one call."""
 
-    def __init__(self, budget: "Budget", amount: float) -> None:
+    def __init__(self, budget: "CostBudget", amount: float) -> None:
         self._budget, self._amount = budget, amount
 
     def settle(self, cost: float | None) -> None:
-        """Pay what the call cost; None: nobody knows, so all that was put aside is gone."""
+        """Charge what the call cost, or the full reservation if `cost` is None (unknown)."""
         self._budget.settle(self._amount, self._amount if cost is None else cost)
 
 
-class Budget:
-    """All live calls of a session, of all its processes.
+class CostBudget:
+    """The cost of all live calls of a session, counted over all its processes.
 
-    With a cap, a call that might go beyond it is not made. The sums are kept in a file, and what
-    was reserved when a gateway died counts as spent.
+    With a cap, a call that might exceed it is refused. The sums are kept in a file; money that was
+    reserved when a gateway died counts as spent, because the call may have been billed.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class Budget:
 
     @property
     def sums(self) -> tuple[float, float, int]:
-        """US dollars spent, US dollars reserved, calls refused."""
+        """Return US dollars spent, US dollars reserved and the number of refused calls."""
         with self._changed:
             return self._spent, self._reserved, self._refused
 
-    def reserve(self, model: str, price: Price | None, most: Most) -> Reservation:
-        """Put aside what a call may cost; waits while calls under way may still leave enough.
+    def reserve(self, model: str, price: Price | None, most: TokenBound) -> Reservation:
+        """Reserve what a call may cost at most.
+
+        Waits while calls under way may still turn out cheap enough to leave room for this one.
 
         Raises:
             ModelError: cause `budget`; the call might exceed the cap, or has no price.
@@ -60,8 +63,9 @@ class Budget:
             if self._allow_unpriced:
                 return Reservation(self, 0.0)
             raise self._refusal(model, f"its price is not known: {price_advice(model)}")
-        amount = price.of(most.given, most.made)
+        amount = price.of(most.input_tokens, most.output_tokens)
         with self._changed:
+            # Waiting helps only if this call would fit without the open reservations.
             while self._reserved and self._fits(amount, 0.0):
                 if self._fits(amount, self._reserved):
                     break
@@ -73,7 +77,7 @@ class Budget:
         raise self._refusal(model, f"this call may cost up to {amount:.6f} USD")
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Turn a reservation into what was spent."""
+        """Replace a reservation by the actual cost."""
         with self._changed:
             left = self._reserved - reserved
             self._reserved = left if left > _ROUNDING else 0.0
@@ -99,6 +103,7 @@ class Budget:
         if self.cap is None:
             return
         sums = {"spent": self._spent, "reserved": self._reserved, "refused": self._refused}
+        # Replaced in one step: a gateway killed while writing must leave a readable file.
         draft = self._file.with_suffix(".new")
         draft.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(json.dumps(sums), encoding="utf-8")
@@ -106,7 +111,7 @@ class Budget:
 
 
 def price_advice(name: str) -> str:
-    """What to do about a model without a price."""
+    """Say how to run a model whose price is unknown."""
     return (
         "give input_cost_per_mtok and output_cost_per_mtok (0 for a model that costs nothing) in "
         f'[tool.autoweb.models."{name}"], or let it run uncounted with --autoweb-allow-unpriced'

@@ -1,7 +1,7 @@
-"""The controls as models: `builtin/oracle` and `builtin/noop`.
+"""The two controls, `builtin/oracle` and `builtin/noop`, as clients.
 
-They answer the same requests as a model, so plan parsing, lint, sandbox, execution and judge are
-the ones every model meets.
+They answer the same requests as a model, so their replies pass through the same plan parsing,
+lint, sandbox, execution and judge.
 """
 
 from pytest_autoweb.cases.model import Case
@@ -14,13 +14,16 @@ NOOP = "builtin/noop"
 
 
 class OracleClient:
-    """Plays the case's own `oracle` script: the case can be solved, and its checks can pass."""
+    """A client that replies with the case's own `oracle` script.
+
+    A passing oracle shows that the case can be solved and that its checks can pass.
+    """
 
     def __init__(self, case: Case) -> None:
         self._case = case
 
     def complete(self, request: Request) -> Reply:
-        """A plan made of the script's headings, then the script.
+        """Reply with a plan made from the script's headings, or with the script itself.
 
         Raises:
             ModelError: the case has no oracle.
@@ -33,10 +36,10 @@ class OracleClient:
 
 
 class NoopClient:
-    """Does nothing: a case whose checks pass all the same proves nothing."""
+    """A client whose script does nothing; if the checks still pass, the case proves nothing."""
 
     def complete(self, request: Request) -> Reply:
-        """A one-step plan and a script that only logs."""
+        """Reply with a one-step plan, or with a script that only logs."""
         text = _plan([(1, "do nothing")])
         if request.stage != "plan":
             text = '```python\n# Step 1\nlog("nothing was done")\n```'
@@ -44,7 +47,7 @@ class NoopClient:
 
 
 def builtin_client(name: str, case: Case) -> Client:
-    """The control of that name."""
+    """Return the client for a control's name."""
     return OracleClient(case) if name == ORACLE else NoopClient()
 
 
@@ -53,6 +56,7 @@ def _headings(script: str) -> list[tuple[int, str]]:
     for line in script.splitlines():
         if line.lstrip().startswith(("#", "//")) and (n := heading_number(line)) is not None:
             match = HEADING.match(fold_line(line))
+            # A script may repeat a heading; the first one describes the step.
             found.setdefault(n, match["rest"].strip() if match else "")
     return sorted(found.items()) or [(1, "")]
 

@@ -1,6 +1,6 @@
-"""What an error of litellm, or of the libraries below it, means.
+"""Translation of errors raised by litellm and the libraries below it.
 
-Works on names and attributes, so that nothing has to import litellm.
+Errors are recognised by class name and attributes, so that nothing here imports litellm.
 """
 
 import re
@@ -20,6 +20,7 @@ _CAUSES: tuple[tuple[str, ModelCause], ...] = (
     ("PermissionDeniedError", "auth"),
     ("APIResponseValidationError", "parse"),
 )
+# Servers with an OpenAI-compatible interface often name these causes only in their message.
 _PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
     (
         re.compile(
@@ -34,6 +35,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
         "refusal",
     ),
 )
+# Some libraries report a missing key as a general error.
 _NO_KEY = re.compile(
     r"missing credentials|api[_ ]key client option|no api[_ ]key"
     r"|api[_ ]key is (?:missing|required)",
@@ -55,7 +57,7 @@ _STATUS_CAUSES: Mapping[int, ModelCause] = {
 
 
 def cause_of(error: Exception) -> ModelCause:
-    """Why the call failed, in the words of the report."""
+    """Return why the call failed, as a cause that the report knows."""
     names = {base.__name__ for base in type(error).__mro__}
     for name, cause in _CAUSES:
         if name in names:
@@ -64,11 +66,13 @@ def cause_of(error: Exception) -> ModelCause:
     status = _status(error)
     if _NO_KEY.search(text):
         return "auth"
+    # A malformed reply surfaces as an ordinary Python error inside litellm's parsing code.
     if (status is None and isinstance(error, _GARBLED_TYPES)) or _GARBLED.search(text):
         return "parse"
     if status is not None and status in _STATUS_CAUSES:
         return _STATUS_CAUSES[status]
     if status is not None and 400 <= status < 500:
+        # The provider's own words are often only in the error that litellm wrapped.
         body = f"{text} {error.__cause__!r}"
         for pattern, cause in _PATTERNS:
             if pattern.search(body):
@@ -77,7 +81,7 @@ def cause_of(error: Exception) -> ModelCause:
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether the same call may well succeed a moment later."""
+    """Tell whether the same call may succeed when it is tried again shortly."""
     cause = cause_of(error)
     if cause in ("rate_limit", "timeout"):
         return True
@@ -85,7 +89,7 @@ def is_transient(error: Exception) -> bool:
 
 
 def may_be_billed(error: Exception) -> bool:
-    """Whether the service may have worked, and charge for it, although no reply can be used."""
+    """Tell whether the service may charge for a call that gave no usable reply."""
     return cause_of(error) in ("timeout", "parse")
 
 
@@ -95,7 +99,7 @@ def _status(error: Exception) -> int | None:
 
 
 def retry_after(error: Exception) -> float | None:
-    """Seconds the service asked to wait, if it did."""
+    """Return the seconds that the service asked to wait, or None."""
     for holder in (error, getattr(error, "response", None), error.__cause__):
         for name in ("litellm_response_headers", "headers"):
             headers: Any = getattr(holder, name, None)
@@ -108,7 +112,7 @@ def retry_after(error: Exception) -> float | None:
 
 
 def describe(error: Exception, cause: ModelCause, tries: int) -> str:
-    """The provider's own message, without the wrapping of the libraries."""
+    """Return the provider's own message without the prefixes that libraries add."""
     text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout): )+", "", str(error).strip())
     text = re.sub(r"^\w+Exception - ", "", text).split("\nTraceback")[0]
     text = " ".join(text.split())[:600] or type(error).__name__

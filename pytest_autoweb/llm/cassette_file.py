@@ -18,10 +18,10 @@ CASSETTE_FORMAT: Literal["pytest-autoweb/cassette"] = "pytest-autoweb/cassette"
 CASSETTE_VERSION: Literal[1] = 1
 
 RecordedCause = Literal["refusal", "empty", "context_window"]
-"""Failures that are the model's answer, so to speak, and therefore worth a recording."""
+"""Failures worth recording: they are the model's own doing and would happen again."""
 
 _STAGES = get_args(StageName)
-_LONGEST_NAME = 100
+_MAX_NAME_CHARS = 100
 
 
 class RecordedError(BaseModel):
@@ -33,7 +33,7 @@ class RecordedError(BaseModel):
     detail: str
 
 
-class Entry(BaseModel):
+class RecordedCall(BaseModel):
     """One recorded call."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,12 +53,12 @@ class Entry(BaseModel):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Where in a run the call belongs, in the order of a run."""
+        """Return a sort key that puts the calls into the order in which a run makes them."""
         stage = _STAGES.index(self.stage)
         return (self.capture_mode, self.repeat, self.attempt, stage, self.turn)
 
     def is_at(self, request: Request) -> bool:
-        """Whether the request stands at the same place of a run."""
+        """Tell whether the request belongs to the same place in a run as this recording."""
         return all(
             getattr(self, name) == getattr(request, name)
             for name in ("stage", "capture_mode", "repeat", "attempt", "turn")
@@ -75,30 +75,31 @@ class Cassette(BaseModel):
     model: str
     case: str
     model_file: str = ""
-    """Of an embedded model."""
+    """File name of an embedded model; empty for any other."""
     quantisation: str = ""
     server: str = ""
-    """Who answered: the engine and its version, or the provider."""
+    """The engine and its version, or the provider, that gave the replies."""
     recorded: str = ""
     """Date of the newest recording."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RecordedCall, ...] = ()
 
 
 def cassette_path(folder: Path, model: str, case_id: str) -> Path:
-    """Where the recordings of a model for a case are kept."""
+    """Return the path of the cassette that belongs to a model and a case."""
     return folder / safe_name(model) / f"{safe_name(case_id or '_session')}.json"
 
 
 def safe_name(text: str) -> str:
-    """A file name for any text; equal only for equal texts."""
+    """Return a file name for any text; different texts get different names."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", text.replace("/", "__")).lstrip(".")
-    if name and name.replace("__", "/") == text and len(name) <= _LONGEST_NAME:
+    # A name that can be turned back into its text is unique; every other one needs the hash.
+    if name and name.replace("__", "/") == text and len(name) <= _MAX_NAME_CHARS:
         return name
-    return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{name[:_MAX_NAME_CHARS]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def read_cassette(path: Path) -> Cassette | None:
-    """The cassette, or None if there is no such file.
+    """Read a cassette, or return None if there is no such file.
 
     Raises:
         SettingsError: the file is damaged or of another format.
@@ -120,16 +121,18 @@ def read_cassette(path: Path) -> Cassette | None:
 
 
 def write_cassette(path: Path, cassette: Cassette) -> None:
-    """Replace the file in one step, entries in the order of a run."""
+    """Write the cassette in one step, with its entries in the order of a run."""
     entries = tuple(sorted(cassette.entries, key=lambda entry: (entry.place, entry.key)))
     text = cassette.model_copy(update={"entries": entries}).model_dump_json(
         indent=1, exclude_defaults=False
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, because only a rename within one file system is atomic.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text + "\n")
+        # `mkstemp` creates files that only their owner can read; cassettes are shared.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:

@@ -1,4 +1,4 @@
-"""What makes two requests the same for a cassette: the words, not the ports of this run."""
+"""The part of a request that identifies its recording, without ports and other volatile text."""
 
 import hashlib
 import json
@@ -21,29 +21,31 @@ _VOLATILE = re.compile(
 _PLACEHOLDER = re.compile(r"<(?:origin|mark):\d+>")
 
 
-class Placeholders:
-    """Local ports and fence digests of one request, each with the placeholder that is stored.
+class RequestPlaceholders:
+    """The volatile pieces of one request, each with the placeholder that is stored instead.
 
-    A web server of the run gets another port each time; a recording must not depend on it.
+    Volatile are local ports, which differ in each run, and the digests in fence lines, which
+    follow from text that holds such ports.
     """
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def learn(self, text: str) -> str:
-        """Replace what is volatile, numbering it in the order of first appearance."""
+        """Replace volatile pieces, numbering them in the order in which they first appear."""
         return _VOLATILE.sub(self._name, text)
 
     def conceal(self, text: str) -> str:
-        """Replace what was learnt, and nothing else."""
+        """Replace only the pieces that `learn` has already seen."""
         if not self._names:
             return text
+        # A port may be the beginning of a longer one, which must be replaced first.
         longest_first = sorted(self._names, key=len, reverse=True)
         known = "|".join(re.escape(literal) for literal in longest_first)
         return re.sub(rf"(?<!\w)(?:{known})(?!\w)", lambda m: self._names[m[0]], text)
 
     def restore(self, text: str) -> str:
-        """Put back what this run has in the place of each placeholder."""
+        """Replace each placeholder by the value that this run has for it."""
         literals = {name: literal for literal, name in self._names.items()}
         return _PLACEHOLDER.sub(lambda m: literals.get(m[0], m[0]), text)
 
@@ -54,18 +56,18 @@ class Placeholders:
 
 
 class RecordedMessage(BaseModel):
-    """A message as it stands in a cassette."""
+    """A chat message as stored in a cassette."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: str
     content: str
     images: tuple[str, ...] = ()
-    """SHA-256 of each picture; the pictures themselves are not kept."""
+    """SHA-256 of each picture; the pictures themselves are not stored."""
 
 
 class RecordedRequest(BaseModel):
-    """All of a request that a reply depends on."""
+    """Every part of a request that can influence the reply."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,17 +77,17 @@ class RecordedRequest(BaseModel):
     stop: tuple[str, ...] = ()
     max_tokens: int
     sampling: dict[str, Any]
-    """The model's own settings that shape its replies."""
+    """The model settings that influence its replies."""
 
 
 def recorded_request(
     request: Request, spec: ModelSpec, mask: Callable[[str], str]
-) -> tuple[RecordedRequest, Placeholders]:
-    """The request as a cassette keeps it: no ports, no keys, no pictures."""
-    places = Placeholders()
+) -> tuple[RecordedRequest, RequestPlaceholders]:
+    """Return the request as a cassette stores it: without ports, keys and pictures."""
+    placeholders = RequestPlaceholders()
 
     def clean(text: str) -> str:
-        return mask(places.learn(text))
+        return mask(placeholders.learn(text))
 
     def message(entry: Message) -> RecordedMessage:
         digests = (hashlib.sha256(uri.encode()).hexdigest() for uri in entry.images)
@@ -105,11 +107,11 @@ def recorded_request(
             "extra_body": json.loads(clean(json.dumps(spec.extra_body))),
         },
     )
-    return recorded, places
+    return recorded, placeholders
 
 
 def request_key(request: Request, recorded: RecordedRequest) -> str:
-    """SHA-256 over everything the reply depends on, and the stage and repeat it belongs to."""
+    """Return the SHA-256 of everything the reply depends on, plus stage and repeat."""
     parts = [request.model, request.stage, request.repeat, recorded.model_dump(mode="json")]
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Says why no recording fits a request, and what to do about it."""
+"""Explanations of why no recording fits a request, and what to do about it."""
 
 from pathlib import Path
 
@@ -20,19 +20,21 @@ def explain_miss(
     path: Path,
     folder: Path,
 ) -> str:
-    """The text of a `CassetteMiss`: the place, the difference, the way out."""
-    shown = path.relative_to(folder.parent).as_posix()
+    """Return the text of a `CassetteMiss`: which call it is, what differs, and how to record it."""
+    file_name = path.relative_to(folder.parent).as_posix()
     where = (
         f"no recording for model {request.model}, case {request.case_id or '(none)'}"
         f"{f', {request.capture_mode}' if request.capture_mode else ''}, repeat {request.repeat}, "
         f"attempt {request.attempt}, stage {request.stage}, turn {request.turn}"
     )
-    return f"{where}: {_reason(request, now, cassette, shown)}\n{_ADVICE}"
+    return f"{where}: {_reason(request, now, cassette, file_name)}\n{_ADVICE}"
 
 
-def _reason(request: Request, now: RecordedRequest, cassette: Cassette | None, shown: str) -> str:
+def _reason(
+    request: Request, now: RecordedRequest, cassette: Cassette | None, file_name: str
+) -> str:
     if cassette is None:
-        return f"there is no cassette {shown}."
+        return f"there is no cassette {file_name}."
     here = [entry for entry in cassette.entries if entry.is_at(request)]
     if not here:
         places = ", ".join(
@@ -42,8 +44,9 @@ def _reason(request: Request, now: RecordedRequest, cassette: Cassette | None, s
                 if (entry.capture_mode, entry.repeat) == (request.capture_mode, request.repeat)
             )
         )
-        return f"the cassette {shown} has nothing for this call; it has {places or 'no such cell'}."
-    return f"the request differs from the one in {shown}.\n{_difference(here[0].request, now)}"
+        known = places or "no such cell"
+        return f"the cassette {file_name} has nothing for this call; it has {known}."
+    return f"the request differs from the one in {file_name}.\n{_difference(here[0].request, now)}"
 
 
 def _difference(old: RecordedRequest, new: RecordedRequest) -> str:
@@ -56,6 +59,7 @@ def _difference(old: RecordedRequest, new: RecordedRequest) -> str:
         return f"the grammar {_line_difference(old.grammar or '', new.grammar or '')}"
     before_settings = old.model_dump(exclude={"messages", "grammar"})
     after_settings = new.model_dump(exclude={"messages", "grammar"})
+    # Compared one by one, so that the message can name the setting that changed.
     before_settings |= before_settings.pop("sampling")
     after_settings |= after_settings.pop("sampling")
     changed = [
@@ -91,7 +95,7 @@ def _pair(number: int, left: str, right: str) -> str:
 
 
 def _window(line: str, other: str) -> str:
-    """The part of a long line where it begins to differ from the other."""
+    """Return the part of a long line around its first difference from the other line."""
     pairs = enumerate(zip(line, other, strict=False))
     first = next((i for i, (a, b) in pairs if a != b), min(len(line), len(other)))
     start = max(0, first - _WIDTH // 2) if len(line) > _WIDTH else 0

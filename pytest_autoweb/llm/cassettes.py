@@ -1,4 +1,4 @@
-"""Record and replay of model replies. Lives in the gateway, so all workers share one store."""
+"""Recording and replay of model replies, in the gateway, so that all workers share one store."""
 
 import hashlib
 import tempfile
@@ -14,7 +14,7 @@ from filelock import FileLock
 from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.llm.cassette_file import (
     Cassette,
-    Entry,
+    RecordedCall,
     RecordedCause,
     RecordedError,
     cassette_path,
@@ -22,8 +22,8 @@ from pytest_autoweb.llm.cassette_file import (
     write_cassette,
 )
 from pytest_autoweb.llm.cassette_key import (
-    Placeholders,
     RecordedRequest,
+    RequestPlaceholders,
     recorded_request,
     request_key,
 )
@@ -41,8 +41,8 @@ _RECORDED_CAUSES = get_args(RecordedCause)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Who gave the recorded replies, for the header of a cassette."""
+class ReplySource:
+    """The origin of recorded replies, for the header of a cassette."""
 
     model_file: str = ""
     quantisation: str = ""
@@ -50,7 +50,7 @@ class Source:
 
 
 class CassetteStore:
-    """All cassettes of a session. Safe to use from many threads, and from several sessions."""
+    """All cassettes of a session; safe to use from many threads and from several sessions."""
 
     def __init__(
         self,
@@ -67,24 +67,25 @@ class CassetteStore:
         self._read: dict[Path, tuple[tuple[int, int], Cassette]] = {}
 
     def replay(self, request: Request, spec: ModelSpec) -> Reply | None:
-        """The recorded reply, or None when the model shall be called (and recorded).
+        """Return the recorded reply, or None if the model has to be called (and recorded).
 
         Raises:
-            CassetteMiss: replay only, and nothing fits.
+            CassetteMiss: the mode only replays, and no recording fits.
             ModelError: the recorded call had failed, or the cassette is damaged.
         """
         if self._mode == "off":
             return None
         path = cassette_path(self._folder, request.model, request.case_id)
         with self._lock:
+            # Mode `once` depends on the state before the first call, not on later recordings.
             existed = self._existed.setdefault(path, path.is_file())
             if self._mode == "all":
                 return None
             cassette = self._load(path, request.model)
-        recorded, places = recorded_request(request, spec, self._mask)
+        recorded, placeholders = recorded_request(request, spec, self._mask)
         entry = _matching(cassette, request, request_key(request, recorded))
         if entry is not None:
-            return _replayed(entry, request, places)
+            return _replayed(entry, request, placeholders)
         if self._mode == "none" or (self._mode == "once" and existed):
             raise CassetteMiss(
                 request.model, explain_miss(request, recorded, cassette, path, self._folder)
@@ -92,19 +93,20 @@ class CassetteStore:
         return None
 
     def record(
-        self, request: Request, spec: ModelSpec, source: Source, outcome: Reply | ModelError
+        self, request: Request, spec: ModelSpec, source: ReplySource, outcome: Reply | ModelError
     ) -> None:
-        """Keep what a live call gave; failures that are not the model's own are not kept.
+        """Store the outcome of a live call, except for failures that are not the model's own.
 
         Raises:
             ModelError: the cassette cannot be written.
         """
         if self._mode in ("off", "none"):
             return
+        # A timeout or a rate limit says nothing about the model and may not happen again.
         if isinstance(outcome, ModelError) and outcome.cause not in _RECORDED_CAUSES:
             return
-        recorded, places = recorded_request(request, spec, self._mask)
-        entry = self._entry(request, recorded, places, outcome)
+        recorded, placeholders = recorded_request(request, spec, self._mask)
+        entry = self._entry(request, recorded, placeholders, outcome)
         path = cassette_path(self._folder, request.model, request.case_id)
         try:
             with self._lock, _file_lock(path):
@@ -113,18 +115,18 @@ class CassetteStore:
             raise ModelError("unavailable", request.model, f"cannot record: {error}") from None
 
     def has_recordings(self, model: str, case_ids: Iterable[str]) -> bool:
-        """Whether each case has a cassette of this model; without cases, whether any is there."""
+        """Tell whether each case has a cassette of this model, or without cases whether any has."""
         cases = list(case_ids)
         if not cases:
             return any(cassette_path(self._folder, model, "").parent.glob("*.json"))
         return all(cassette_path(self._folder, model, case).is_file() for case in cases)
 
     def folder_of(self, model: str) -> Path:
-        """Where the cassettes of a model lie."""
+        """Return the folder that holds the cassettes of a model."""
         return cassette_path(self._folder, model, "").parent
 
     def _load(self, path: Path, model: str) -> Cassette | None:
-        """Read a cassette, again only when the file has changed."""
+        """Read a cassette, or reuse the one read before if the file has not changed."""
         try:
             stat = path.stat()
             stamp = (stat.st_mtime_ns, stat.st_size)
@@ -140,11 +142,14 @@ class CassetteStore:
             raise ModelError("unavailable", model, str(error)) from None
         return known[1]
 
-    def _merge(self, path: Path, request: Request, source: Source, entry: Entry) -> None:
-        """Read, add and write: what another process recorded meanwhile stays."""
+    def _merge(
+        self, path: Path, request: Request, source: ReplySource, entry: RecordedCall
+    ) -> None:
+        """Add the entry to the file as it is now, keeping what other processes have recorded."""
         cassette = read_cassette(path) or Cassette(model=request.model, case=request.case_id)
         cell = (path, request.capture_mode, request.repeat)
         entries = list(cassette.entries)
+        # The first call of a cell in mode `all` drops what earlier sessions recorded for it.
         if self._mode == "all" and cell not in self._renewed:
             entries = [e for e in entries if (path, e.capture_mode, e.repeat) != cell]
         self._renewed.add(cell)
@@ -162,11 +167,11 @@ class CassetteStore:
         self,
         request: Request,
         recorded: RecordedRequest,
-        places: Placeholders,
+        placeholders: RequestPlaceholders,
         outcome: Reply | ModelError,
-    ) -> Entry:
+    ) -> RecordedCall:
         def clean(text: str) -> str:
-            return self._mask(places.conceal(text))
+            return self._mask(placeholders.conceal(text))
 
         common = {
             "stage": request.stage,
@@ -178,7 +183,7 @@ class CassetteStore:
             "request": recorded,
         }
         if isinstance(outcome, Reply):
-            return Entry(
+            return RecordedCall(
                 **common,
                 reply=clean(outcome.text),
                 finish_reason=outcome.finish_reason,
@@ -188,22 +193,22 @@ class CassetteStore:
         error = RecordedError.model_validate(
             {"cause": outcome.cause, "detail": clean(outcome.detail)}
         )
-        return Entry(**common, error=error, usage=outcome.usage or Usage(calls=1))
+        return RecordedCall(**common, error=error, usage=outcome.usage or Usage(calls=1))
 
 
-def _matching(cassette: Cassette | None, request: Request, key: str) -> Entry | None:
-    """The entry of the same request, preferably of the same place in a run."""
+def _matching(cassette: Cassette | None, request: Request, key: str) -> RecordedCall | None:
+    """Return the entry with this key, preferring the one at the same place in a run."""
     same = [entry for entry in cassette.entries if entry.key == key] if cassette else []
     return next((entry for entry in same if entry.is_at(request)), same[0] if same else None)
 
 
-def _replayed(entry: Entry, request: Request, places: Placeholders) -> Reply:
+def _replayed(entry: RecordedCall, request: Request, placeholders: RequestPlaceholders) -> Reply:
     usage = entry.usage.model_copy(update={"replayed_calls": max(entry.usage.calls, 1)})
     if entry.error is not None:
-        detail = places.restore(entry.error.detail)
+        detail = placeholders.restore(entry.error.detail)
         raise ModelError(entry.error.cause, request.model, detail, usage=usage)
     return Reply(
-        text=places.restore(entry.reply or ""),
+        text=placeholders.restore(entry.reply or ""),
         usage=usage,
         model_served=entry.model_served,
         finish_reason=entry.finish_reason,
@@ -211,6 +216,9 @@ def _replayed(entry: Entry, request: Request, places: Placeholders) -> Reply:
 
 
 def _file_lock(path: Path) -> FileLock:
-    """Keeps two sessions from writing one cassette; the lock lies outside the user's folder."""
+    """Return a lock that keeps two sessions from writing one cassette at the same time.
+
+    The lock file lies in the temporary folder, so that the user's folder holds only cassettes.
+    """
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]
     return FileLock(Path(tempfile.gettempdir()) / f"pytest-autoweb-{digest}.lock", timeout=30)

@@ -1,4 +1,4 @@
-"""The one signature by which the rest of the package calls a model."""
+"""The interface through which the rest of the package calls a model."""
 
 import base64
 from typing import Any, Literal, Protocol
@@ -25,11 +25,11 @@ def picture_uri(picture: bytes, kind: str = "png") -> str:
 
 
 class Request(BaseModel):
-    """What a model is asked.
+    """A request to a model.
 
-    `case_id`, `capture_mode`, `repeat`, `attempt`, `stage` and `turn` say where in a run the call
-    belongs. They name the recording in a cassette; `repeat` is part of its key, so that repeats
-    stay independent.
+    `case_id`, `capture_mode`, `repeat`, `attempt`, `stage` and `turn` tell which call of a run
+    this is. They locate the recording in a cassette; `repeat` is also part of its key, so that
+    each repeat replays its own reply.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,33 +43,33 @@ class Request(BaseModel):
     attempt: int = 1
     turn: int = 0
     grammar: str | None = None
-    """GBNF; sent only to servers whose spec says they understand it."""
+    """GBNF grammar; sent only to servers whose spec says that they understand it."""
     json_schema: dict[str, Any] | None = None
-    """Asks for a JSON reply of this form where the server offers it."""
+    """JSON schema of the reply, for servers that can enforce one."""
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
-    """Tighter than the model's own setting, if given."""
+    """Limit of the reply, if lower than the model's own setting."""
 
 
 class Reply(BaseModel):
-    """What a model answered."""
+    """The reply of a model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
     usage: Usage = Field(default_factory=Usage)
     model_served: str = ""
-    """The name the server gave itself."""
+    """Name of the model as the server reports it."""
     finish_reason: str = ""
 
 
 class Client(Protocol):
-    """Answers requests. Implementations: gateway, built-ins, `testing.ScriptedClient`."""
+    """Anything that answers requests: the gateway, a control, `testing.ScriptedClient`."""
 
     def complete(self, request: Request) -> Reply:
         """Answer one request.
 
         Raises:
-            ModelError: with its cause; the reply is missing, empty or refused.
+            ModelError: the call failed, or its reply is empty or a refusal.
         """
         ...

@@ -1,4 +1,4 @@
-"""Starts each embedded model once, at its first call, and keeps it for the session."""
+"""The engine processes of a session: each starts at its model's first call and then stays."""
 
 import importlib.metadata
 import importlib.util
@@ -17,14 +17,14 @@ from pytest_autoweb.llm.local_models import LocalModel, is_present, local_model,
 from pytest_autoweb.llm.owned_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.llm.pull import is_verified
 from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import Target
+from pytest_autoweb.llm.target import Endpoint
 
 SLOTS = 2
-"""Requests an engine answers at a time."""
+"""Number of requests that one engine answers at the same time."""
 
 _ENGINE = "pytest_autoweb.llm.local_engine"
 _LOAD_TIMEOUT_S = 300.0
-# OpenMP threads that spin between two tokens take the processor from the browser.
+# OpenMP threads that spin while they wait for a token would take CPU time from the browser.
 _QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
 
 
@@ -36,7 +36,7 @@ class _Engine:
 
 
 class EnginePool:
-    """The engines of a session, by model file."""
+    """The running engines of a session, one for each embedded model."""
 
     def __init__(self, run_dir: Path, environ: Mapping[str, str]) -> None:
         self._run_dir, self._environ = run_dir, environ
@@ -46,16 +46,17 @@ class EnginePool:
 
     @property
     def loaded(self) -> tuple[str, ...]:
-        """Names of the models that are loaded."""
+        """Return the names of the loaded models."""
         return tuple(sorted(self._engines))
 
-    def target(self, spec: ModelSpec) -> Target:
-        """Where the model answers; loads it if need be.
+    def target(self, spec: ModelSpec) -> Endpoint:
+        """Return the address of a model's engine, starting the engine if necessary.
 
         Raises:
             ModelError: the engine or the model's file is missing, or the engine did not start.
         """
         model = local_model(spec.litellm_model)
+        # One lock per model: loading one must not keep another one waiting.
         with self._lock:
             own_lock = self._starting.setdefault(model.name, threading.Lock())
         with own_lock:
@@ -63,7 +64,7 @@ class EnginePool:
             if engine is None or engine.process.poll() is not None:
                 engine = self._start(model, spec)
                 self._engines[model.name] = engine
-        return Target(f"openai/{model.name}", f"{engine.url}/v1", engine.api_key)
+        return Endpoint(f"openai/{model.name}", f"{engine.url}/v1", engine.api_key)
 
     def stop(self) -> None:
         """End all engines."""
@@ -90,6 +91,7 @@ class EnginePool:
                 _ENGINE,
                 config.model_dump(),
                 arguments=(str(model_path(model)),),
+                # The engine calls no provider, so it gets no keys.
                 environ=without_secrets(self._environ) | _QUIET_THREADS,
                 log=log,
                 timeout=_LOAD_TIMEOUT_S,
@@ -101,7 +103,7 @@ class EnginePool:
 
 
 def engine_problem(model: LocalModel) -> str | None:
-    """Why a model cannot be run here, with what to do about it."""
+    """Say why a model cannot run on this machine and what to do about it, or return None."""
     if importlib.util.find_spec("xllamacpp") is None:
         return "the embedded engine is not installed: pip install 'pytest-autoweb[local]'"
     if not is_present(model):
@@ -111,7 +113,7 @@ def engine_problem(model: LocalModel) -> str | None:
 
 
 def engine_version() -> str:
-    """Name and version of the engine, for the header of a cassette."""
+    """Return the engine's name and version, for the header of a cassette."""
     try:
         return f"llama.cpp (xllamacpp {importlib.metadata.version('xllamacpp')})"
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""A gateway seen from outside: how it is started, called and stopped."""
+"""The gateway from the outside: starting it, calling it and stopping it."""
 
 import http.client
 import os
@@ -20,10 +20,10 @@ from pytest_autoweb.llm.owned_process import StartFailed, start_owned, stop_owne
 from pytest_autoweb.llm.price import Price
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.llm.wire import (
+    Acknowledgement,
     CallFailed,
     CheckReply,
     CheckRequest,
-    Done,
     ModelCheck,
     NewModels,
     Prices,
@@ -45,7 +45,7 @@ _running_lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class GatewayAddress:
-    """Where the gateway listens; `str(address)` and `parse` carry it to xdist workers."""
+    """The gateway's address and token; `str(address)` and `parse` carry them to xdist workers."""
 
     host: str
     port: int
@@ -56,7 +56,7 @@ class GatewayAddress:
 
     @classmethod
     def parse(cls, text: str) -> "GatewayAddress":
-        """The address that `str` wrote."""
+        """Read an address from the text that `str` gives."""
         host, port, token = text.split(":", 2)
         return cls(host, int(port), token)
 
@@ -74,7 +74,7 @@ def start_gateway(
     max_cost: float | None = None,
     allow_unpriced: bool = False,
 ) -> GatewayAddress:
-    """Start the session's gateway; litellm is imported there at the first live call only.
+    """Start a gateway process; it imports litellm only at the first live call.
 
     Args:
         specs: the models of the session, by name.
@@ -82,10 +82,10 @@ def start_gateway(
         cassettes: folder of the cassettes.
         run_dir: folder for the logs of the gateway and the embedded engines.
         owner_pid: the process it must not outlive, besides the one that started it.
-        live: models that never touch cassettes.
-        backoff_s: wait before the second try of a failed call.
-        lasting: it may outlive the process that started it, but not its owner.
-        max_cost: most US dollars that its live calls may cost together.
+        live: models that are never recorded or replayed.
+        backoff_s: seconds to wait before the second try of a failed call.
+        lasting: let it outlive the process that starts it, though not its owner.
+        max_cost: limit in US dollars on what its live calls may cost together.
         allow_unpriced: with `max_cost`, let models without a known price run, uncounted.
 
     Raises:
@@ -121,7 +121,7 @@ def start_gateway(
 
 
 def stop_gateway(address: GatewayAddress) -> None:
-    """End a gateway and its engines, whichever process started it; twice is harmless."""
+    """Stop a gateway and its engines, whichever process started it; a second call is harmless."""
     with suppress(ModelError):
         GatewayClient(address).stop()
     with _running_lock:
@@ -131,11 +131,11 @@ def stop_gateway(address: GatewayAddress) -> None:
 
 
 class GatewayUnreached(ModelError):
-    """Raised when nothing listens any more: the request was not even sent."""
+    """Raised when nothing listens at the address, so that the request was not even sent."""
 
 
 class GatewayClient:
-    """The `Client` of a test process. Needs nothing but the address; threads may share it."""
+    """A `Client` that asks the gateway; it needs only the address, and threads may share it."""
 
     def __init__(self, address: GatewayAddress) -> None:
         self._address = address
@@ -144,7 +144,7 @@ class GatewayClient:
         """Answer one request through the gateway.
 
         Raises:
-            CassetteMiss: replay only, and no recording fits.
+            CassetteMiss: the mode only replays, and no recording fits.
             ModelError: the call failed, or the gateway is gone.
         """
         status, body = self._post("/complete", request, request.model)
@@ -158,32 +158,32 @@ class GatewayClient:
         raise ModelError(failed.cause, request.model, failed.detail, usage=failed.usage)
 
     def check(self, models: Sequence[str], case_ids: Sequence[str] = ()) -> tuple[ModelCheck, ...]:
-        """Whether each model can be used; asks no model anything.
+        """Tell for each model whether it can be used, without sending it a request.
 
-        With record modes that replay, a model whose every case has a cassette needs no service.
+        If the record mode replays, a model with a cassette for every case needs no service.
         """
         asked = CheckRequest(models=tuple(models), case_ids=tuple(case_ids))
         return self._ask("/check", asked, CheckReply).checks
 
     def stats(self) -> Stats:
-        """What was used so far, by all test processes together."""
+        """Return what all test processes together have used so far."""
         return self._ask("/stats", CheckRequest(models=()), Stats)
 
     def register(self, specs: Mapping[str, ModelSpec]) -> None:
         """Make more models known to the gateway."""
-        self._ask("/models", NewModels(specs=write_specs(specs)), Done)
+        self._ask("/models", NewModels(specs=write_specs(specs)), Acknowledgement)
 
     def prices(self, names: Sequence[str]) -> dict[str, Price | None]:
-        """US dollars per token of each model; None where nobody knows.
+        """Return the price of each model's tokens in US dollars, or None where it is unknown.
 
-        Controls and embedded models cost 0. A price that neither the model's settings nor its
-        name tell is looked up in litellm's table, which the gateway then loads.
+        Controls and embedded models cost 0. A price that is neither set nor implied by the name is
+        looked up in litellm's table, for which the gateway then loads litellm.
         """
         return self._ask("/prices", CheckRequest(models=tuple(names)), Prices).prices
 
     def stop(self) -> None:
-        """End the gateway and its engines."""
-        self._ask("/stop", Done(), Done)
+        """Stop the gateway and its engines."""
+        self._ask("/stop", Acknowledgement(), Acknowledgement)
 
     def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
         status, data = self._post(path, body, "gateway")
@@ -203,6 +203,7 @@ class GatewayClient:
             "Content-Type": "application/json",
         }
         try:
+            # Done separately: if this fails, the request was not sent and can be repeated safely.
             connection.connect()
         except OSError as error:
             raise GatewayUnreached("unavailable", model, _gone(error)) from None

@@ -1,7 +1,7 @@
-"""The gateway as a process: `python -m pytest_autoweb.llm.gateway_process`.
+"""The gateway process: `python -m pytest_autoweb.llm.gateway_process`.
 
-Holds litellm, the providers' keys, the cassettes and the embedded engines, and serves all test
-processes of a session over loopback HTTP with a bearer token. Ends with its owner.
+It holds litellm, the providers' keys, the cassettes and the embedded engines, and serves all
+test processes of a session over loopback HTTP with a bearer token. It ends with its owner.
 """
 
 import hmac
@@ -20,10 +20,10 @@ from pytest_autoweb.llm.keys import drop_empty_secrets
 from pytest_autoweb.llm.owned_process import answer_owner, die_with_owner, read_config
 from pytest_autoweb.llm.wire import (
     LARGEST_BODY,
+    Acknowledgement,
     CallFailed,
     CheckReply,
     CheckRequest,
-    Done,
     NewModels,
     Prices,
     StartConfig,
@@ -32,7 +32,7 @@ from pytest_autoweb.llm.wire import (
 )
 
 _BODY_TIMEOUT_S = 60.0
-_LAST_WORDS_S = 0.1
+_EXIT_DELAY_S = 0.1
 
 
 class _Gateway(ThreadingHTTPServer):
@@ -44,13 +44,13 @@ class _Gateway(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def end(self) -> None:
-        """Stop the engines now, and this process as soon as the answer is out."""
+        """Stop the engines now and this process once the answer has been sent."""
         self.service.stop()
-        threading.Timer(_LAST_WORDS_S, os._exit, args=(0,)).start()
+        threading.Timer(_EXIT_DELAY_S, os._exit, args=(0,)).start()
 
 
 class _Refused(Exception):
-    """The HTTP request itself is wrong."""
+    """Raised when the HTTP request itself is invalid."""
 
     def __init__(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, answer = self._route(self._body())
         except _Refused as error:
             self.send_error(error.status, error.reason)
-        except Exception:  # the border: one broken request must not end the session's gateway
+        except Exception:  # one broken request must not end the session's gateway
             traceback.print_exc(file=sys.stderr)
             self.send_error(500, "internal error, see gateway.log")
         else:
@@ -75,6 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        # Compared in constant time, so that the answer's delay reveals nothing about the token.
         if not hmac.compare_digest(given, f"Bearer {self.server.token}".encode()):
             raise _Refused(401, "wrong token")
         length = self.headers.get("Content-Length", "")
@@ -98,16 +99,16 @@ class _Handler(BaseHTTPRequestHandler):
                 return 200, Prices(prices=service.prices(names))
             if self.path == "/models":
                 service.add(read_specs(NewModels.model_validate_json(body).specs))
-                return 200, Done()
+                return 200, Acknowledgement()
         except ModelError as error:
             return 422, CallFailed(cause=error.cause, detail=error.detail)
         except ValidationError:
-            raise _Refused(400, "the body is not what this path takes") from None
+            raise _Refused(400, "the body does not fit this path") from None
         if self.path == "/stats":
             return 200, service.stats()
         if self.path == "/stop":
             self.server.end()
-            return 200, Done()
+            return 200, Acknowledgement()
         raise _Refused(404, "no such path")
 
     def _complete(self, request: Request) -> tuple[int, BaseModel]:
@@ -131,12 +132,13 @@ class _Handler(BaseHTTPRequestHandler):
             return  # the test process is gone; the reply has been recorded and counted
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet: what was asked stands in the cells' exchanges."""
+        """Log nothing: each cell records its own exchanges with models."""
 
 
 def main() -> None:
     """Serve until the owner is gone."""
     config = StartConfig.model_validate(read_config())
+    # CI sets secrets to empty strings for forks; litellm would take those for keys.
     drop_empty_secrets(os.environ)
     service = GatewayService(config)
     gateway = _Gateway(service, config.token)

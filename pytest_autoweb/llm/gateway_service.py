@@ -1,4 +1,4 @@
-"""What the gateway does with a request: replay it, or call the model and record the reply."""
+"""Handling of requests in the gateway: replay a recording, or call the model and record it."""
 
 import importlib.metadata
 import os
@@ -9,25 +9,25 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from pytest_autoweb.errors import ModelError, SettingsError
-from pytest_autoweb.llm.budget import Budget, Reservation
-from pytest_autoweb.llm.cassettes import CassetteStore, Source
+from pytest_autoweb.llm.budget import CostBudget, Reservation
+from pytest_autoweb.llm.cassettes import CassetteStore, ReplySource
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
 from pytest_autoweb.llm.keys import KeyMask
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.local_models import local_model
-from pytest_autoweb.llm.price import Price, most_tokens
+from pytest_autoweb.llm.price import Price, token_bound
 from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import Target, base_url, resolve_target
+from pytest_autoweb.llm.target import Endpoint, base_url, resolve_target
 from pytest_autoweb.llm.wire import ModelCheck, ModelStats, StartConfig, Stats
 from pytest_autoweb.results import Usage
 
-_MOST_PARALLEL = 8
+_DEFAULT_PARALLEL = 8
 _CONNECT_TIMEOUT_S = 5.0
 
 
 class GatewayService:
-    """Answers for all test processes of a session."""
+    """The gateway's state and operations, shared by all test processes of a session."""
 
     def __init__(self, config: StartConfig) -> None:
         self._config = config
@@ -35,7 +35,7 @@ class GatewayService:
         self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._mask)
         self._live = LiteLLMClient(backoff_s=config.backoff_s)
         self._engines = EnginePool(config.run_dir, os.environ)
-        self._budget = Budget(
+        self._budget = CostBudget(
             config.max_cost, allow_unpriced=config.allow_unpriced, folder=config.run_dir
         )
         self._lock = threading.Lock()
@@ -45,22 +45,23 @@ class GatewayService:
         self.add(config.models())
 
     def add(self, specs: Mapping[str, ModelSpec]) -> None:
-        """Make more models known; the settings of one that is known already stay."""
+        """Register models; one that is already known keeps its settings."""
         with self._lock:
             for name, spec in specs.items():
+                # Several test processes register the same models.
                 if name not in self._specs:
                     self._slots[name] = self._slots_for(spec)
                     self._specs[name] = spec
 
     def prices(self, names: Iterable[str]) -> dict[str, Price | None]:
-        """What each model's tokens cost; None where nobody knows."""
+        """Return the price of each model's tokens, or None where it is unknown."""
         return {name: self._live.price(self._spec(name)) for name in names}
 
     def complete(self, request: Request) -> Reply:
         """Answer one request.
 
         Raises:
-            ModelError: with its cause; the detail holds no keys.
+            ModelError: the call failed; keys are masked in its detail.
         """
         try:
             reply = self._answer(request)
@@ -72,12 +73,12 @@ class GatewayService:
         return reply
 
     def check(self, names: Iterable[str], case_ids: Iterable[str]) -> list[ModelCheck]:
-        """Whether each model can be used, without asking it anything."""
+        """Tell for each model whether it can be used, without sending it a request."""
         cases = tuple(case_ids)
         return [self._check(name, cases) for name in names]
 
     def stats(self) -> Stats:
-        """What was done so far."""
+        """Return counts and costs of all calls so far."""
         spent, reserved, refused = self._budget.sums
         with self._lock:
             return Stats(
@@ -91,12 +92,12 @@ class GatewayService:
             )
 
     def stop(self) -> None:
-        """End the embedded engines."""
+        """Stop the embedded engines."""
         self._engines.stop()
 
     def _answer(self, request: Request) -> Reply:
         spec = self._spec(request.model)
-        # The analysis is of one run; a recording of it could never fit another.
+        # An analysis describes one run, so a recording of it could never fit another run.
         if request.stage == "analysis" or not self._uses_cassettes(request.model):
             return self._call(request, spec)
         replayed = self._store.replay(request, spec)
@@ -114,16 +115,17 @@ class GatewayService:
         if spec.provider == "builtin":
             raise ModelError("unavailable", spec.name, "built-ins are not answered by the gateway")
         target = self._target(spec)
+        # The client reserves money for every single try, because each of them may be billed.
         with self._slots[spec.name]:
             return self._live.complete(spec, request, target, partial(self._reserve, spec, request))
 
     def _reserve(self, spec: ModelSpec, request: Request) -> Reservation:
-        """Money for one try."""
-        most = most_tokens(spec, request)
-        price = None if self._budget.cap is None else self._live.price(spec, most.given)
+        """Reserve money for one try."""
+        most = token_bound(spec, request)
+        price = None if self._budget.cap is None else self._live.price(spec, most.input_tokens)
         return self._budget.reserve(spec.name, price, most)
 
-    def _target(self, spec: ModelSpec) -> Target:
+    def _target(self, spec: ModelSpec) -> Endpoint:
         if spec.provider == "local":
             return self._engines.target(spec)
         return resolve_target(spec, os.environ)
@@ -136,9 +138,9 @@ class GatewayService:
             raise ModelError("unavailable", name, detail) from None
 
     def _slots_for(self, spec: ModelSpec) -> threading.Semaphore:
-        """The limit of requests in flight; names of one embedded model share its slots."""
+        """Return the limit on requests in flight; aliases of one embedded model share it."""
         if spec.provider != "local":
-            return threading.Semaphore(spec.max_parallel or _MOST_PARALLEL)
+            return threading.Semaphore(spec.max_parallel or _DEFAULT_PARALLEL)
         for name, other in self._specs.items():
             if other.litellm_model == spec.litellm_model:
                 return self._slots[name]
@@ -190,17 +192,17 @@ class GatewayService:
             self._stats[name] = ModelStats(usage=before.usage + usage, failures=failures)
 
 
-def _source(spec: ModelSpec) -> Source:
+def _source(spec: ModelSpec) -> ReplySource:
     if spec.provider == "local":
         model = local_model(spec.litellm_model)
-        return Source(model.file_name, model.quantisation, engine_version())
+        return ReplySource(model.file_name, model.quantisation, engine_version())
     provider, slash, _ = spec.litellm_model.partition("/")
     version = importlib.metadata.version("litellm")
-    return Source(server=f"{provider if slash else 'hosted'} (litellm {version})")
+    return ReplySource(server=f"{provider if slash else 'hosted'} (litellm {version})")
 
 
 def _connection_problem(url: str) -> str | None:
-    """Why nothing listens behind a URL."""
+    """Say why no connection to the URL can be made, or return None."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)

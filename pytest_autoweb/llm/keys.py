@@ -1,4 +1,4 @@
-"""Keeps provider keys out of everything that is written or shown."""
+"""Masking of provider keys in everything that is written or shown."""
 
 import re
 from collections.abc import Iterable, Mapping, MutableMapping
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, MutableMapping
 MASK = "<key>"
 
 _SECRET_NAMES = re.compile(r"(?:_|^)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-_LEAST_SECRET = 8
-"""Shorter values of such variables are words like `true`; masking them would garble everything."""
+# Shorter values are words like `true`, and masking those would make texts unreadable.
+_MIN_SECRET_CHARS = 8
 
 _SHAPES = re.compile(
     r"""
@@ -24,29 +24,29 @@ _SHAPES = re.compile(
 
 
 class KeyMask:
-    """Replaces everything that is, or looks like, a provider's key."""
+    """A function that masks everything that is, or looks like, a provider's key."""
 
     def __init__(self, environ: Mapping[str, str], extra: Iterable[str] = ()) -> None:
         named = (value for name, value in environ.items() if _SECRET_NAMES.search(name))
-        values = {value for value in (*named, *extra) if len(value) >= _LEAST_SECRET}
-        # Longest first: a secret that contains another one must go as a whole.
+        values = {value for value in (*named, *extra) if len(value) >= _MIN_SECRET_CHARS}
+        # Longest first: a secret that contains another one must be masked as a whole.
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     def __call__(self, text: str) -> str:
-        """The text without keys."""
+        """Return the text with its keys masked."""
         if self._values is not None:
             text = self._values.sub(MASK, text)
         return _SHAPES.sub(MASK, text)
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a process that needs no keys."""
+    """Return a copy of the environment for a process that needs no keys."""
     return {name: value for name, value in environ.items() if not _SECRET_NAMES.search(name)}
 
 
 def drop_empty_secrets(environ: MutableMapping[str, str]) -> None:
-    """Unset key variables that are empty, as CI sets those of forks: empty is not a key."""
+    """Unset key variables that are empty, as CI systems set them for pull requests from forks."""
     for name in [name for name, value in environ.items() if not value.strip()]:
         if _SECRET_NAMES.search(name):
             del environ[name]

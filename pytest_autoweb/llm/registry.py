@@ -1,4 +1,4 @@
-"""From model names to their settings: defaults, then pyproject.toml, then the models file."""
+"""Settings of models by name: defaults, then pyproject.toml, then the models file."""
 
 import json
 import tomllib
@@ -15,7 +15,7 @@ from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.near_miss import near_miss
 
 BUILTINS = ("builtin/oracle", "builtin/noop")
-"""The controls, answered without any model."""
+"""The controls, which are answered without any model."""
 
 _LOCAL_DEFAULTS: Mapping[str, Any] = {
     "constrained": "gbnf",
@@ -32,7 +32,7 @@ _OLLAMA_DEFAULTS: Mapping[str, Any] = {"context_tokens": 16_384, "timeout": 600.
 def load_specs(
     names: Sequence[str], *, pyproject: Path | None = None, models_file: Path | None = None
 ) -> dict[str, ModelSpec]:
-    """The settings of the named models, in the order of the names.
+    """Return the settings of the named models, in the order of the names.
 
     Args:
         names: as given on the command line.
@@ -54,10 +54,10 @@ def load_specs(
 def load_project_specs(
     names: Sequence[str], rootdir: Path, models_file: Path | None
 ) -> dict[str, ModelSpec]:
-    """`load_specs` with the files of a project: its pyproject.toml, and a models file below it.
+    """Return the settings of the named models from the files of a project.
 
     Raises:
-        SettingsError: as `load_specs`.
+        SettingsError: see `load_specs`.
     """
     models_file = rootdir / models_file if models_file else None
     return load_specs(names, pyproject=rootdir / "pyproject.toml", models_file=models_file)
@@ -111,6 +111,7 @@ def _refuse_unknown_keys(name: str, table: Mapping[str, Any], source: str) -> No
 
 
 def _spec(name: str, table: Mapping[str, Any]) -> ModelSpec:
+    # An alias gets the defaults of the model behind it.
     behind = str(table.get("model") or name)
     values = {**_defaults(behind), **table, "name": name}
     try:
@@ -122,7 +123,11 @@ def _spec(name: str, table: Mapping[str, Any]) -> ModelSpec:
 
 
 def _defaults(behind: str) -> dict[str, Any]:
-    """The built-in settings of the model behind a name; refuses names that cannot exist."""
+    """Return the default settings of the model behind a name.
+
+    Raises:
+        SettingsError: no model can have this name.
+    """
     prefix, slash, rest = behind.partition("/")
     if not behind.strip() or (slash and not rest):
         raise SettingsError(f"{behind!r} is not a model name")

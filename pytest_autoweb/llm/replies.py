@@ -1,7 +1,7 @@
-"""What a model's reply means: reasoning removed, plan read, code found. Pure text.
+"""Parsing of model replies: removing reasoning, reading a plan, extracting code.
 
-Both English and Chinese forms are read (`Step n`, `步骤 n`, `第 n 步`), with full-width digits
-and colons, comment prefixes and bold marks.
+English and Chinese forms are understood (`Step n`, `步骤 n`, `第 n 步`), including full-width
+digits and colons, comment prefixes and bold marks.
 """
 
 import re
@@ -13,7 +13,9 @@ from pytest_autoweb.results import PlanStep
 _REASONING = re.compile(
     r"<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
+# Some chat templates open the reasoning block in the prompt, so the reply contains only its end.
 _LONE_CLOSE = re.compile(r"\A.*?</(?:think|thinking|reasoning|thought)\s*>", re.DOTALL | re.I)
+# A reply that was cut off has no closing fence, and a plan that was cut off no end mark.
 _FENCE = re.compile(
     r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<lang>[\w+-]*)[^\n]*\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
@@ -30,7 +32,7 @@ HEADING = re.compile(
     + r"(?!\d)\s*[:.#、)*\-]*\s*(?P<rest>.*)$",
     re.IGNORECASE,
 )
-"""A step's heading on a folded line (see `fold_line`)."""
+"""Pattern of a step's heading on a folded line (see `fold_line`)."""
 
 _NUMBERED = re.compile(r"^\s*(?P<n>\d{1,2})\s*[.)、]\s*(?P<rest>\S.*)$")
 _FIELDS = {
@@ -46,36 +48,36 @@ _FIELD = {
 _QUESTION = re.compile(
     _PREFIX + r"(?:question|提问|问题)\s*\**\s*:\s*\**\s*(?P<value>.+)$", re.IGNORECASE
 )
+# Lines written by `prompts.fence`, which models tend to copy.
 _FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTILINE)
-"""The lines of `prompts.fence`, which models copy."""
 _NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
 
 
 class PlanParse(NamedTuple):
-    """A plan as read from a reply."""
+    """A plan read from a reply."""
 
     text: str
-    """The plan's own part of the reply."""
+    """The part of the reply that is the plan."""
     steps: tuple[PlanStep, ...]
     confirmed: bool
-    """Steps exist, each says CONFIRMED, and nothing is asked."""
+    """Whether there are steps, all of them say CONFIRMED, and the reply asks no question."""
     has_question: bool
     question: str
 
 
 def strip_reasoning(text: str) -> str:
-    """Remove reasoning blocks; one that is never closed swallows the rest."""
+    """Remove reasoning blocks; one that is never closed extends to the end."""
     without = _REASONING.sub("", text)
     return _LONE_CLOSE.sub("", without).strip()
 
 
 def fold_line(line: str) -> str:
-    """A line with full-width digits, letters and colons made plain, for matching only."""
+    """Normalise full-width digits, letters and colons in a line, for matching only."""
     return unicodedata.normalize("NFKC", line).replace("：", ":").replace("**", "")
 
 
 def heading_number(line: str) -> int | None:
-    """The step number when a line is a step's heading."""
+    """Return the step's number if the line is a heading, else None."""
     match = HEADING.match(fold_line(line))
     if not match:
         return None
@@ -84,9 +86,10 @@ def heading_number(line: str) -> int | None:
 
 
 def parse_plan(reply: str) -> PlanParse:
-    """Read a plan with all its tolerated forms; a question is looked for in the whole reply."""
+    """Read a plan in any of its tolerated forms; questions are found anywhere in the reply."""
     text = strip_reasoning(reply)
     block = _PLAN_BLOCK.search(text)
+    # Some models write the plan inside a block comment.
     plan_text = (block[1] if block else text).strip().removesuffix("*/").strip()
     steps = _read_steps(plan_text.splitlines())
     if not steps:
@@ -112,7 +115,7 @@ def _read_steps(lines: list[str]) -> list[PlanStep]:
         heading = HEADING.match(folded)
         if heading:
             number = heading_number(line) or 0
-            # A second block with the same number is a repetition; the first one holds.
+            # A second block with the same number is a repetition, so the first one counts.
             current = {} if number in found else found.setdefault(number, {})
             if rest := heading["rest"].strip():
                 current.setdefault("description", rest)
@@ -125,6 +128,7 @@ def _read_field(line: str, fields: dict[str, str]) -> None:
     for name, pattern in _FIELD.items():
         if match := pattern.match(line):
             value = match["value"].strip().strip("`").strip()
+            # The text of the heading, if there is any, is the better description.
             if name == "description" and fields.get(name):
                 return
             fields[name] = value
@@ -132,7 +136,7 @@ def _read_field(line: str, fields: dict[str, str]) -> None:
 
 
 def _plan_step(number: int, fields: dict[str, str]) -> PlanStep:
-    # W4: a missing or odd status is not a confirmation.
+    # A missing or unusual status must not count as a confirmation.
     status = fields.get("status", "").upper()
     confirmed = "CONFIRMED" in status and "UNCONFIRMED" not in status and "UNKNOWN" not in status
     return PlanStep(
@@ -145,7 +149,7 @@ def _plan_step(number: int, fields: dict[str, str]) -> PlanStep:
 
 
 def _read_numbered(lines: list[str]) -> list[PlanStep]:
-    """`1. Click …` lists, which weak models write instead of headings."""
+    """Read a `1. Click …` list, which weak models write instead of headings."""
     matches = [m for m in map(_NUMBERED.match, map(fold_line, lines)) if m]
     numbers = [int(m["n"]) for m in matches]
     if not matches or numbers != list(range(1, len(numbers) + 1)):
@@ -154,14 +158,14 @@ def _read_numbered(lines: list[str]) -> list[PlanStep]:
 
 
 def extract_code(reply: str) -> str:
-    """The code of a reply: its fenced blocks, or the whole of it without plan and reasoning."""
+    """Return a reply's fenced blocks, or the whole reply without plan and reasoning."""
     text = _FENCE_MARK.sub("", strip_reasoning(reply))
     fences = [m for m in _FENCE.finditer(text) if m["lang"].lower() in ("", "python", "py")]
     blocks = [m["body"].rstrip() for m in fences if not _PLAN_BLOCK.search(m["body"])]
     blocks = [b for b in blocks if b.strip()]
     if blocks:
         headed = [b for b in blocks if any(map(heading_number, b.splitlines()))]
-        # Several headed fences are one script cut up; otherwise the longest one is meant.
+        # Several fences with headings are one script in pieces; otherwise take the longest.
         return "\n\n".join(headed) if len(headed) > 1 else (headed or [max(blocks, key=len)])[0]
     if fences:
         text = "\n".join(m["body"] for m in fences)

@@ -1,7 +1,7 @@
-"""The one gateway of a session: whoever needs it first starts it, all processes use it.
+"""The one gateway of a session: the first process that needs it starts it for all.
 
-Its address lies in the session's folder, readable by the user alone. A gateway that died is
-started again by the next call, and goes on from the money that was spent.
+Its address is kept in the session's folder, readable only by the user. If the gateway has died,
+the next call starts a new one, which counts on from the money already spent.
 """
 
 import json
@@ -34,10 +34,15 @@ _Answer = TypeVar("_Answer")
 
 
 class SharedGateway:
-    """The session's gateway as one test process uses it; a `Client`, and safe for threads."""
+    """A `Client` for the session's gateway; it starts the gateway if needed and is thread-safe."""
 
     def __init__(self, folder: Path, start: Callable[[], GatewayAddress]) -> None:
-        """Remember where the address lies, and how a gateway is started."""
+        """Create a client for the gateway of that folder.
+
+        Args:
+            folder: the session's folder.
+            start: starts a gateway and returns its address.
+        """
         self._file, self._start = folder / ADDRESS_FILE, start
         self._lock = threading.Lock()
         self._specs: dict[str, ModelSpec] = {}
@@ -45,14 +50,14 @@ class SharedGateway:
 
     @property
     def is_started(self) -> bool:
-        """Whether any process of the session has needed it yet."""
+        """Tell whether any process of the session has started the gateway yet."""
         return self._file.exists()
 
     def add(self, *specs: ModelSpec) -> None:
-        """Make models known to the gateway, now or when it is started.
+        """Register models with the gateway, now or as soon as it is started.
 
         Raises:
-            ModelError: the gateway is gone and does not start again.
+            ModelError: the gateway is gone and cannot be restarted.
         """
         with self._lock:
             new = {spec.name: spec for spec in specs if spec.name not in self._specs}
@@ -65,33 +70,34 @@ class SharedGateway:
         """Answer one request; its model must have been added.
 
         Raises:
-            CassetteMiss: replay only, and no recording fits.
+            CassetteMiss: the mode only replays, and no recording fits.
             ModelError: the call failed, was refused because of the cost cap, or the gateway
                 cannot be started.
         """
         return self._call(lambda client: client.complete(request))
 
     def check(self, models: Sequence[str]) -> tuple[ModelCheck, ...]:
-        """Whether each model can be called."""
+        """Tell for each model whether it can be called."""
         return self._call(lambda client: client.check(models))
 
     def prices(self, names: Sequence[str]) -> dict[str, Price | None]:
-        """US dollars per token of each added model; None where nobody knows."""
+        """Return the price of each added model's tokens, or None where it is unknown."""
         return self._call(lambda client: client.prices(names))
 
     def stats(self) -> Stats:
-        """What the whole session used so far."""
+        """Return what the whole session has used so far."""
         return self._call(lambda client: client.stats()) if self.is_started else Stats()
 
     def _call(self, ask: Callable[[GatewayClient], _Answer]) -> _Answer:
         client = self._connected(None)
         try:
             return ask(client)
+        # The request was not sent, so asking again cannot bill it twice.
         except GatewayUnreached:
             return ask(self._connected(client))
 
     def _connected(self, lost: GatewayClient | None) -> GatewayClient:
-        """The client of the running gateway, which then knows this process's models."""
+        """Return a client of the running gateway, which then knows this process's models."""
         with self._lock:
             if self._client is None or self._client is lost:
                 client = GatewayClient(self._found_or_started())
@@ -100,6 +106,7 @@ class SharedGateway:
             return self._client
 
     def _found_or_started(self) -> GatewayAddress:
+        # All processes of the session take this lock, so only one of them starts a gateway.
         with FileLock(f"{self._file}.lock"):
             known = read_address(self._file.parent)
             if known is not None and _answers(known):
@@ -110,7 +117,7 @@ class SharedGateway:
 
 
 def stop_shared_gateway(folder: Path) -> None:
-    """End the session's gateway, if one was started."""
+    """Stop the session's gateway, if one was started."""
     if (address := read_address(folder)) is not None:
         stop_gateway(address)
         (folder / ADDRESS_FILE).unlink(missing_ok=True)
@@ -118,10 +125,12 @@ def stop_shared_gateway(folder: Path) -> None:
 
 @contextmanager
 def temporary_gateway(max_cost: float | None = None) -> Iterator[SharedGateway]:
-    """A gateway outside of any session, without cassettes; the first question starts it.
+    """Yield a gateway that belongs to no session and uses no cassettes.
+
+    The gateway starts with the first request.
 
     Args:
-        max_cost: most US dollars that its calls may cost together.
+        max_cost: limit in US dollars on what its calls may cost together.
     """
     with tempfile.TemporaryDirectory(prefix="autoweb-gateway-") as name:
         folder = Path(name)
@@ -143,7 +152,7 @@ def temporary_gateway(max_cost: float | None = None) -> Iterator[SharedGateway]:
 
 
 def read_address(folder: Path) -> GatewayAddress | None:
-    """Where the session's gateway listens; None before anybody needed it."""
+    """Read the address of the session's gateway, or return None if none was started."""
     try:
         saved = json.loads((folder / ADDRESS_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -159,9 +168,10 @@ def _answers(address: GatewayAddress) -> bool:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Replace a file that only the user may read."""
+    """Write a file that only the user can read, since it holds the gateway's token."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
+    # Created with its final permissions, so that nobody else can ever read the token.
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Where a model answers: resolved from its spec just before a call."""
+"""The endpoint of a model, resolved from its settings just before a call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ OLLAMA_DEFAULT_BASE = "http://localhost:11434"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What litellm is told about the server."""
+class Endpoint:
+    """The server of a model, as litellm needs it."""
 
     model: str
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
 
 
-def resolve_target(spec: ModelSpec, environ: Mapping[str, str]) -> Target:
-    """Base URL and key of a model that is not embedded.
+def resolve_target(spec: ModelSpec, environ: Mapping[str, str]) -> Endpoint:
+    """Return the base URL and key of a model that is not embedded.
 
     Raises:
         ModelError: the spec names a key variable that is not set.
@@ -36,13 +36,13 @@ def resolve_target(spec: ModelSpec, environ: Mapping[str, str]) -> Target:
             )
     base = base_url(spec, environ)
     if key is None and spec.api_base and is_loopback(spec.api_base):
-        # A server on this machine must not be handed the provider's real key.
+        # litellm would send the provider's real key, which a local server must not receive.
         key = "none"
-    return Target(spec.litellm_model, base, key)
+    return Endpoint(spec.litellm_model, base, key)
 
 
 def base_url(spec: ModelSpec, environ: Mapping[str, str]) -> str | None:
-    """The server's URL, if it is not the provider's own."""
+    """Return the server's URL, or None if it is the provider's own."""
     if spec.api_base:
         return spec.api_base.rstrip("/")
     if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
@@ -51,5 +51,5 @@ def base_url(spec: ModelSpec, environ: Mapping[str, str]) -> str | None:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL points to this machine."""
+    """Tell whether a URL points to this machine."""
     return urlsplit(url).hostname in _LOOPBACK

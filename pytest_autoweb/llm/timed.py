@@ -1,4 +1,4 @@
-"""A client that knows how long it has been waited for."""
+"""A client that measures how long its callers wait for replies."""
 
 import time
 
@@ -6,7 +6,7 @@ from pytest_autoweb.llm.client import Client, Reply, Request
 
 
 class TimedClient:
-    """Passes requests on and adds up the waiting, so that it can be left out of time limits.
+    """A client that passes requests on and measures the wait, which time limits leave out.
 
     Args:
         client: answers the requests.
@@ -19,6 +19,7 @@ class TimedClient:
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; see `Client`."""
+        # Kept during the call, so that `waited` can be asked while it is under way.
         self._since = time.monotonic()
         try:
             return self._client.complete(request)
@@ -26,6 +27,6 @@ class TimedClient:
             self._seconds, self._since = self.waited(), None
 
     def waited(self) -> float:
-        """Seconds so far, those of a request under way included."""
+        """Return the seconds waited so far, including a request under way."""
         since = self._since
         return self._seconds + (0.0 if since is None else time.monotonic() - since)

@@ -1,4 +1,4 @@
-"""What passes between test processes and the gateway."""
+"""The messages between test processes and the gateway."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.results import Usage
 
 LARGEST_BODY = 48 * 1024 * 1024
-"""Bytes of a request; prompts hold pictures."""
+"""Limit on the bytes of a request, high enough for prompts with pictures."""
 
 
 class _Body(BaseModel):
@@ -21,11 +21,11 @@ class _Body(BaseModel):
 
 
 class StartConfig(_Body):
-    """First line on the gateway's standard input."""
+    """The configuration on the first line of the gateway's standard input."""
 
     token: str
     specs: dict[str, dict[str, Any]]
-    """As `write_specs` gives them."""
+    """Specs in the form that `write_specs` gives."""
     record_mode: RecordMode = "off"
     cassettes: Path
     run_dir: Path
@@ -33,17 +33,17 @@ class StartConfig(_Body):
     live: tuple[str, ...] = ()
     backoff_s: float = 1.0
     lasting: bool = False
-    """It may outlive the process that started it, but not its owner."""
+    """Whether the gateway may outlive the process that started it, though not its owner."""
     max_cost: float | None = None
     allow_unpriced: bool = False
 
     def models(self) -> dict[str, ModelSpec]:
-        """The specs as they were given."""
+        """Return the specs with their defaults filled in."""
         return read_specs(self.specs)
 
 
 class Started(_Body):
-    """The gateway's one line on standard output."""
+    """The single line that the gateway writes to standard output."""
 
     port: int
 
@@ -54,22 +54,22 @@ class NewModels(_Body):
     specs: dict[str, dict[str, Any]]
 
 
-class Done(_Body):
-    """Nothing to tell."""
+class Acknowledgement(_Body):
+    """An empty body, for requests and answers without content."""
 
 
 class CallFailed(_Body):
-    """A `ModelError` on its way."""
+    """A `ModelError` in transit."""
 
     cause: ModelCause
     detail: str
     miss: bool = False
-    """It was a `CassetteMiss`."""
+    """Whether the error is a `CassetteMiss`."""
     usage: Usage | None = None
 
 
 class CheckRequest(_Body):
-    """Which models to check, for which cases."""
+    """The models to check, and the cases for which they are needed."""
 
     models: tuple[str, ...]
     case_ids: tuple[str, ...] = ()
@@ -81,55 +81,55 @@ class ModelCheck(_Body):
     model: str
     ok: bool
     detail: str
-    """What was found, or what to do about it."""
+    """What was found, or what to do about the problem."""
     live: bool = True
-    """False: answered from cassettes only, as far as can be told."""
+    """False if, as far as is known, all replies come from cassettes."""
 
 
 class CheckReply(_Body):
-    """One entry per model asked for, in that order."""
+    """One result for each model asked about, in the same order."""
 
     checks: tuple[ModelCheck, ...]
 
 
 class Prices(_Body):
-    """US dollars per token; None where nobody knows."""
+    """Price of each model's tokens, or None where it is unknown."""
 
     prices: dict[str, Price | None]
 
 
 class ModelStats(_Body):
-    """What a model did in this session, over all workers."""
+    """Usage of one model in this session, over all workers."""
 
     usage: Usage = Field(default_factory=Usage)
-    """Failed calls included."""
+    """Total usage, including failed calls."""
     failures: dict[str, int] = Field(default_factory=dict)
-    """By cause."""
+    """Number of failed calls for each cause."""
 
 
 class Stats(_Body):
-    """What the gateway did so far."""
+    """What the gateway has done so far."""
 
     models: dict[str, ModelStats] = Field(default_factory=dict)
     litellm_loaded: bool = False
     engines: tuple[str, ...] = ()
-    """Embedded models that are loaded."""
+    """Names of the embedded models that are loaded."""
     max_cost_usd: float | None = None
-    """The cap of `--autoweb-max-cost`."""
+    """The limit set by `--autoweb-max-cost`."""
     spent_usd: float = 0.0
-    """Of live calls with a known price, all processes together; calls of unknown outcome are
-    counted with the most they can have cost."""
+    """Cost of all live calls with a known price, over all processes; a call of unknown outcome
+    counts with the most it can have cost."""
     reserved_usd: float = 0.0
-    """Put aside for calls under way."""
+    """Money reserved for calls under way."""
     refused_calls: int = 0
     """Calls that were not made because of the cap."""
 
 
 def write_specs(specs: Mapping[str, ModelSpec]) -> dict[str, dict[str, Any]]:
-    """Only the settings that were set, so that defaults can be told from wishes."""
+    """Return only explicitly set values, so that they stay distinguishable from defaults."""
     return {name: spec.model_dump(mode="json", exclude_unset=True) for name, spec in specs.items()}
 
 
 def read_specs(specs: Mapping[str, dict[str, Any]]) -> dict[str, ModelSpec]:
-    """The inverse of `write_specs`."""
+    """Read specs in the form that `write_specs` gives."""
     return {name: ModelSpec.model_validate(spec) for name, spec in specs.items()}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_autoweb.browser.crosshair import View
-from pytest_autoweb.browser.marks import Box as PageBox
+from pytest_autoweb.browser.crosshair import ViewportView
+from pytest_autoweb.browser.marks import PageBox
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.locate.algorithm import Answer, Candidate, Outcome, Question
@@ -31,7 +31,7 @@ class Asked:
 class Questioner:
     """Draws, asks and reads; keeps each picture. It is the `ask` of `algorithm.search`."""
 
-    view: View
+    view: ViewportView
     eyes: Eyes
     description: str
     candidates: Sequence[Candidate]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_autoweb.browser.crosshair import View, take_view
-from pytest_autoweb.browser.crosshair_scroll import Scroll
+from pytest_autoweb.browser.crosshair import ViewportView, take_view
+from pytest_autoweb.browser.crosshair_scroll import PageScroller
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.locate.algorithm import (
@@ -166,7 +166,7 @@ class Sight:
 
     def _anywhere(self, wanted: _Search) -> "tuple[_End, Locator | None]":
         """The end in the first view that has one other than `not_found`."""
-        scroll = Scroll(self._page)
+        scroll = PageScroller(self._page)
         views = 0
         while True:
             view, end = self._in_view(wanted)
@@ -175,12 +175,12 @@ class Sight:
             views += 1
             if end.status != "not_found" or wanted.calls_left < 1:
                 break
-            if wanted.within is not None or views == MOST_VIEWS or not scroll.further(STEP):
+            if wanted.within is not None or views == MOST_VIEWS or not scroll.next_view(STEP):
                 break
         scroll.back()
         return end, None
 
-    def _in_view(self, wanted: _Search) -> tuple[View, _End]:
+    def _in_view(self, wanted: _Search) -> tuple[ViewportView, _End]:
         """Search what can be acted on, then what only shows something, then what is drawn."""
         view = take_view(self._page, hide=self._hide)
         end = self._search(view, wanted, "act")
@@ -196,7 +196,7 @@ class Sight:
             end = drawn if drawn.status == "found" or end.mark else end
         return view, end
 
-    def _search(self, view: View, wanted: _Search, what: str) -> _End:
+    def _search(self, view: ViewportView, wanted: _Search, what: str) -> _End:
         marks = [mark for mark in view.marks if _inside(Box(*mark.box), wanted.within)]
         candidates = weigh(
             gather([_element(mark, what) for mark in marks]),
@@ -225,7 +225,7 @@ class Sight:
         mark = marks[chosen.members[0]]
         return _End(known.status, known.confidence, known.reason, mark, chosen)
 
-    def _ask(self, view: View, wanted: _Search, candidates: tuple[Candidate, ...]) -> Known:
+    def _ask(self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]) -> Known:
         questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
@@ -243,7 +243,7 @@ class Sight:
             return Known("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
         return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
 
-    def _on_canvas(self, view: View, wanted: _Search, canvas: Mark) -> _End:
+    def _on_canvas(self, view: ViewportView, wanted: _Search, canvas: Mark) -> _End:
         """Where on a canvas the target is drawn; all of it, if the canvas itself is meant."""
         whole = Candidate(Box(*canvas.box), "canvas", canvas.text)
         questioner = Questioner(view, self._eyes, wanted.description, (whole,), self._save)
@@ -280,7 +280,7 @@ class Sight:
         )
 
 
-def _canvas_of(view: View, end: _End) -> Mark | None:
+def _canvas_of(view: ViewportView, end: _End) -> Mark | None:
     """The canvas that was found, or the largest in view when nothing was."""
     if end.status == "found":
         return end.mark if end.mark is not None and end.mark.tag == "canvas" else None

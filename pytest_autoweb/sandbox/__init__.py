@@ -1,1 +1,1 @@
-"""Where generated code is checked and run: never in the test process."""
+"""Checking and running of generated code, always outside the test process."""

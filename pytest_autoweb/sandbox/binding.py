@@ -1,4 +1,4 @@
-"""Turns a `call` frame of the worker into a real Playwright call, if it is on the list."""
+"""Translation of the worker's `call` frames into Playwright calls, limited to the allow-list."""
 
 from typing import Any, NamedTuple
 
@@ -12,20 +12,20 @@ from pytest_autoweb.sandbox.members import (
     FUNCTIONS,
     MANAGER_EXIT,
     OF_THE_PAGE,
-    Member,
+    ApiMember,
     member_of,
 )
 from pytest_autoweb.sandbox.protocol import check_chain
-from pytest_autoweb.sandbox.values import Expression, shown
+from pytest_autoweb.sandbox.values import LocatorText, format_arguments
 from pytest_autoweb.sandbox.wire import WireError, decode
 
-_EXIT = Member("call")
+_EXIT = ApiMember("call")
 _PERFORMED = frozenset({"call", "get", "manage", "listen", "find"})
 _TAKES_PREDICATES = frozenset({"frame", "wait_for_event", "wait_for_url"})
 
 
 class Receiver(NamedTuple):
-    """What a call is made on."""
+    """The object on which a call is made."""
 
     object: Any
     kind: str
@@ -33,31 +33,31 @@ class Receiver(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """A call that is allowed, with everything decoded."""
+    """An allowed call with its receiver and arguments decoded."""
 
     receiver: Receiver
     method: str
-    member: Member
+    member: ApiMember
     args: list[Any]
     kwargs: dict[str, Any]
     arguments: str
-    """As a report shows them; secrets are still placeholders."""
+    """The arguments as a report shows them; secrets are still placeholders."""
     page: Any
-    """The page whose browser does the work."""
+    """The page whose browser performs the call."""
 
 
 class Binder:
-    """Resolves receivers and arguments through the allow-list."""
+    """A decoder for `call` frames that lets only listed receivers and arguments pass."""
 
     def __init__(self, border: Border, handles: Handles) -> None:
         self._border, self._handles = border, handles
 
     def bind(self, frame: dict[str, Any]) -> Bound:
-        """What a `call` frame asks for.
+        """Return the call that a frame asks for.
 
         Raises:
-            Refusal: it is not on the list.
-            WireError: its arguments cannot be read.
+            Refusal: the call is not on the list.
+            WireError: the arguments cannot be decoded.
         """
         receiver = self._resolve(frame["root"], frame["chain"])
         method = frame["method"]
@@ -68,7 +68,8 @@ class Binder:
         callbacks = member.kind in {"manage", "listen"} or method in _TAKES_PREDICATES
         args = [self._argument(value, callbacks) for value in frame["args"]]
         kwargs = {name: self._argument(value, callbacks) for name, value in frame["kwargs"].items()}
-        text = self._border.redact(shown(args, kwargs))
+        # The text for the report is made before placeholders are replaced by real secrets.
+        text = self._border.redact(format_arguments(args, kwargs))
         args = [_real(value) for value in args]
         kwargs = {name: _real(value) for name, value in kwargs.items()}
         page = self._page_of(self._handles.get(frame["root"]).object)
@@ -82,7 +83,8 @@ class Binder:
             member = CLASSES[kind].get(name)
             wanted = "link" if len(segment) == 1 else "chain"
             if member is None or member.kind != wanted:
-                raise Refusal("AW504", f"{kind} has no {name[:60]!r} to narrow with")
+                raise Refusal("AW504", f"{kind} has no member {name[:60]!r} that returns a locator")
+            # `page` may stand for a frame, which lacks these members.
             if isinstance(item, Frame) and name in OF_THE_PAGE:
                 item = item.page
             if wanted == "link":
@@ -90,13 +92,13 @@ class Binder:
             else:
                 args = [self._argument(value, False) for value in segment[1]]
                 kwargs = {k: self._argument(value, False) for k, value in segment[2].items()}
-                text = f"{text}.{name}({shown(args, kwargs)})"
+                text = f"{text}.{name}({format_arguments(args, kwargs)})"
                 real = {k: _real(value) for k, value in kwargs.items()}
                 item = getattr(item, name)(*[_real(value) for value in args], **real)
             kind = member.returns
         return Receiver(item, kind, text)
 
-    def _member(self, receiver: Receiver, method: str) -> tuple[Receiver, Member]:
+    def _member(self, receiver: Receiver, method: str) -> tuple[Receiver, ApiMember]:
         item, kind, text = receiver
         if kind == "EventInfo" and method == MANAGER_EXIT:
             return receiver, _EXIT
@@ -104,7 +106,7 @@ class Binder:
             return Receiver(item, kind, "step"), FUNCTIONS[method]
         member = member_of(kind, method)
         if member is None or member.kind not in _PERFORMED:
-            raise Refusal("AW504", f"{kind}.{method[:60]} is not for generated code")
+            raise Refusal("AW504", f"{kind}.{method[:60]} may not be used by generated code")
         if kind == "Page" and isinstance(item, Frame):
             if method in OF_THE_PAGE:
                 return Receiver(item.page, "Page", text), member
@@ -113,12 +115,13 @@ class Binder:
 
     def _claims(
         self, receiver: Receiver, method: str, message: str | None
-    ) -> tuple[Receiver, Member]:
+    ) -> tuple[Receiver, ApiMember]:
         kind = CLAIMS_OF.get(receiver.kind, "")
         member = CLASSES.get(kind, {}).get(method)
         if member is None:
             raise Refusal("AW504", f"expect({receiver.kind}).{method[:60]} is not available")
         item = receiver.object
+        # Playwright's `expect` takes no frame.
         actual = item.page if isinstance(item, Frame) else item
         return Receiver(expect(actual, message), kind, f"expect({receiver.text})"), member
 
@@ -129,7 +132,8 @@ class Binder:
                 found = self._resolve(inner["root"], inner["chain"])
                 if found.kind not in {"Locator", "FrameLocator"}:
                     raise TypeError(f"a {found.kind} cannot be an argument")
-                return Located(found.text, found.object)
+                return LocatorArgument(found.text, found.object)
+            # `isinstance` would accept True as a number.
             if tag == "$cb" and type(inner) is int:
                 if not callbacks:
                     raise TypeError("this call takes no Python function")
@@ -146,7 +150,7 @@ class Binder:
 
 
 class Callback(NamedTuple):
-    """A function that lives in the worker."""
+    """A function that exists only in the worker, known by its number."""
 
     number: int
 
@@ -154,8 +158,8 @@ class Callback(NamedTuple):
         return "<function>"
 
 
-class Located(Expression):
-    """A locator as an argument, together with the real one."""
+class LocatorArgument(LocatorText):
+    """A locator given as an argument, together with Playwright's own object."""
 
     def __init__(self, text: str, real: Any) -> None:
         super().__init__(text)
@@ -163,8 +167,8 @@ class Located(Expression):
 
 
 def _real(value: Any) -> Any:
-    """The argument as Playwright takes it: real locators, lists instead of tuples and sets."""
-    if isinstance(value, Located):
+    """Return the argument as Playwright takes it: real locators, and lists for tuples and sets."""
+    if isinstance(value, LocatorArgument):
         return value.real
     if isinstance(value, Callback):
         return value

@@ -1,4 +1,4 @@
-"""The time that is left to a step, and what single calls get of it."""
+"""The time that remains for a step, and the share of it that single calls get."""
 
 import time
 from collections.abc import Callable
@@ -6,22 +6,22 @@ from datetime import timedelta
 
 DEFAULT_MS = 30_000.0
 CLAIM_MS = 5_000.0
-"""Playwright's own defaults, for calls and for `expect`."""
+"""Playwright's own default timeouts, for calls and for `expect`."""
 
 GRACE_S = 1.0
-"""How long the worker may take to handle the error that its time is over."""
+"""Extra time in which the worker may handle the error that its time is over."""
 
 
 class Budget:
-    """Counts one step down.
+    """The countdown of one step.
 
     Args:
-        seconds: what the step may take.
-        waited: seconds spent so far on what is not counted, such as waiting for a model.
+        seconds: how long the step may take.
+        waited: returns the seconds spent so far on what is not counted, such as model calls.
 
     Attributes:
-        cut: the call at hand got less time than it asked for.
-        spent: a call ran into the end of the step.
+        cut: whether the current call got less time than it asked for.
+        spent: whether a call was ended by the step's limit.
     """
 
     def __init__(self, seconds: float, waited: Callable[[], float] = lambda: 0.0) -> None:
@@ -32,28 +32,30 @@ class Budget:
 
     @property
     def hard_deadline(self) -> float:
-        """`time.monotonic()` at which a worker that computes on is stopped."""
+        """Return the `time.monotonic()` at which a worker that still computes is stopped."""
         return self._hard + self._not_counted
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, never a negative number."""
         return max(0.0, self._over + self._not_counted - time.monotonic())
 
     def grant_ms(self, requested: object, default: float) -> float:
-        """The timeout that a call gets: what it asks for, but not more than is left.
+        """Return a call's timeout: the one it asks for, but not more than is left.
 
         Raises:
-            TypeError: the request is not a time.
+            TypeError: the requested timeout is not a number.
         """
         left = self.remaining_s * 1000
         wanted = _milliseconds(requested, default)
+        # Only then is a timeout the fault of the step's limit instead of the call's own timeout.
         self.cut = wanted > left
         return float(max(1, round(min(wanted, left))))
 
     def allow_grace(self) -> None:
-        """After a late reply: leave the worker a moment to handle it."""
+        """Give the worker a moment to handle a late reply."""
         late = time.monotonic() + GRACE_S - self._not_counted
+        # Capped, so that code which catches each timeout cannot extend its time without end.
         self._hard = min(max(self._hard, late), self._over + 3 * GRACE_S)
 
     @property

@@ -1,11 +1,11 @@
-"""What the worker gives up before any generated code runs in it.
+"""The confinement that a worker imposes on itself before any generated code runs.
 
-Runs in the worker, last thing before it says `ready`. Three walls, each behind the one before:
-limits that the operating system keeps (memory, processor time, no further file descriptor, no file
-growth), the kernel's own walls where it has them (Landlock, seccomp), and an audit hook that ends
-the process at the first thing only the operating system can grant (opening a file, a socket, a
-process). The hook names what was tried and in which line; the kernel holds even if Python itself is
-broken.
+This runs in the worker, just before it reports `ready`. Three walls stand one behind the other:
+limits enforced by the operating system (memory, processor time, no further file descriptor, no
+file growth), the kernel's walls where it has them (Landlock, seccomp), and an audit hook that ends
+the process at the first attempt to get anything from the operating system (opening a file, a
+socket, a process). The hook can name what was tried and in which line; the kernel's walls hold
+even if Python itself is broken.
 """
 
 import faulthandler
@@ -33,18 +33,21 @@ _HARMLESS_EVENTS = frozenset(
 
 
 def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
-    """Give up everything that computing does not need; which walls stand then.
+    """Give up everything that computing does not need, and return which walls stand.
 
     Args:
-        limits: `memory_mb` of address space, `cpu_s` of processor time over the life of the
+        limits: `memory_mb` of address space, `cpu_s` of processor time for the life of the
             process, and whether to raise the walls `kernel` and `audit`.
         out_fd: the highest descriptor in use, the pipe to the host.
     """
+    # The time zone stays, because `datetime` reads it when the code asks for local time.
     for name in set(os.environ) - {"TZ"}:
         del os.environ[name]
-    _tell_where(out_fd)
-    resource = _resource()  # nothing can be imported once a wall stands
+    _install_line_reports(out_fd)
+    resource = _resource()  # imported now, as nothing can be imported once a wall stands
     call = kernel.system_call() if limits["kernel"] else None
+    # The order matters: Landlock opens a descriptor, which the limits forbid afterwards, and
+    # setting limits takes a system call that seccomp forbids.
     landlock, seccomp = 0, False
     if call:
         kernel.die_with_parent(call)
@@ -59,10 +62,11 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
     return {"landlock": landlock, "seccomp": seccomp, "audit": limits["audit"]}
 
 
-def _tell_where(out_fd: int) -> None:
-    """Write the running lines to the pipe when the host asks, and when processor time is over.
+def _install_line_reports(out_fd: int) -> None:
+    """Install signal handlers that write the running lines to the pipe.
 
-    A handler in C: it answers in the middle of a loop that never comes back to Python.
+    The host sends SIGUSR1 to ask for them; SIGXCPU comes when processor time is used up. The
+    handlers are written in C, so they answer even in a loop that never returns to the interpreter.
     """
     for name in ("SIGUSR1", "SIGXCPU"):
         if hasattr(faulthandler, "register") and hasattr(signal, name):
@@ -84,6 +88,7 @@ def _limit(resource: Any, memory_mb: int, cpu_s: float, out_fd: int) -> None:
         "RLIMIT_CPU": cpu,
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
+        # All descriptors below this number are in use, so none can be opened.
         "RLIMIT_NOFILE": out_fd + 1,
     }
     for name, value in wanted.items():
@@ -92,17 +97,17 @@ def _limit(resource: Any, memory_mb: int, cpu_s: float, out_fd: int) -> None:
             continue
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # The signal that names the line comes at the soft limit of processor time only.
+        # Only the soft limit of processor time sends the signal whose handler names the line.
         spare = 1 if name == "RLIMIT_CPU" and value != hard else 0
         try:
             resource.setrlimit(kind, (value, value + spare))
-        except (ValueError, OSError):  # macOS refuses some; the host's own deadline remains
+        except (ValueError, OSError):  # macOS refuses some limits; the host's deadline remains
             continue
 
 
 def _denying_hook(out_fd: int) -> Callable[[str, tuple[Any, ...]], None]:
-    # Everything the hook needs is a default argument: neither a global nor a builtin that
-    # hostile code could replace stands between it and the exit.
+    # Everything the hook needs is bound as a default argument, so that hostile code cannot
+    # replace a global or a builtin on which the exit depends.
     def hook(
         event: str,
         _args: tuple[Any, ...],
@@ -116,7 +121,7 @@ def _denying_hook(out_fd: int) -> Callable[[str, tuple[Any, ...]], None]:
         if event in harmless:
             return
         if event == "import":
-            # Codecs and locale data are looked up by importing them; not finding one is fine.
+            # Codecs and locale data are looked up by importing them; a failed lookup is harmless.
             raise refuse("no module can be imported here")
         try:
             frame, line = frame_of(1), 0

@@ -1,10 +1,10 @@
-"""Bounds calls into the browser that have no timeout of their own.
+"""Time limits for browser calls that have no timeout of their own.
 
-`page.evaluate("while (true) {}")` blocks the test process for ever: no signal, thread or timeout of
-Playwright ends it. What does: a timer on Playwright's own event loop, which asks the browser to
-stop the script, and, if that does not help, throws into the waiting call. Playwright offers no
-public way to that loop, so its two private attributes are touched here and nowhere else; where
-they are missing, calls run unbounded, as they do without this file.
+`page.evaluate("while (true) {}")` blocks the test process for ever, and no signal, thread or
+timeout of Playwright ends it. A timer on Playwright's own event loop does: it asks the browser to
+stop the script and, if that does not help, throws into the waiting call. Playwright offers no
+public access to that loop, so two of its private attributes are used here and nowhere else. Where
+they are missing, calls run without a limit, as they would without this module.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ import greenlet  # type: ignore[import-untyped]
 
 T = TypeVar("T")
 
+# Time for the browser to answer after its script was stopped.
 _AFTER_STOP_S = 0.6
-"""How long the browser has to answer once its script was stopped."""
 _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
 _ATTACH_S = 5.0
@@ -24,18 +24,18 @@ _DETACH_S = 1.0
 
 
 class StuckError(Exception):
-    """Raised when a browser call was ended from outside."""
+    """Raised when a browser call had to be ended because it exceeded its limit."""
 
     def __init__(self) -> None:
         super().__init__("the browser did not answer in time")
 
 
 class _EndedError(BaseException):
-    """Thrown into a call that outlived its time."""
+    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
 
 
 class _Watch:
-    """One running call."""
+    """State of one running call."""
 
     def __init__(self, waited: float) -> None:
         self.waited = waited
@@ -45,10 +45,10 @@ class _Watch:
 
 
 class BrowserDeadline:
-    """Runs browser calls with an upper limit.
+    """A runner for browser calls that enforces an upper time limit.
 
     Attributes:
-        page_lost: a page stopped answering and could not be brought back.
+        page_lost: whether a page stopped answering and could not be recovered.
     """
 
     def __init__(self) -> None:
@@ -62,16 +62,16 @@ class BrowserDeadline:
         call: Callable[[], T],
         waited: Callable[[], float] = lambda: 0.0,
     ) -> T:
-        """Perform the call, for at most `seconds` (plus what stopping it takes).
+        """Perform the call for at most `seconds`, plus the time it takes to stop it.
 
         Args:
-            page: whose browser does the work.
-            seconds: what the call may take.
-            call: asks the browser.
-            waited: seconds spent so far on what is not counted, such as waiting for a model.
+            page: the page whose browser performs the call.
+            seconds: how long the call may take.
+            call: the function that calls the browser.
+            waited: returns the seconds spent so far on what is not counted, such as model calls.
 
         Raises:
-            StuckError: it had to be ended.
+            StuckError: the call had to be ended.
         """
         session = self._session(page)
         try:
@@ -103,23 +103,26 @@ class BrowserDeadline:
             timer.cancel()
 
     def close(self) -> None:
-        """Give the debugging sessions back."""
+        """Detach all debugging sessions."""
         for page, session in self._sessions.values():
             if session is not None and not page.is_closed():
                 self._detach(page, session)
         self._sessions.clear()
 
     def _detach(self, page: Any, session: Any) -> None:
-        # A page that is lost never answers this either.
-        _quietly(lambda: self._bounded(page, None, _DETACH_S, session.detach))
+        # A page that is lost never answers this request either.
+        _result_or_none(lambda: self._bounded(page, None, _DETACH_S, session.detach))
 
     def _session(self, page: Any) -> Any:
-        """A debugging session of the page, opened before it can hang; None outside Chromium."""
+        """Return a debugging session of the page, or None outside Chromium.
+
+        It is opened before the first call, because a page that hangs no longer accepts one.
+        """
         known = self._sessions.get(id(page))
         if known is None:
             session = None
             if _loop_of(page) is not None and not page.is_closed():
-                session = _quietly(
+                session = _result_or_none(
                     lambda: self._bounded(
                         page, None, _ATTACH_S, lambda: page.context.new_cdp_session(page)
                     )
@@ -147,6 +150,7 @@ class BrowserDeadline:
         def stop() -> None:
             if watch.over:
                 return
+            # Time spent waiting for a model is not the call's fault, so the limit moves.
             if (more := waited() - watch.waited) > 0:
                 watch.waited += more
                 watch.timers.append(loop.call_later(more, stop))
@@ -171,7 +175,7 @@ class BrowserDeadline:
         return result
 
     def _revive(self, page: Any, session: Any) -> None:
-        """After a timeout of Playwright's own: the script that caused it may still run."""
+        """Stop a script that may still run after a timeout of Playwright's own."""
         if self._answers(page, _AFTER_STOP_S):
             return
         _terminate(session)
@@ -186,7 +190,7 @@ class BrowserDeadline:
         timer = loop.call_later(seconds, lambda: over or caller.throw(_EndedError()))
         try:
             page.title()
-        except (_EndedError, Exception):  # whatever it says, it did not answer the question
+        except (_EndedError, Exception):  # whatever the error is, the page did not answer
             return False
         finally:
             over.append(True)
@@ -195,10 +199,10 @@ class BrowserDeadline:
 
 
 def _terminate(session: Any) -> None:
-    """Ask the browser to stop the running script; called from within the event loop or not."""
+    """Ask the browser to stop the running script, from inside or outside the event loop."""
     if session is not None:
         request = greenlet.greenlet(
-            lambda: _quietly(lambda: session.send("Runtime.terminateExecution"))
+            lambda: _result_or_none(lambda: session.send("Runtime.terminateExecution"))
         )
         request.switch()
 
@@ -208,8 +212,8 @@ def _loop_of(page: Any) -> asyncio.AbstractEventLoop | None:
     return loop if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed() else None
 
 
-def _quietly(call: Callable[[], T]) -> T | None:
-    """What the call gives, or None: these calls help when they work and are not missed else."""
+def _result_or_none(call: Callable[[], T]) -> T | None:
+    """Return the call's result, or None if it fails; used for calls that may fail harmlessly."""
     try:
         return call()
     except Exception:  # a closed page, another browser, a dead connection

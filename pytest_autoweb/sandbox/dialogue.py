@@ -1,4 +1,4 @@
-"""The host's talk with the worker while a step runs: serves its calls, tells it of events."""
+"""The conversation between host and worker during a step: calls, events, callbacks, output."""
 
 import time
 from collections.abc import Callable
@@ -14,24 +14,24 @@ from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.listeners import Listeners
 from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
-from pytest_autoweb.sandbox.record import DivergedError, Record, Reply, Timed, key_of
+from pytest_autoweb.sandbox.record import CallTimer, DivergedError, Reply, StepRecord, key_of
 from pytest_autoweb.sandbox.values import MAX_TARGET, outgoing, redacted, shortened
 from pytest_autoweb.sandbox.wire import WireError, to_line
 
 CALLBACK_S = 2.0
 _SPIN_S = 0.005
-_OVER = "the time of the step is over"
+_OVER = "the step's time is over"
 
 
 class Dialogue:
-    """Everything that is said during one step.
+    """The conversation of one step.
 
     Attributes:
-        refusal: the first refused call; it fails the step even if the code swallowed it.
-        line: of the block, where the refused call was made, or else the last call.
-        diverged: why a retried step could not be continued.
+        refusal: the first refused call; it fails the step even if the code caught the error.
+        line: line of the block that made the refused call, or otherwise the last call.
+        diverged: the reason why a retried step could not be continued.
         answered: whether `answer(...)` was called, and with what.
-        call_error: the last error of a finder or function that the cell offers.
+        call_error: the last error raised by a finder or function that the cell offers.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Dialogue:
         guard: BrowserDeadline,
         facade: Facade,
         listeners: Listeners,
-        record: Record,
+        record: StepRecord,
         limits: Limits,
     ) -> None:
         self._worker, self._border, self._handles = worker, border, handles
@@ -64,11 +64,11 @@ class Dialogue:
         self._page = ""
 
     def run(self, frame: dict[str, Any]) -> dict[str, Any]:
-        """Have the worker run a block and serve it until it is done.
+        """Have the worker run a block, and serve its requests until it is done.
 
         Raises:
-            WorkerGoneError: it died or broke a rule that ends it.
-            DeadlineError: it did not come to an end in time.
+            WorkerGoneError: the worker died, or broke a rule whose penalty is its end.
+            DeadlineError: the worker did not finish in time.
         """
         self._page = frame["root"][0]
         self._running = True
@@ -88,7 +88,7 @@ class Dialogue:
         deadline: Callable[[], float],
         serve: Callable[[dict[str, Any]], None],
     ) -> dict[str, Any]:
-        """Serve the worker until it says what ends this part of the talk."""
+        """Serve the worker until a frame arrives that ends this part of the conversation."""
         while True:
             if self.gone is not None:
                 raise self.gone
@@ -107,7 +107,7 @@ class Dialogue:
                     raise self._ended("AW507", f"the worker said {other!r} out of turn")
 
     def _ended(self, rule: str, reason: str) -> WorkerGoneError:
-        """Ends the worker; the error to raise."""
+        """Stop the worker and return the error to raise."""
         return WorkerGoneError(rule, reason, self._worker.stop())
 
     # -- calls -------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Dialogue:
     def _serve(self, frame: dict[str, Any]) -> None:
         value, error = self._answer_call(frame)
         if not self._open and not self.record.catching_up:
-            self._tell_waiting()
+            self._pass_on_events()
         self._reply(frame["id"], value, error)
         if self.budget.remaining_s == 0:
             self.budget.allow_grace()
@@ -123,6 +123,7 @@ class Dialogue:
     def _reply(self, number: int, value: Any, error: tuple[str, str] | None) -> None:
         frame = {"op": "reply", "id": number, "value": value, "error": error}
         try:
+            # A result that does not fit must become an error of this call, not end the step.
             to_line(frame)
         except WireError as problem:
             frame = {**frame, "value": None, "error": ("Error", str(problem))}
@@ -131,10 +132,12 @@ class Dialogue:
     def _answer_call(self, frame: dict[str, Any]) -> Reply:
         number = self._count_call()
         nested = bool(self._open)
+        # The step has failed already, so nothing more is performed for it.
         if self.refusal is not None or self.diverged is not None:
             return None, ("Refused", "the step is over")
         self.line = frame["line"]
         key = key_of(frame, self._page)
+        # A retry registers its listeners anew, because those of the first run were removed.
         listening = frame["method"] in {"on", "once", "remove_listener"}
         if self.record.catching_up and not nested and not listening:
             try:
@@ -145,24 +148,24 @@ class Dialogue:
         if self.budget.remaining_s == 0:
             self.budget.spent = True
             return None, ("TimeoutError", _OVER)
-        return self._perform(frame, key, Timed(self.record, number, live=nested or listening))
+        return self._perform(frame, key, CallTimer(self.record, number, live=nested or listening))
 
-    def _perform(self, frame: dict[str, Any], key: str, timed: Timed) -> Reply:
+    def _perform(self, frame: dict[str, Any], key: str, timed: CallTimer) -> Reply:
         bound: Bound | None = None
         reply: Reply
         depth = len(self._open)
         known: Remembered | None = None
         try:
             bound = self._bind(frame)
-            known = self._known(bound, key)
-            result = self._made(bound, known)
+            known = self._recalled(bound, key)
+            result = self._result_of(bound, known)
             reply = outgoing(result, self._handles, self._border.redact), None
         except Refusal as refusal:
             self.refusal = self.refusal or refusal
             reply = None, ("Refused", refusal.reason)
         except WorkerGoneError:
             raise
-        except Exception as error:  # what a browser call raises belongs to the generated code
+        except Exception as error:  # whatever a browser call raises is passed to the generated code
             reply = None, self._as_error(error)
         self._let_callbacks_end(depth)
         target = bound.receiver.text if bound else "page"
@@ -179,15 +182,15 @@ class Dialogue:
         )
         return reply
 
-    def _known(self, bound: Bound, key: str) -> Remembered | None:
-        """What is known of the call; nothing inside a callback, when the page may be blocked."""
+    def _recalled(self, bound: Bound, key: str) -> Remembered | None:
+        """Look the call up among earlier ones; not in a callback, where the page may be blocked."""
         on_page = bound.receiver.kind in {"Page", "Frame", "Locator"}
         if self._border.recall is None or self._open or not on_page:
             return None
         acting = bound.member.acting
         return self._border.recall.ask(bound.page, bound.method, key, acting=acting)
 
-    def _made(self, bound: Bound, known: Remembered | None) -> Any:
+    def _result_of(self, bound: Bound, known: Remembered | None) -> Any:
         if known is not None and known.answered:
             return known.value
         result = self._facade.perform(bound, self.budget)
@@ -225,6 +228,7 @@ class Dialogue:
     def _count_call(self) -> int:
         number = self._number
         self._number += 1
+        # A loop that calls without end would otherwise flood the record before the deadline.
         if self._number > self._limits.calls:
             raise self._ended("AW505", f"the step made more than {self._limits.calls} calls")
         return number
@@ -242,7 +246,7 @@ class Dialogue:
             self._border.on_log(line)
 
     def _take_answer(self, said: dict[str, Any]) -> None:
-        timed = Timed(self.record, self._count_call(), live=True)
+        timed = CallTimer(self.record, self._count_call(), live=True)
         value = redacted(said["value"], self._border.redact)
         self.answered, self.line = (True, value), said["line"]
         timed.file(
@@ -257,18 +261,21 @@ class Dialogue:
 
     # -- callbacks ---------------------------------------------------------------------
 
+    # Playwright runs handlers and predicates on its event loop, in the middle of another call.
+
     def tell(self, callback: int, item: Any) -> None:
-        """Call a function of the worker with an event's object and serve it meanwhile."""
+        """Call a function in the worker with an event's object, serving the worker meanwhile."""
+        # An event between two steps has no step whose time it could use.
         if not self._running:
             self.budget = Budget(CALLBACK_S)
         args = [outgoing(item, self._handles, self._border.redact)]
         self._call_back(callback, args, predicate=False)
 
     def ask(self, callback: int, item: Any) -> bool:
-        """Ask a predicate of the worker; it may read properties, and nothing else.
+        """Ask a predicate in the worker; it may only read properties.
 
-        The browser is in the middle of a call here, so nothing is raised: a worker that fails is
-        noticed when that call returns.
+        The browser is in the middle of a call, so nothing may be raised here. A worker that fails
+        is noticed when that call returns.
         """
         if self.gone is not None:
             return False
@@ -308,12 +315,12 @@ class Dialogue:
             reply = outgoing(value, self._handles, self._border.redact), None
         except WorkerGoneError:
             raise
-        except Exception as error:  # the browser is in the middle of a call, and waits for us
+        except Exception as error:  # an error raised here would end up in Playwright's event loop
             reply = None, ("Error", self._border.redact(str(error))[:20_000])
         self._reply(frame["id"], *reply)
 
-    def _tell_waiting(self) -> None:
-        """Tell the events that came up during the call that was just performed."""
+    def _pass_on_events(self) -> None:
+        """Pass on the events that occurred during the call that was just performed."""
         if self._telling:
             return
         self._telling = True
@@ -324,10 +331,10 @@ class Dialogue:
             self._telling = False
 
     def _let_callbacks_end(self, depth: int) -> None:
-        """Wait until callbacks that began during a call are through.
+        """Wait until the callbacks that began during a call have finished.
 
-        The worker answers in the order in which it was asked. Without this, the reply to the
-        outer call would overtake the calls that a dialog's handler still makes.
+        The worker answers requests in the order in which they reach it. Without the wait, the reply
+        to the outer call would overtake the calls that a dialog's handler still makes.
         """
         until = time.monotonic() + 2 * CALLBACK_S
         while len(self._open) > depth and self.gone is None:
@@ -336,6 +343,6 @@ class Dialogue:
                 self.fail(DeadlineError())
 
     def fail(self, gone: WorkerGoneError | DeadlineError) -> None:
-        """End the talk from within a browser call, where nothing may be raised."""
+        """End the conversation from within a browser call, where nothing may be raised."""
         self.gone = self.gone or gone
         self._worker.kill()

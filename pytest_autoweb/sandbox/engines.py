@@ -1,8 +1,8 @@
-"""How an attempt comes by the engine that runs its code.
+"""The choice of the engine that runs an attempt's code.
 
-`WorkerEngine` is the one that is built in. Whoever has another (an interpreter of its own, a
-virtual machine) implements `base.StepEngine` and returns it from the hook `pytest_autoweb_engine`;
-lint, judge and report do not know the difference.
+`WorkerEngine` is built in. A plugin with an engine of its own (another interpreter, a virtual
+machine) implements `base.StepEngine` and returns it from the hook `pytest_autoweb_engine`; lint,
+judge and report treat all engines alike.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from pytest_autoweb.sandbox.levels import Level
 from pytest_autoweb.sandbox.workers import workers_of
 
 MakeEngine = Callable[[Border, Level], StepEngine]
-"""Makes the engine of one attempt, from what its code may use of the outside."""
+"""Function that makes the engine of one attempt, given the resources its code may use."""
 
 
 def worker_engine(border: Border, level: Level) -> StepEngine:
-    """An engine that runs code in a worker process of its own."""
+    """Return an engine that runs code in its own worker process."""
     return WorkerEngine(border, workers=workers_of(level))

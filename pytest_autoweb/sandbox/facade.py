@@ -1,4 +1,4 @@
-"""Performs single calls of the worker on the real Playwright objects, within the allow-list."""
+"""Performance of the worker's calls on the real Playwright objects, within the rules."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -22,27 +22,28 @@ from pytest_autoweb.sandbox.members import (
 from pytest_autoweb.sandbox.values import plain_headers
 
 _PASSWORDS = "input[type=password]"
+# Methods whose arguments go through Playwright's own serializer, which supports infinity.
 _TAKES_ANY_NUMBER = frozenset(
     {"evaluate", "evaluate_all", "eval_on_selector", "eval_on_selector_all"}
 )
-"""Their arguments go through Playwright's own serializer, which knows infinity."""
 
 
 class EventWait(NamedTuple):
-    """An entered `with page.expect_…()`."""
+    """A `with page.expect_…()` block that has been entered."""
 
     manager: Any
     info: Any
 
 
 class Facade:
-    """Applies the rules to a bound call and performs it.
+    """The gate to the real Playwright objects: checks each bound call and performs it.
 
     Attributes:
-        bind: turns a frame into a bound call.
-        predicate: makes the function that asks the worker's function of that number.
+        bind: decodes a frame into a bound call.
+        predicate: returns a function that asks the worker's function of a given number.
         listen: registers the worker's function as a listener.
-        open_waits: entered `with page.expect_…()` that have not ended, by the id of their info.
+        open_waits: `with page.expect_…()` blocks that have been entered and not left, by the id
+            of their info.
         handled_dialogs: ids of the dialogs that the code answered.
     """
 
@@ -58,14 +59,14 @@ class Facade:
     # -- performing --------------------------------------------------------------------
 
     def perform(self, bound: Bound, budget: Budget) -> Any:
-        """Make the call and return what it gives, unwrapped.
+        """Make the call and return its raw result.
 
         Raises:
-            Refusal: a rule about its arguments forbids it.
-            StuckError: the browser did not answer and was stopped.
+            Refusal: a rule about the arguments forbids the call.
+            StuckError: the browser did not answer, and the call was ended.
         """
         budget.cut = False
-        # A timeout of Playwright's own gives the better message, so it comes first.
+        # Playwright's own timeout gives the better error message, so it must come first.
         margin = 0.5 if bound.member.timeout else 0.0
         return self._guard.run(
             bound.page,
@@ -75,7 +76,7 @@ class Facade:
         )
 
     def peek(self, bound: Bound) -> Any:
-        """Read a property without letting the event loop run, for predicates.
+        """Read a property for a predicate, without letting the event loop run.
 
         Raises:
             Refusal: the call would need the browser.
@@ -109,8 +110,8 @@ class Facade:
             kwargs["timeout"] = budget.grant_ms(kwargs.get("timeout"), self._default_of(bound))
         function = getattr(item, method)
         if method == "wait_for_function":
-            # It gives a handle into the page, which may not cross; what counts is the waiting.
-            return lambda: _nothing(function(*args, **kwargs))
+            # Its result is a handle into the page, which may not cross; only the waiting matters.
+            return lambda: _discard(function(*args, **kwargs))
         if bound.member.kind == "manage":
             return lambda: self._enter(function(*args, **kwargs))
         if receiver.kind == "Dialog":
@@ -120,44 +121,46 @@ class Facade:
         return lambda: function(*args, **kwargs)
 
     def _check(self, bound: Bound) -> None:
-        """Rules that only look."""
+        """Refuse the call if one of the rules that change nothing forbids it."""
         kind, method, args = bound.receiver.kind, bound.method, bound.args
         if method in SCRIPT_METHODS and not self._border.scripts:
             raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
-            arguments.finite([*args, *(v for k, v in bound.kwargs.items() if k != "timeout")])
+            # A timeout may be infinite, because `grant_ms` limits it.
+            arguments.check_finite([*args, *(v for k, v in bound.kwargs.items() if k != "timeout")])
         if method == "close" and bound.receiver.object is self._border.page:
             raise Refusal("AW504", "the page under test stays open; close popups only")
         if method in {"expect_event", "wait_for_event"}:
             event = args[0] if args else bound.kwargs.get("event")
             _known_event(event)
         if method == "set_viewport_size":
-            arguments.viewport(args[0] if args else bound.kwargs.get("viewport_size"))
+            arguments.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
         if (kind, method) in URL_MATCHERS:
             for value in [*args[:1], bound.kwargs.get(URL_MATCHERS[kind, method])]:
                 if hasattr(value, "search"):
-                    raise Refusal("AW504", "an expression over URLs must come as a predicate")
-                arguments.glob(value)
+                    raise Refusal("AW504", "a regular expression for URLs must come as a predicate")
+                arguments.check_glob(value)
 
     def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments as the rules allow them: absolute addresses, real paths, real secrets."""
+        """Return the arguments with addresses made absolute, and real paths and secrets put in."""
         kind, method = bound.receiver.kind, bound.method
         args, kwargs = self._with_predicates(bound)
         if method == "goto":
-            url, args, kwargs = _taken(args, kwargs, 0, "url")
-            kwargs["url"] = arguments.address(url, bound.page.url, self._border)
+            url, args, kwargs = _without_argument(args, kwargs, 0, "url")
+            kwargs["url"] = arguments.allowed_url(url, bound.page.url, self._border)
         elif method == "screenshot":
+            # A screenshot may reach a model or a report, so fields that hold secrets are masked.
             covered = [bound.page.locator(_PASSWORDS), *self._border.covers(bound.page)]
             kwargs["mask"] = [*(kwargs.get("mask") or []), *covered]
             if kwargs.get("path") is not None:
-                kwargs["path"] = arguments.artifact(kwargs["path"], self._border)
+                kwargs["path"] = arguments.artifact_path(kwargs["path"], self._border)
         elif method == "save_as":
-            name, args, kwargs = _taken(args, kwargs, 0, "path")
-            kwargs["path"] = arguments.artifact(name, self._border)
+            name, args, kwargs = _without_argument(args, kwargs, 0, "path")
+            kwargs["path"] = arguments.artifact_path(name, self._border)
         elif method in {"set_input_files", "set_files"}:
             place = 0 if kind in {"Locator", "FileChooser"} else 1
-            files, args, kwargs = _taken(args, kwargs, place, "files")
-            kwargs["files"] = arguments.uploads(files, self._border)
+            files, args, kwargs = _without_argument(args, kwargs, place, "files")
+            kwargs["files"] = arguments.allowed_uploads(files, self._border)
         elif method in SECRET_METHODS:
             args = [self._typed(bound, budget, i, value) for i, value in enumerate(args)]
             kwargs = {k: self._typed(bound, budget, k, value) for k, value in kwargs.items()}
@@ -176,21 +179,21 @@ class Facade:
         return self.predicate(value.number) if isinstance(value, Callback) else value
 
     def _typed(self, bound: Bound, budget: Budget, where: int | str, value: Any) -> Any:
-        """The text to type, with its secrets if they may be typed here."""
+        """Return the text to type, with its secrets put in if they may be typed here."""
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
         if selector or not arguments.holds_secret(value):
             return value
         urls = [bound.page.url]
         if bound.receiver.kind == "Keyboard":
-            # Nobody can tell which frame has the focus, so all of them must be trusted.
+            # Which frame has the focus is unknown, so all of them must be trusted.
             urls += [frame.url for frame in bound.page.frames if frame.url != "about:blank"]
         else:
             urls.append(self._owner_url(bound, budget))
         return arguments.with_secrets(value, urls, self._border)
 
     def _owner_url(self, bound: Bound, budget: Budget) -> str:
-        """The address of the frame that holds the element, however the element was found."""
+        """Return the address of the frame that holds the element, however the element was found."""
         locator = bound.receiver.object
         if bound.receiver.kind in {"Page", "Frame"}:
             selector = bound.args[0] if bound.args else bound.kwargs.get("selector")
@@ -209,6 +212,7 @@ class Facade:
     def _set_default(self, method: str, requested: Any) -> Callable[[], None]:
         if isinstance(requested, bool) or not isinstance(requested, int | float):
             raise TypeError("the default timeout is a number of milliseconds")
+        # Zero means "no limit" to Playwright, which no step may have.
         wanted = float(requested) if requested > 0 else DEFAULT_MS
         self._navigation_ms = wanted
         if method == "set_default_timeout":
@@ -223,11 +227,13 @@ class Facade:
         self.listen(bound.receiver.object, bound.method, event, callback.number)
 
     def _find(self, bound: Bound) -> Any:
-        """The locator that a finder gives; a report shows it as the call that found it."""
+        """Return the locator that a finder gives; a report shows it as the call that found it."""
         finder = _offered(self._border.finders, bound.method)
         found = finder(bound.receiver.object, *bound.args, **bound.kwargs)
         if kind_of(found) != "Locator":
-            raise TypeError(f"{bound.method}() found no locator but a {type(found).__name__}")
+            raise TypeError(
+                f"{bound.method}() found a {type(found).__name__}, which is not a locator"
+            )
         self._handles.add(
             found, "Locator", f"{bound.receiver.text}.{bound.method}({bound.arguments})"
         )
@@ -241,15 +247,16 @@ class Facade:
         return info
 
     def _leave(self, info: Any, *, failed: bool) -> None:
-        """End of the `with`. A failed one stays open: a retry of the step may still need it."""
+        """Leave the `with` block; after an error the wait stays open, as a retry may need it."""
         wait = self.open_waits.get(id(info))
         if wait is not None and not failed:
             del self.open_waits[id(info)]
             wait.manager.__exit__(None, None, None)
 
     def cancel_waits(self) -> None:
-        """Give up every wait whose `with` never ended."""
+        """Cancel every wait whose `with` block was never left."""
         for wait in self.open_waits.values():
+            # Leaving with an error makes Playwright abandon the wait; otherwise it would block.
             error = RuntimeError("the step is over")
             wait.manager.__exit__(RuntimeError, error, None)
         self.open_waits.clear()
@@ -266,8 +273,8 @@ def _offered(offers: Mapping[str, Callable[..., Any]], name: str) -> Callable[..
     return offers[name]
 
 
-def _nothing(_value: object) -> None:
-    """Drops a result."""
+def _discard(_value: object) -> None:
+    """Discard a result."""
 
 
 def _known_event(event: object) -> None:
@@ -280,15 +287,18 @@ def _pause(item: Any, milliseconds: float, *, cut: bool) -> Callable[[], None]:
     def pause() -> None:
         item.wait_for_timeout(milliseconds)
         if cut:
-            raise TimeoutError("the wait is longer than the time that is left to the step")
+            raise TimeoutError("the wait is longer than the time left for the step")
 
     return pause
 
 
-def _taken(
+def _without_argument(
     args: list[Any], kwargs: dict[str, Any], place: int, name: str
 ) -> tuple[Any, list[Any], dict[str, Any]]:
-    """One argument and what remains: it goes back in by name, so that it stands there once."""
+    """Take one argument out and return it with the remaining ones.
+
+    The caller puts its replacement back by name, so the original must not remain.
+    """
     if len(args) > place:
         if len(args) > place + 1:
             raise TypeError("too many positional arguments")

@@ -1,4 +1,4 @@
-"""Playwright objects that the worker knows by a number only."""
+"""Playwright objects that the worker knows only by a number."""
 
 from typing import Any, NamedTuple
 
@@ -8,11 +8,11 @@ MAX_HANDLES = 20_000
 
 
 class Refusal(Exception):
-    """Raised when the border refuses a call: the step is lost, whatever its code catches.
+    """Raised when the border refuses a call; the step fails even if its code catches the error.
 
     Attributes:
-        rule: the border rule.
-        reason: a plain sentence for the report and the repair prompt.
+        rule: the id of the border rule.
+        reason: a sentence for the report and the repair prompt.
     """
 
     def __init__(self, rule: str, reason: str) -> None:
@@ -21,24 +21,25 @@ class Refusal(Exception):
 
 
 class Handle(NamedTuple):
-    """One object that the worker may name."""
+    """An object to which the worker may refer."""
 
     object: Any
     kind: str
-    """Its class in `members.CLASSES`; `Page` also for a frame that `page` stands for."""
+    """Name of its class in `members.CLASSES`; `Page` also for a frame that `page` stands for."""
     label: str
-    """How a report calls it."""
+    """Name of the object in a report."""
 
 
 class Handles:
-    """All objects of one attempt, by number."""
+    """The objects of one attempt, by number."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Handle] = {}
         self._ids: dict[tuple[int, str], str] = {}
 
     def add(self, item: Any, kind: str, label: str | None = None) -> str:
-        """The number of an object; the same object gets the same number."""
+        """Return the number of an object; the same object always gets the same number."""
+        # Handles keep their objects alive, so an id cannot be reused for another object.
         key = (id(item), kind)
         if key not in self._ids:
             if len(self._by_id) >= MAX_HANDLES:
@@ -49,18 +50,18 @@ class Handles:
         return self._ids[key]
 
     def get(self, number: str) -> Handle:
-        """The object with this number.
+        """Return the object with this number.
 
         Raises:
-            Refusal: there is none.
+            Refusal: no object has this number.
         """
         if number not in self._by_id:
-            raise Refusal("AW504", "the code names an object it was never given")
+            raise Refusal("AW504", "the code refers to an object that it was never given")
         return self._by_id[number]
 
 
 def kind_of(item: object) -> str | None:
-    """The class name under which an object of Playwright may cross the border."""
+    """Return the class name under which a Playwright object may cross the border, or None."""
     cls = type(item)
     if cls.__module__.startswith("playwright.") and cls.__name__ in CLASSES:
         return cls.__name__

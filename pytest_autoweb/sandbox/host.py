@@ -1,4 +1,4 @@
-"""Runs the steps of an attempt: the worker's life, retries, and what came of each step."""
+"""Execution of an attempt's steps: the worker's life, retries, and the outcome of each step."""
 
 import threading
 import time
@@ -17,28 +17,28 @@ from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.listeners import Listeners
 from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError
-from pytest_autoweb.sandbox.record import Entry, Record
+from pytest_autoweb.sandbox.record import AnsweredCall, StepRecord
 from pytest_autoweb.sandbox.values import redacted, shortened
 from pytest_autoweb.sandbox.wire import WireError
 from pytest_autoweb.sandbox.workers import Workers, workers_of
 
+# Time beyond a step's limit after which a timer thread kills a worker with a stuck pipe.
 _LAST_RESORT_S = 15.0
-"""Beyond a step's limit: when a pipe is stuck, a timer in another thread kills the worker."""
 _MAX_MESSAGE = 500
 _MAX_DETAIL = 4_000
 
 
 class WorkerEngine:
-    """Runs the blocks of one attempt in a worker process; implements `base.StepEngine`.
+    """The built-in `base.StepEngine`: runs the blocks of one attempt in a worker process.
 
-    The worker was started ahead of need, or starts in the background at once, so that its start is
-    hidden behind whatever the caller does before the first step. No other engine uses it, before or
-    after. Use the engine in the thread that owns the browser.
+    The worker was started in advance or starts in the background at once, so its start is hidden
+    behind whatever the caller does before the first step. No other engine uses it, before or after.
+    Use the engine in the thread that owns the browser.
 
     Args:
-        border: what the code may use of the outside.
-        limits: for the worker's memory and processor time.
-        workers: where its worker comes from; left out: the process's own, at level `auto`.
+        border: the resources that the code may use.
+        limits: the worker's limits of memory and processor time.
+        workers: the source of its worker; defaults to this process's own at level `auto`.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class WorkerEngine:
         self._facade.predicate = self._predicate
         self._talk: Dialogue | None = None
         self._last: tuple[int, str] | None = None
-        self._entries: list[Entry] = []
+        self._entries: list[AnsweredCall] = []
         self._names: tuple[str, ...] = ()
         self._variables: dict[str, Any] = {}
         self._restore = False
@@ -76,11 +76,11 @@ class WorkerEngine:
 
     @property
     def answer(self) -> tuple[bool, JsonValue]:
-        """Whether `answer(...)` was called in this attempt, and with what."""
+        """Return whether `answer(...)` was called in this attempt, and its value."""
         return self._answers[-1]
 
     def close(self) -> None:
-        """Stop the worker and take every listener off the page; safe to call twice."""
+        """Stop the worker and remove every listener from the page; safe to call twice."""
         if self._closed:
             return
         self._closed = True
@@ -100,8 +100,8 @@ class WorkerEngine:
     ) -> StepOutcome:
         """Run one block; see `base.StepEngine`.
 
-        The same block run again (same index and code, or with `resume`) starts with the variables
-        as they were when it started first.
+        A block that is run again (same index and code, or with `resume`) starts with the variables
+        that existed when it was first started.
         """
         began = time.perf_counter()
         rerun = bool(resume) or self._last == (index, code)
@@ -126,9 +126,9 @@ class WorkerEngine:
 
     # -- before the step ---------------------------------------------------------------
 
-    def _entries_for(self, resume: tuple[ToolCall, ...]) -> list[Entry] | None:
+    def _entries_for(self, resume: tuple[ToolCall, ...]) -> list[AnsweredCall] | None:
         by_seq = {entry.call.seq: entry for entry in self._entries}
-        chosen: list[Entry] = []
+        chosen: list[AnsweredCall] = []
         for call in resume:
             entry = by_seq.get(call.seq)
             if entry is None or (entry.call.target, entry.call.method) != (
@@ -150,9 +150,10 @@ class WorkerEngine:
         self._listeners.step = index
         self._last = (index, code)
 
-    def _new_talk(self, index: int, earlier: list[Entry], limits: Limits) -> Dialogue:
+    def _new_talk(self, index: int, earlier: list[AnsweredCall], limits: Limits) -> Dialogue:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
+        # A worker sets its limits once, at its start.
         if wanted != has or not self._worker.alive:
             self._replace_worker()
         self._worker = self._workers.ready(self._worker)
@@ -163,7 +164,7 @@ class WorkerEngine:
             self._guard,
             self._facade,
             self._listeners,
-            Record(index, earlier),
+            StepRecord(index, earlier),
             limits,
         )
         return self._talk
@@ -173,7 +174,7 @@ class WorkerEngine:
     def _converse(
         self, talk: Dialogue, index: int, code: str, root: Page | Frame, *, rerun: bool
     ) -> tuple[bool, Failure | None]:
-        """Whether the worker had to be replaced, and what went wrong."""
+        """Run the block; return whether the worker had to be replaced, and what went wrong."""
         label = "page" if root is self._border.page else _root_label(root)
         handle = self._handles.add(root, "Page", label)
         functions = sorted(self._border.functions)
@@ -199,6 +200,7 @@ class WorkerEngine:
             self._variables = done["vars"] or {}
             return False, None
         failure = self._failed(talk, index, done["error"])
+        # Its variables may still fill the memory, so the next step needs a fresh worker.
         if failure.rule == "AW506":
             self._replace_worker()
             return True, failure
@@ -221,6 +223,7 @@ class WorkerEngine:
         if self._guard.page_lost:
             evidence["page_lost"] = True
         cause = talk.call_error
+        # The code may have caught that error and failed later for another reason.
         if cause is not None and self._border.redact(str(cause)) == text:
             evidence |= redacted(cause.evidence, self._border.redact)
         message = shortened(f"{kind}: {first}" if first else kind, _MAX_MESSAGE)
@@ -245,7 +248,7 @@ class WorkerEngine:
         seconds = f"{self._limits.step_s:g}"
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
-        reason = f"TimeoutError: the step computed on after its {seconds} s were over"
+        reason = f"TimeoutError: the step was still computing when its {seconds} s were over"
         return _failure(index, "timeout", reason, rule="AW509", line=line or talk.line)
 
     def _refused(self, refusal: Refusal, index: int, line: int | None) -> Failure:
@@ -255,7 +258,7 @@ class WorkerEngine:
     # -- the worker --------------------------------------------------------------------
 
     def _replace_worker(self) -> None:
-        """A fresh worker, started ahead of need; it gets the last good variables later."""
+        """Replace the worker by a fresh one, which later gets the last good variables."""
         self._listeners.forget_all()
         self._worker.close()
         self._worker = self._workers.take(self._limits)
@@ -265,7 +268,7 @@ class WorkerEngine:
     def _cancel_waits(self) -> None:
         try:
             self._facade.cancel_waits()
-        except Exception:  # the page may be gone; then nothing waits any more
+        except Exception:  # if the page is gone, nothing waits any more
             self._facade.open_waits.clear()
 
     # -- called from within the browser's event loop -----------------------------------
@@ -279,10 +282,10 @@ class WorkerEngine:
             if talk is not None:
                 talk.fail(gone)
         except (Refusal, WireError) as error:
-            self._border.on_log(f"a dialog could not be shown to the code: {error}")
+            self._border.on_log(f"a dialog could not be passed to the code: {error}")
         finally:
             if id(dialog) not in self._facade.handled_dialogs:
-                # A dialog that nobody answers blocks the page for ever.
+                # A dialog that remains unanswered blocks the page for ever.
                 _dismiss(dialog)
 
     def _predicate(self, number: int) -> Any:
@@ -290,13 +293,17 @@ class WorkerEngine:
 
         def predicate(item: Any) -> bool:
             talk = self._talk
+            # A worker that was replaced has taken its functions with it.
             return talk is not None and self._worker is asked_by and talk.ask(number, item)
 
         return predicate
 
 
 class _LastResort:
-    """Ends the step long after its time, from another thread; what is not counted is added."""
+    """A timer in another thread that ends a step far beyond its limit.
+
+    Time that is not counted, such as waits for a model, extends the limit.
+    """
 
     def __init__(self, budget: Budget, end: Callable[[], None]) -> None:
         self._budget, self._end, self._cancelled = budget, end, False

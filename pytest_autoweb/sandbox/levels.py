@@ -1,33 +1,34 @@
-"""How strict the sandbox is, and which of its layers really stand on this machine."""
+"""The levels of the sandbox, and the layers that really stand on this machine."""
 
 from typing import Literal, NamedTuple
 
 Level = Literal["auto", "strict", "off"]
 """`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the
-page; `off` leaves the kernel's walls and the audit hook out."""
+page; `off` omits the kernel's walls and the audit hook."""
 
 
 class Walls(NamedTuple):
-    """Which walls a worker is asked to raise around itself."""
+    """The walls that a worker is asked to raise around itself."""
 
     kernel: bool = True
     audit: bool = True
 
 
+# `strict` asks for the same walls as `auto`, but does not run without them.
 WALLS: dict[Level, Walls] = {"auto": Walls(), "strict": Walls(), "off": Walls(False, False)}
 
 
 class Layers(NamedTuple):
-    """The walls that a worker says it has raised; lint, worker and facade stand always."""
+    """The walls that a worker reports to have raised; lint, worker and facade always stand."""
 
     landlock: int
-    """Its ABI; 0: not there."""
+    """Landlock's ABI, or 0 if it is missing."""
     seccomp: bool
     audit: bool
 
     @property
     def confined(self) -> bool:
-        """Whether the kernel holds the worker even if Python does not."""
+        """Tell whether the kernel confines the worker even if Python is broken."""
         return self.landlock > 0 and self.seccomp
 
     def __str__(self) -> str:
@@ -39,10 +40,10 @@ class Layers(NamedTuple):
 
 
 def scripts_allowed(level: Level, provider: str) -> bool:
-    """Whether code may run scripts of its own in the page.
+    """Tell whether code may run scripts of its own in the page.
 
     Args:
-        level: how strict the sandbox is.
-        provider: whose code it is; a built-in model only plays what the case's author wrote.
+        level: the level of the sandbox.
+        provider: who wrote the code; a built-in model only replays the script of the case's author.
     """
     return level != "strict" or provider == "builtin"

@@ -1,8 +1,8 @@
-"""Reads the lines that a worker writes, without waiting longer than asked to.
+"""Reading of a worker's lines with a deadline.
 
-On POSIX the caller's own thread waits for the pipe: a thread in between would be one more process
-switch for each call. Windows cannot wait for a pipe, so there a thread reads and a queue is waited
-for; the tests run that on POSIX, nobody has run it on Windows.
+On POSIX the caller's own thread polls the pipe, because a thread in between would cost another
+context switch for each call. Windows cannot poll a pipe, so there a thread reads and the caller
+waits for a queue. The tests run that variant on POSIX; it has never been run on Windows.
 """
 
 import os
@@ -16,17 +16,17 @@ from typing import IO, Protocol
 
 _CHUNK = 1 << 16
 TOO_LONG = b"oversized"
-"""Stands for a line beyond the limit; it is no frame, so it ends the worker."""
+"""Stands for a line beyond the limit; it is not a valid frame, so it ends the worker."""
 
 
-class Lines(Protocol):
-    """The lines of a pipe."""
+class LineReader(Protocol):
+    """A reader of a pipe's lines."""
 
     def next(self, deadline: float) -> bytes | None:
-        """The next line, None when there will be none.
+        """Return the next line, or None at the end.
 
         Raises:
-            TimeoutError: none came before `deadline`, a `time.monotonic()` value.
+            TimeoutError: no line came before `deadline`, a `time.monotonic()` value.
         """
         ...
 
@@ -36,7 +36,7 @@ class Lines(Protocol):
 
 
 class _Splitter:
-    """Cuts what was read into lines of at most `limit` bytes."""
+    """A splitter of the bytes read into lines of at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._rest = limit, bytearray()
@@ -49,6 +49,7 @@ class _Splitter:
             *whole, tail = self._rest.split(b"\n")
             lines = [bytes(line) for line in whole]
             self._rest = bytearray(tail)
+        # A line without end would otherwise fill the memory of the test process.
         if len(self._rest) > self._limit:
             self.broken = True
             lines.append(TOO_LONG)
@@ -56,7 +57,7 @@ class _Splitter:
 
 
 class PolledLines:
-    """Waits for the pipe itself."""
+    """A reader that polls the pipe itself."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         self._fd = pipe.fileno()
@@ -67,7 +68,7 @@ class PolledLines:
         self._over = False
 
     def next(self, deadline: float) -> bytes | None:
-        """The next line, None when there will be none."""
+        """Return the next line, or None at the end."""
         while not self._lines:
             if self._over:
                 return None
@@ -80,29 +81,29 @@ class PolledLines:
         return self._lines.popleft()
 
     def close(self) -> None:
-        """Nothing runs that would have to be stopped."""
+        """Do nothing, as no thread has to be stopped."""
 
 
 class ThreadedLines:
-    """Waits for a queue that a thread fills."""
+    """A reader that waits for a queue, which a thread fills."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         self._fd = pipe.fileno()
         self._splitter = _Splitter(limit)
-        # Short, so that a worker which floods the pipe is slowed down.
+        # A short queue slows down a worker that floods the pipe.
         self._lines: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
         self._reader = threading.Thread(target=self._read, name="autoweb-sandbox", daemon=True)
         self._reader.start()
 
     def next(self, deadline: float) -> bytes | None:
-        """The next line, None when there will be none."""
+        """Return the next line, or None at the end."""
         try:
             return self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             raise TimeoutError from None
 
     def close(self) -> None:
-        """Let the thread end; what it still holds is of no interest."""
+        """Let the thread end, discarding whatever it still holds."""
         while self._reader.is_alive():
             try:
                 self._lines.get(timeout=0.01)
@@ -116,8 +117,8 @@ class ThreadedLines:
         self._lines.put(None)
 
 
-def lines_of(pipe: IO[bytes], limit: int) -> Lines:
-    """The lines of a worker's pipe, none longer than `limit` bytes."""
+def line_reader(pipe: IO[bytes], limit: int) -> LineReader:
+    """Return a reader of a worker's pipe that accepts no line longer than `limit` bytes."""
     if sys.platform == "win32":
         return ThreadedLines(pipe, limit)
     return PolledLines(pipe, limit)

@@ -1,11 +1,17 @@
-"""Decides, before it runs, whether generated code stays inside the step language."""
+"""The lint: decides before a run whether generated code stays inside the step language."""
 
 import ast
 import warnings
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.lint_checks import Names, Place, bound_names, check_node, check_script
+from pytest_autoweb.sandbox.lint_checks import (
+    Names,
+    NodePlace,
+    bound_names,
+    check_node,
+    check_script,
+)
 
 MAX_FINDINGS = 50
 
@@ -17,13 +23,13 @@ def lint_code(
     scripts: bool = True,
     offered: frozenset[str] = frozenset(),
 ) -> tuple[LintFinding, ...]:
-    """Every reason why the code is refused; empty when it may run.
+    """Return every reason why the code is refused; the result is empty if it may run.
 
-    Closed world: what `policy` and `members` do not list is a finding. Never raises.
+    The world is closed: whatever `policy` and `members` do not list is a finding. Never raises.
 
     Args:
         code: Python source of one block or of a whole script.
-        line_offset: added to each line, for a block cut out of a longer text.
+        line_offset: added to each line number, for a block that is part of a longer text.
         scripts: whether the code may run scripts of its own in the page.
         offered: the names of `policy.OFFERED_WHEN` that this cell offers (`Border.offered`).
     """
@@ -41,15 +47,15 @@ def lint_code(
 
 
 class _TooMuchError(Exception):
-    """The tree is larger or deeper than the policy allows."""
+    """Raised when the tree is larger or deeper than the policy allows."""
 
 
-def _read(code: str) -> list[Place] | LintFinding:
+def _read(code: str) -> list[NodePlace] | LintFinding:
     if len(code) > policy.MAX_SOURCE_CHARS:
         return _too_much(f"the code has more than {policy.MAX_SOURCE_CHARS} characters")
     try:
         with warnings.catch_warnings():
-            # An odd escape in a string is worth a warning, not a refusal.
+            # An invalid escape in a string deserves a warning, not a refusal.
             warnings.simplefilter("ignore")
             return _places(ast.parse(code))
     except SyntaxError as error:
@@ -64,9 +70,10 @@ def _read(code: str) -> list[Place] | LintFinding:
 
 
 def _uncompilable(code: str) -> LintFinding | None:
-    """What only compiling tells, such as `return` outside a function.
+    """Find errors that only compilation reveals, such as `return` outside a function.
 
-    The worker would be ended for it: Python looks for the line of such an error in a file.
+    In the worker such code would trip the audit hook, because Python opens a file to look up the
+    line of such an error.
     """
     try:
         with warnings.catch_warnings():
@@ -85,10 +92,10 @@ def _not_python(error: SyntaxError) -> LintFinding:
     return LintFinding(line=line, col=col, code="AW001", message=f"not Python: {message}")
 
 
-def _places(tree: ast.AST) -> list[Place]:
-    """All nodes with their parents and positions, walked without recursion."""
-    places: list[Place] = []
-    stack: list[tuple[Place, int]] = [(Place(tree, None, 1, 1), 1)]
+def _places(tree: ast.AST) -> list[NodePlace]:
+    """Return all nodes with their parents and positions, walking without recursion."""
+    places: list[NodePlace] = []
+    stack: list[tuple[NodePlace, int]] = [(NodePlace(tree, None, 1, 1), 1)]
     while stack:
         place, depth = stack.pop()
         places.append(place)
@@ -99,7 +106,7 @@ def _places(tree: ast.AST) -> list[Place]:
         for child in ast.iter_child_nodes(place.node):
             line = getattr(child, "lineno", place.line)
             col = getattr(child, "col_offset", place.col - 1) + 1
-            stack.append((Place(child, place, line, col), depth + 1))
+            stack.append((NodePlace(child, place, line, col), depth + 1))
     return places
 
 

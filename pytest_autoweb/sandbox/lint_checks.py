@@ -1,4 +1,4 @@
-"""The single checks of the lint: each looks at one node and yields what is wrong with it."""
+"""The checks of the lint, each of which looks at one node and yields what is wrong with it."""
 
 import ast
 import difflib
@@ -20,28 +20,28 @@ from pytest_autoweb.sandbox.members import (
 )
 
 
-class Place(NamedTuple):
-    """A node, where it stands and what it stands in."""
+class NodePlace(NamedTuple):
+    """A node of the syntax tree with its position and its parent."""
 
     node: ast.AST
-    parent: Optional["Place"]
+    parent: Optional["NodePlace"]
     line: int
     col: int
 
     def finding(self, code: str, message: str, hint: str = "") -> LintFinding:
-        """A finding at this place."""
+        """Return a finding at this position."""
         return LintFinding(line=self.line, col=self.col, code=code, message=message, hint=hint)
 
 
 class Names(NamedTuple):
-    """Which names the code binds itself, and which ones this cell offers."""
+    """The names that the code binds itself, and those that this cell offers."""
 
     bound: frozenset[str]
     offered: frozenset[str]
 
 
-def bound_names(places: list[Place]) -> frozenset[str]:
-    """Every name that the code binds somewhere, so that it hides a builtin of that name."""
+def bound_names(places: list[NodePlace]) -> frozenset[str]:
+    """Return every name that the code binds anywhere, as it hides a builtin of that name."""
     names: set[str] = set()
     for place in places:
         match place.node:
@@ -56,9 +56,10 @@ def bound_names(places: list[Place]) -> frozenset[str]:
     return frozenset(names)
 
 
-def check_node(place: Place, names: Names) -> Iterator[LintFinding]:
-    """What is wrong with one node itself; its children are checked as nodes of their own."""
+def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
+    """Yield what is wrong with one node; its children are checked as nodes of their own."""
     node = place.node
+    # The exact type, because a subclass could be a node that the policy does not know.
     if type(node) not in policy.NODES:
         yield _refused_syntax(place)
         return
@@ -81,15 +82,15 @@ def check_node(place: Place, names: Names) -> Iterator[LintFinding]:
     yield from _check_other_names(place, node, names.offered)
 
 
-def check_script(place: Place) -> Iterator[LintFinding]:
-    """Whether the node runs a script of its own in the page."""
+def check_script(place: NodePlace) -> Iterator[LintFinding]:
+    """Yield a finding if the node runs a script of its own in the page."""
     if isinstance(place.node, ast.Attribute) and place.node.attr in SCRIPT_METHODS:
         message = f"{place.node.attr}() runs a script in the page, which `strict` refuses"
         hint = "read with locators: inner_text(), get_attribute(), count()"
         yield place.finding("AW310", message, hint)
 
 
-def _refused_syntax(place: Place) -> LintFinding:
+def _refused_syntax(place: NodePlace) -> LintFinding:
     node = place.node
     for kind, (code, message, hint) in policy.REFUSED_NODES.items():
         if isinstance(node, kind):
@@ -99,7 +100,7 @@ def _refused_syntax(place: Place) -> LintFinding:
     return place.finding("AW205", f"{type(node).__name__} is not available")
 
 
-def _check_module(place: Place, name: str) -> Iterator[LintFinding]:
+def _check_module(place: NodePlace, name: str) -> Iterator[LintFinding]:
     if name in policy.MODULES:
         return
     for known in (name, name.partition(".")[0]):
@@ -112,7 +113,7 @@ def _check_module(place: Place, name: str) -> Iterator[LintFinding]:
     yield place.finding("AW101", f"the module {_quoted(name)} is not available", hint)
 
 
-def _check_from(place: Place, node: ast.ImportFrom) -> Iterator[LintFinding]:
+def _check_from(place: NodePlace, node: ast.ImportFrom) -> Iterator[LintFinding]:
     if node.level or node.module is None:
         yield place.finding("AW103", "relative imports are not available")
         return
@@ -135,7 +136,7 @@ def _check_from(place: Place, node: ast.ImportFrom) -> Iterator[LintFinding]:
             yield place.finding("AW102", message, hint)
 
 
-def _check_name(place: Place, node: ast.Name, names: Names) -> Iterator[LintFinding]:
+def _check_name(place: NodePlace, node: ast.Name, names: Names) -> Iterator[LintFinding]:
     name = node.id
     yield from _check_spelling(place, name)
     if not isinstance(node.ctx, ast.Load):
@@ -152,27 +153,27 @@ def _check_name(place: Place, node: ast.Name, names: Names) -> Iterator[LintFind
         yield place.finding("AW301", f"{name!r} is not available", hint)
 
 
-def _check_spelling(place: Place, name: str) -> Iterator[LintFinding]:
+def _check_spelling(place: NodePlace, name: str) -> Iterator[LintFinding]:
     if name.startswith("__"):
         hint = "call the code directly" if name == "__name__" else ""
         yield place.finding("AW302", f"the name {_quoted(name)} is not available", hint)
 
 
-def _not_offered(place: Place, name: str) -> LintFinding:
+def _not_offered(place: NodePlace, name: str) -> LintFinding:
     message = f"{name!r} is not available in this cell"
     return place.finding("AW309", message, policy.OFFERED_WHEN[name])
 
 
-def _check_binding(place: Place, name: str, offered: frozenset[str]) -> Iterator[LintFinding]:
+def _check_binding(place: NodePlace, name: str, offered: frozenset[str]) -> Iterator[LintFinding]:
     if name in policy.GIVEN_NAMES or (name in FUNCTIONS and name in offered):
-        message = f"{name!r} is given and may not be bound anew"
+        message = f"{name!r} is provided and may not be rebound"
         yield place.finding("AW303", message, "use another name, e.g. popup or result")
 
 
 def _check_other_names(
-    place: Place, node: ast.AST, offered: frozenset[str]
+    place: NodePlace, node: ast.AST, offered: frozenset[str]
 ) -> Iterator[LintFinding]:
-    """Names that stand in the tree as plain strings."""
+    """Check names that the tree holds as plain strings."""
     match node:
         case ast.FunctionDef(name=name) | ast.ExceptHandler(name=str(name)):
             yield from _check_spelling(place, name)
@@ -185,7 +186,7 @@ def _check_other_names(
             if name in policy.GIVEN_NAMES and name != "expect":
                 yield from _check_binding(place, name, offered)
         case ast.arg(arg=name) | ast.keyword(arg=str(name)):
-            # A parameter may be called `page`: it hides the given name inside its function only.
+            # A parameter may be called `page`, as it hides the given name only inside its function.
             yield from _check_spelling(place, name)
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             for name in names:
@@ -194,7 +195,7 @@ def _check_other_names(
 
 
 def _check_attribute(
-    place: Place, node: ast.Attribute, offered: frozenset[str]
+    place: NodePlace, node: ast.Attribute, offered: frozenset[str]
 ) -> Iterator[LintFinding]:
     name, kind = node.attr, _kind_of(node.value)
     known = policy.ATTRIBUTES if kind is None else CLASSES[kind].keys()
@@ -208,11 +209,11 @@ def _check_attribute(
     elif name in policy.OFFERED_WHEN and name not in offered:
         yield _not_offered(place, name)
     elif hint := policy.REFUSED_MEMBERS.get(name) or policy.REFUSED_OF.get((kind, name)):
-        yield place.finding("AW308", f"{name!r} is not for generated code", hint)
+        yield place.finding("AW308", f"{name!r} may not be used by generated code", hint)
     else:
-        owner = "nothing here" if kind is None else f"{kind}"
+        subject = "no object here has an" if kind is None else f"{kind} has no"
         hint = _attribute_hint(name, kind)
-        yield place.finding("AW304", f"{owner} has no attribute {_quoted(name)}", hint)
+        yield place.finding("AW304", f"{subject} attribute {_quoted(name)}", hint)
 
 
 def _has_finder(kind: str | None, name: str) -> bool:
@@ -220,7 +221,7 @@ def _has_finder(kind: str | None, name: str) -> bool:
 
 
 def _kind_of(node: ast.AST) -> str | None:
-    """The Playwright class of an expression, where the code alone tells it."""
+    """Return the Playwright class of an expression if the code alone reveals it."""
     match node:
         case ast.Name(id="page"):
             return "Page"
@@ -243,8 +244,12 @@ def _attribute_hint(name: str, kind: str | None) -> str:
     return f"it belongs to {' and '.join(owners[:3])}" if owners else ""
 
 
-def _check_format(place: Place, node: ast.Attribute) -> Iterator[LintFinding]:
-    """`"{} of {}".format(a, b)` passes; a format string that is a value or walks does not."""
+def _check_format(place: NodePlace, node: ast.Attribute) -> Iterator[LintFinding]:
+    """Refuse `.format` unless it is called on a literal with plain fields.
+
+    A format string can read attributes of its arguments (`{0.__class__}`), which would bypass
+    the lint.
+    """
     parent = place.parent.node if place.parent else None
     called = isinstance(parent, ast.Call) and parent.func is node
     text = node.value.value if isinstance(node.value, ast.Constant) else None
@@ -266,12 +271,12 @@ def _plain_fields(text: str) -> bool:
     )
 
 
-def _check_function(place: Place, node: ast.FunctionDef) -> Iterator[LintFinding]:
+def _check_function(place: NodePlace, node: ast.FunctionDef) -> Iterator[LintFinding]:
     if node.decorator_list:
         yield place.finding("AW202", "decorators are not available", "call the function instead")
 
 
-def _check_while(place: Place, node: ast.While) -> Iterator[LintFinding]:
+def _check_while(place: NodePlace, node: ast.While) -> Iterator[LintFinding]:
     endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
     if endless and not _leaves(node):
         hint = "give it a condition or a break: for _ in range(20): …"
@@ -279,7 +284,7 @@ def _check_while(place: Place, node: ast.While) -> Iterator[LintFinding]:
 
 
 def _leaves(loop: ast.While) -> bool:
-    """Whether the loop's own body has a `break`, `return` or `raise` in it."""
+    """Tell whether the loop's own body contains a `break`, `return` or `raise`."""
     stack: list[tuple[ast.AST, bool]] = [(child, False) for child in loop.body]
     while stack:
         node, inner = stack.pop()
@@ -298,8 +303,8 @@ def _leaves(loop: ast.While) -> bool:
 _FILE_ARGUMENTS = {"screenshot": "path", "save_as": "path", "set_input_files": "", "set_files": ""}
 
 
-def _check_call(place: Place, node: ast.Call) -> Iterator[LintFinding]:
-    """File names and addresses that can be read off the code; the border checks them all."""
+def _check_call(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
+    """Check file names and addresses that are literals; the border checks all of them again."""
     if not isinstance(node.func, ast.Attribute):
         return
     method = node.func.attr
@@ -324,7 +329,7 @@ def _check_call(place: Place, node: ast.Call) -> Iterator[LintFinding]:
 
 
 def scheme_of(url: str) -> str:
-    """The scheme of a URL, empty when it has none or cannot be read."""
+    """Return the scheme of a URL, or an empty text if it has none or cannot be parsed."""
     try:
         return urlsplit(url.strip()).scheme.lower()
     except ValueError:
@@ -336,6 +341,7 @@ def _quoted(text: str) -> str:
 
 
 def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -> str | None:
+    # Comparing takes quadratic time, so hostile names are cut.
     close = difflib.get_close_matches(name[:60], candidates, n=1, cutoff=0.75)
     return close[0] if close else None
 

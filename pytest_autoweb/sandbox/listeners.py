@@ -1,8 +1,9 @@
-"""Event listeners that generated code registers: the page calls the host, the host the worker."""
+"""Event listeners that generated code registers; events go from the page via host to worker."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+# A page can raise events in an endless loop.
 MAX_WAITING = 500
 
 
@@ -15,13 +16,13 @@ class _Listener(NamedTuple):
 
 
 class Listeners:
-    """What listens on which page, and events that wait to be told.
+    """The registered listeners, and the events that have not been passed on yet.
 
-    A dialog blocks the page until it is answered, so it is told at once. Everything else waits
-    until the call at hand is done: then the worker listens.
+    A dialog blocks the page until it is answered, so the worker is told at once. Every other event
+    waits until the current call is done, because only then does the worker listen.
 
     Args:
-        tell_now: tells the worker of a dialog and sees to it that the dialog is answered.
+        tell_now: tells the worker of a dialog and ensures that the dialog is answered.
     """
 
     def __init__(self, tell_now: Callable[[int, Any], None]) -> None:
@@ -31,7 +32,7 @@ class Listeners:
         self.step = 0
 
     def change(self, page: Any, method: str, event: str, callback: int) -> None:
-        """`on`, `once` or `remove_listener`."""
+        """Add or remove a listener, as `on`, `once` or `remove_listener` asks for."""
         if method == "remove_listener":
             self._remove(lambda x: (x.page, x.event, x.callback) == (page, event, callback))
             return
@@ -40,11 +41,11 @@ class Listeners:
         (page.once if method == "once" else page.on)(event, handler)
 
     def forget_step(self, step: int) -> None:
-        """Remove what a step registered, before that step is run again."""
+        """Remove the listeners of a step before that step is run again."""
         self._remove(lambda listener: listener.step == step)
 
     def forget_all(self) -> None:
-        """Remove everything: the functions are gone with their worker."""
+        """Remove all listeners, whose functions are gone with their worker."""
         self._remove(lambda _listener: True)
         self.waiting.clear()
 

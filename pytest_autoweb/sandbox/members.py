@@ -1,62 +1,62 @@
-"""Which members of which Playwright classes generated code may use, and what each one is.
+"""The allow-list of Playwright members for generated code, with the nature of each member.
 
 This table is the border: the lint takes attribute names from it, the worker builds its proxies
-from it and the host performs nothing that is not in it. It also runs inside the worker, so it
-imports the standard library only.
+from it, and the host performs nothing that is not in it. It also runs inside the worker, so it
+imports only the standard library.
 """
 
 from typing import Literal, NamedTuple
 
 Kind = Literal["chain", "link", "local", "call", "get", "manage", "listen", "find", "function"]
-"""`chain`: method that narrows a locator, done in the worker without a message; `link`: property
-doing the same; `local`: method that the worker builds from other members; `call`: method
-performed by the host; `get`: property read by the host; `manage`: `with page.expect_…()`;
-`listen`: `on`, `once`, `remove_listener`; `find` and `function`: no member of Playwright, answered
-by what the host offers in this cell."""
+"""`chain`: a method that narrows a locator, done in the worker without a message; `link`: a
+property that does the same; `local`: a method that the worker builds from other members; `call`: a
+method performed by the host; `get`: a property read by the host; `manage`: `with page.expect_…()`;
+`listen`: `on`, `once`, `remove_listener`; `find` and `function`: not members of Playwright, but
+answered by what the host offers in this cell."""
 
 
-class Member(NamedTuple):
+class ApiMember(NamedTuple):
     """One member of a Playwright class."""
 
     kind: Kind
     returns: str = ""
-    """Class of what a chain or link gives."""
+    """Class of the result of a chain or link."""
     acting: bool = False
-    """May change the page."""
+    """Whether the call may change the page."""
     timeout: bool = False
-    """Takes a `timeout` argument."""
+    """Whether the call takes a `timeout` argument."""
 
 
-Members = dict[str, Member]
+Members = dict[str, ApiMember]
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, for lists that are read as text."""
+    """Split a text into words, so that long lists can be written as text."""
     return frozenset(text.split())
 
 
 def _links(returns: str, names: str) -> Members:
-    return {name: Member("link", returns) for name in names.split()}
+    return {name: ApiMember("link", returns) for name in names.split()}
 
 
 def _chains(returns: str, names: str) -> Members:
-    return {name: Member("chain", returns) for name in names.split()}
+    return {name: ApiMember("chain", returns) for name in names.split()}
 
 
 def _acts(names: str, *, timeout: bool = True) -> Members:
-    return {name: Member("call", acting=True, timeout=timeout) for name in names.split()}
+    return {name: ApiMember("call", acting=True, timeout=timeout) for name in names.split()}
 
 
 def _reads(names: str, *, timeout: bool = False) -> Members:
-    return {name: Member("call", timeout=timeout) for name in names.split()}
+    return {name: ApiMember("call", timeout=timeout) for name in names.split()}
 
 
 def _gets(names: str) -> Members:
-    return {name: Member("get") for name in names.split()}
+    return {name: ApiMember("get") for name in names.split()}
 
 
 def _manages(names: str) -> Members:
-    return {name: Member("manage", "EventInfo", timeout=True) for name in names.split()}
+    return {name: ApiMember("manage", "EventInfo", timeout=True) for name in names.split()}
 
 
 _FINDERS = _chains(
@@ -65,7 +65,7 @@ _FINDERS = _chains(
     "get_by_title get_by_test_id",
 ) | _chains("FrameLocator", "frame_locator")
 
-_LISTEN: Members = {name: Member("listen") for name in ("on", "once", "remove_listener")}
+_LISTEN: Members = {name: ApiMember("listen") for name in ("on", "once", "remove_listener")}
 
 _SELECTOR_ACTIONS = (
     "check click dblclick dispatch_event drag_and_drop fill focus hover press select_option "
@@ -76,10 +76,11 @@ _SELECTOR_READS = (
     "is_enabled text_content wait_for_function wait_for_load_state wait_for_timeout wait_for_url"
 )
 _EVALUATE = _acts("evaluate eval_on_selector eval_on_selector_all", timeout=False)
+# Members answered with locators, because element handles do not cross the border.
 _QUERY: Members = {
-    name: Member("local") for name in ("query_selector", "query_selector_all", "wait_for_selector")
+    name: ApiMember("local")
+    for name in ("query_selector", "query_selector_all", "wait_for_selector")
 }
-"""Answered with locators: element handles do not cross the border."""
 
 _PAGE: Members = {
     **_FINDERS,
@@ -133,7 +134,7 @@ _LOCATOR: Members = {
         "scroll_into_view_if_needed text_content wait_for",
         timeout=True,
     ),
-    "all": Member("local"),
+    "all": ApiMember("local"),
     **_reads("all_inner_texts all_text_contents count"),
     **_gets("page"),
 }
@@ -151,7 +152,7 @@ _PAGE_CLAIMS = "to_have_title to_have_url"
 
 def _claims(names: str) -> Members:
     both = [form for name in names.split() for form in (name, f"not_{name}")]
-    return {name: Member("call", timeout=True) for name in both}
+    return {name: ApiMember("call", timeout=True) for name in both}
 
 
 CLASSES: dict[str, Members] = {
@@ -188,25 +189,25 @@ CLASSES: dict[str, Members] = {
 }
 
 CLAIMS_OF = {"Page": "PageAssertions", "Locator": "LocatorAssertions"}
-"""What `expect(x)` gives for an `x` of this class."""
+"""Class of the result of `expect(x)`, by the class of `x`."""
 
-FINDERS: Members = {name: Member("find", "Locator") for name in ("get_by_mark", "get_by_sight")}
+FINDERS: Members = {name: ApiMember("find", "Locator") for name in ("get_by_mark", "get_by_sight")}
 """Methods of `FINDER_OWNERS` that a cell may offer (`Border.finders`)."""
 
 FINDER_OWNERS = frozenset({"Page", "Frame", "Locator"})
 
-FUNCTIONS: Members = {"collect_urls": Member("function", acting=True)}
+FUNCTIONS: Members = {"collect_urls": ApiMember("function", acting=True)}
 """Global functions that a cell may offer (`Border.functions`)."""
 
 
-def member_of(kind: str, name: str) -> Member | None:
-    """The member of a class, those included that only some cells offer."""
+def member_of(kind: str, name: str) -> ApiMember | None:
+    """Return a member of a class, including members that only some cells offer."""
     finder = FINDERS.get(name) if kind in FINDER_OWNERS else None
     return finder or CLASSES.get(kind, {}).get(name)
 
 
 MANAGER_EXIT = "$exit"
-"""The message that ends a `with page.expect_…()`; no identifier, so no code can name it."""
+"""Message that ends a `with page.expect_…()`; as it is not an identifier, code cannot use it."""
 
 OF_THE_PAGE = frozenset(_PAGE) - (
     frozenset(_FINDERS)
@@ -217,14 +218,14 @@ OF_THE_PAGE = frozenset(_PAGE) - (
     | words("is_editable is_enabled is_hidden is_visible text_content content")
     | words("wait_for_function wait_for_timeout")
 )
-"""Members that mean the whole page even while `page` stands for one of its frames."""
+"""Members that concern the whole page even while `page` stands for one of its frames."""
 
 EVENTS = words(
     "close console dialog domcontentloaded download filechooser frameattached "
     "framedetached framenavigated load pageerror popup request requestfailed "
     "requestfinished response"
 )
-"""Events that may be listened to or waited for."""
+"""Events for which code may listen or wait."""
 
 URL_MATCHERS: dict[tuple[str, str], str] = {
     ("Page", "wait_for_url"): "url",
@@ -236,13 +237,13 @@ URL_MATCHERS: dict[tuple[str, str], str] = {
     ("Page", "expect_response"): "url_or_predicate",
 }
 """Arguments that Playwright matches in Python, by parameter name. A regular expression there
-would run in the test process, which nothing can interrupt, so the worker sends a predicate
-instead and runs the expression itself."""
+would run in the test process, where it cannot be interrupted. So the worker sends a predicate
+instead and evaluates the expression itself."""
 
 PREDICATE_ARGUMENTS = frozenset({"predicate", "url", "url_or_predicate"})
 SCRIPT_METHODS = words(
     "evaluate evaluate_all eval_on_selector eval_on_selector_all wait_for_function"
 )
-"""They run a script that the code brings along in the page."""
+"""Methods that run a script of the code in the page."""
 SECRET_METHODS = frozenset({"fill", "type", "press_sequentially", "insert_text"})
-"""Only here is `<secret:name>` replaced by the secret."""
+"""The only methods in which `<secret:name>` is replaced by the secret."""

@@ -1,7 +1,7 @@
-"""What generated code may use of Python: syntax, builtins, modules and attribute names.
+"""The parts of Python that generated code may use: syntax, builtins, modules, attribute names.
 
-The one declaration; the lint refuses everything else before the code runs, and the worker offers
-nothing else while it runs. What it may use of Playwright is declared in `members`.
+This is the only declaration. The lint refuses everything else before the code runs, and the worker
+offers nothing else while it runs. The permitted parts of Playwright are declared in `members`.
 """
 
 import ast
@@ -20,7 +20,7 @@ MAX_NODES = 4_000
 MAX_DEPTH = 60
 
 GIVEN_NAMES = frozenset({"page", "expect", "answer", "log"})
-"""Names that the step language puts into the namespace; code may not bind them anew."""
+"""Names that the step language provides; code may not rebind them."""
 
 NODES: frozenset[type[ast.AST]] = frozenset(
     {
@@ -54,7 +54,7 @@ REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
     ast.Match: ("AW205", "a match statement", "use if and elif"),
     ast.TryStar: ("AW205", "except*", "use except"),
 }
-"""Rule, message and hint of the refused syntax that models really write."""
+"""Rule, message and hint for refused syntax that models actually write."""
 
 BUILTINS = words(
     "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate "
@@ -68,7 +68,7 @@ BUILTINS = words(
 
 REFUSED_BUILTINS: dict[str, str] = {
     "open": "pages are read with `page`; data is returned with answer(value)",
-    "input": "nobody is there to type; use the values of the task",
+    "input": "there is no user to type; use the values of the task",
     "exit": "just let the code end",
     "quit": "just let the code end",
     "eval": "write the expression itself",
@@ -110,7 +110,7 @@ BOILERPLATE_NAMES: dict[str, str] = {
     "webdriver": "there is no Selenium here: use the given `page`",
     "asyncio": "the page is synchronous: use the given `page` directly",
 }
-"""Names that models use unbidden; a finding where the code does not bind them itself."""
+"""Names that models use without being asked to; a finding unless the code binds them itself."""
 
 MODULES: dict[str, frozenset[str]] = {
     name: frozenset(members.split())
@@ -172,7 +172,7 @@ REFUSED_MODULES: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(
         ("threading", "multiprocessing", "concurrent", "concurrent.futures"),
-        ("AW101", "one thing after the other: use a plain loop"),
+        ("AW101", "there is only one thread: use a plain loop"),
     ),
     **dict.fromkeys(
         ("bs4", "lxml", "pandas", "numpy"),
@@ -180,6 +180,7 @@ REFUSED_MODULES: dict[str, tuple[str, str]] = {
     ),
 }
 
+# The types of the values with which code works; it may use all of their public attributes.
 _MATCHING_TYPES: tuple[type, ...] = (
     str, bytes, list, dict, set, frozenset, tuple, int, float, range,
     re.Pattern, re.Match, io.StringIO, decimal.Decimal,
@@ -188,11 +189,11 @@ _MATCHING_TYPES: tuple[type, ...] = (
     csv.DictReader, csv.DictWriter, urllib.parse.ParseResult, urllib.parse.SplitResult,
 )  # fmt: skip
 
+# Public attributes that give access to other attributes (`format`) or are of no use here.
 _UNSAFE_ATTRIBUTES = frozenset({"format", "format_map", "detach", "buffer"})
-"""Public, yet a way to walk over attributes (`format`), or of no use here."""
 
+# Attributes of exceptions, UUIDs, csv writers and fractions, whose types are not listed above.
 _MORE_ATTRIBUTES = words("args message stack hex writerow writerows line_num denominator")
-"""Of exceptions, UUIDs, csv writers and fractions, which are not walked above."""
 
 
 def _public(cls: type) -> set[str]:
@@ -206,7 +207,7 @@ PYTHON_ATTRIBUTES = (
     | _MORE_ATTRIBUTES
 ) - _UNSAFE_ATTRIBUTES
 ATTRIBUTES = PLAYWRIGHT_ATTRIBUTES | PYTHON_ATTRIBUTES
-"""Every attribute name that lint-clean code may contain."""
+"""Every attribute name that code accepted by the lint may contain."""
 
 _GIVEN_PAGE = "the page is already open: use the given `page`"
 _FIXED_NETWORK = "what the browser may load is set by the case, not by its code"
@@ -262,7 +263,7 @@ REFUSED_MEMBERS: dict[str, str] = {
     "set_options": "give a timeout to the assertion: expect(x).to_be_visible(timeout=5000)",
     "quit": _GIVEN_PAGE,
 }  # fmt: skip
-"""Public members of Playwright that exist but are not for generated code, with the way out."""
+"""Public members of Playwright that generated code may not use, each with an alternative."""
 
 REFUSED_OF: dict[tuple[str | None, str], str] = {
     ("Page", "request"): _FIXED_NETWORK,
@@ -274,14 +275,14 @@ REFUSED_OF: dict[tuple[str | None, str], str] = {
     ),
     ("Locator", "wait_for_function"): "use expect(locator) or page.wait_for_function(…)",
 }
-"""The same, where another class has an allowed member of that name."""
+"""Members refused for one class while another class has an allowed member of that name."""
 
 OFFERED_WHEN: dict[str, str] = {
     "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
     "get_by_sight": "it takes a model that sees pictures; use a locator",
     "collect_urls": "only the strategies that collect offer it; read with locators",
 }
-"""Names that only some cells offer, and what to know where one does not."""
+"""Names that only some cells offer, with a hint for the other cells."""
 assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys()
 
 SYNONYMS: dict[str, str] = {
@@ -315,4 +316,4 @@ SYNONYMS: dict[str, str] = {
     "back": "go_back",
     "refresh": "reload",
 }
-"""What other libraries call it."""
+"""Names that other libraries use, with Playwright's name for the same thing."""

@@ -1,4 +1,4 @@
-"""Starts, feeds and kills the worker process."""
+"""The worker process as the host sees it: starting, feeding and killing it."""
 
 import functools
 import json
@@ -16,12 +16,12 @@ from typing import Any
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.levels import Layers, Walls
-from pytest_autoweb.sandbox.lines import lines_of
+from pytest_autoweb.sandbox.lines import line_reader
 from pytest_autoweb.sandbox.protocol import read_frame
 from pytest_autoweb.sandbox.wire import MAX_FROM_WORKER, WireError, to_line
 
 START_S = 30.0
-"""Starting takes a tenth of a second; a loaded machine may need much longer."""
+"""Limit for starting, which takes a tenth of a second but much longer on a loaded machine."""
 
 _MODULES = (
     "rules",
@@ -35,13 +35,15 @@ _MODULES = (
     "proxies",
     "worker",
 )
+# `Popen` reports the number of a deadly signal as a negative exit status.
 _SIGXCPU, _SIGSYS = -24, -31
 _RUNNING_LINES = b"Stack (most recent call first):"
 _RUNNING_LINE = re.compile(rb'  File "<step \d+>", line (\d{1,7}) in ')
-_TELLS_S = 0.25
-"""How long a worker gets to tell where it is."""
+# Time for a worker to report which line it is running.
+_REPORT_S = 0.25
 _PACKAGES = ("pytest_autoweb", "pytest_autoweb.sandbox")
 
+# The worker reads no file of this package: its modules arrive compiled, through the pipe.
 _BOOT = """
 import json, marshal, sys, zlib
 boot = json.loads(sys.stdin.buffer.readline())
@@ -63,9 +65,9 @@ class WorkerGoneError(Exception):
     """Raised when the worker died, was killed or broke the protocol.
 
     Attributes:
-        rule: the border rule that names the reason.
-        reason: a plain sentence.
-        line: of the block, where it is known.
+        rule: the id of the border rule that applies.
+        reason: a sentence for the report.
+        line: the line of the block, if it is known.
     """
 
     def __init__(self, rule: str, reason: str, line: int | None = None) -> None:
@@ -74,19 +76,19 @@ class WorkerGoneError(Exception):
 
 
 class DeadlineError(Exception):
-    """Raised when the worker said nothing until the deadline."""
+    """Raised when the worker sent nothing before the deadline."""
 
 
 class WorkerProcess:
-    """One worker; started at once, ready when it says so.
+    """A worker process, which starts at once and reports when it is ready.
 
-    Start it in a thread that lives as long as the worker is needed: on Linux the kernel ends the
-    worker with the thread that started it.
+    Start it in a thread that lives as long as the worker is needed, because on Linux the kernel
+    ends the worker together with the thread that started it.
 
     Attributes:
-        memory_mb: what it may use of address space.
-        cpu_s: what it may use of processor time.
-        walls: what it was asked to raise around itself.
+        memory_mb: its limit of address space.
+        cpu_s: its limit of processor time.
+        walls: the walls it was asked to raise around itself.
     """
 
     def __init__(self, *, memory_mb: int, cpu_s: float, walls: Walls = _ALL_WALLS) -> None:
@@ -95,9 +97,11 @@ class WorkerProcess:
         self._gone: WorkerGoneError | None = None
         try:
             self._process = subprocess.Popen(
+                # Environment variables and site-packages must not change what the worker imports.
                 [sys.executable, "-I", "-S", "-B", "-W", "ignore", "-c", _BOOT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # A pipe that nobody reads would block the worker once it is full.
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 env=_environment(),
@@ -108,7 +112,7 @@ class WorkerProcess:
         except OSError as error:
             raise SandboxError(f"the sandbox worker cannot be started: {error}") from error
         assert self._process.stdout is not None
-        self._lines = lines_of(self._process.stdout, MAX_FROM_WORKER)
+        self._lines = line_reader(self._process.stdout, MAX_FROM_WORKER)
         try:
             self._write(_boot(memory_mb, cpu_s, walls))
         except WorkerGoneError as error:
@@ -117,19 +121,19 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """Return the process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Tell whether the process is still running."""
         return self._process.poll() is None
 
     def wait_ready(self) -> Layers:
-        """Wait until the worker has given everything up and listens; the walls around it.
+        """Wait until the worker is confined and listens; return the walls around it.
 
         Raises:
-            SandboxError: it did not get there.
+            SandboxError: the worker did not start.
         """
         if self._layers is not None:
             return self._layers
@@ -142,25 +146,27 @@ class WorkerProcess:
             raise SandboxError(f"the sandbox worker did not start: {error.reason}") from None
         if frame["op"] != "ready":
             self.kill()
-            raise SandboxError("the sandbox worker did not start: it said something else first")
+            raise SandboxError(
+                "the sandbox worker did not start: its first message was not `ready`"
+            )
         self._layers = Layers(frame["landlock"], frame["seccomp"], frame["audit"])
         return self._layers
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Write one frame.
+        """Send one frame.
 
         Raises:
-            WorkerGoneError: nobody reads it any more.
-            WireError: it does not fit.
+            WorkerGoneError: the worker does not read any more.
+            WireError: the frame cannot be sent.
         """
         self._write(to_line(frame))
 
     def receive(self, deadline: float) -> dict[str, Any]:
-        """The worker's next frame.
+        """Return the worker's next frame.
 
         Raises:
-            DeadlineError: none came before `deadline`, a `time.monotonic()` value.
-            WorkerGoneError: there will be none, or it was not a valid one.
+            DeadlineError: no frame came before `deadline`, a `time.monotonic()` value.
+            WorkerGoneError: no frame will come any more, or the frame was invalid.
         """
         if self._gone:
             raise self._gone
@@ -171,8 +177,8 @@ class WorkerProcess:
         if line is None:
             raise self._end(self._reason_of_death())
         if line == _RUNNING_LINES:
-            # Nobody asked: the signal was that of the processor time.
-            raise self._end(self._too_long(self._told_line()))
+            # The host did not ask for the lines, so the signal means that processor time is over.
+            raise self._end(self._too_long(self._reported_line()))
         try:
             frame = read_frame(line)
         except WireError as error:
@@ -184,17 +190,18 @@ class WorkerProcess:
         return frame
 
     def stop(self) -> int | None:
-        """End the process; the line of the block that it was at, if it can be told."""
+        """End the process, and return the line of the block it was running, if that is known."""
         line = None
         if self.alive and hasattr(signal, "SIGUSR1"):
+            # The handler that `confine` installed answers with the running lines.
             self._process.send_signal(signal.SIGUSR1)
-            line = self._told_line()
+            line = self._reported_line()
         self.kill()
         return line
 
-    def _told_line(self) -> int | None:
-        """The first line of a block among the lines that the worker says it is running."""
-        until = time.monotonic() + _TELLS_S
+    def _reported_line(self) -> int | None:
+        """Return the line of a block that the worker reports to be running, or None."""
+        until = time.monotonic() + _REPORT_S
         try:
             while (said := self._lines.next(until)) is not None and time.monotonic() < until:
                 if found := _RUNNING_LINE.match(said):
@@ -204,12 +211,12 @@ class WorkerProcess:
         return None
 
     def kill(self) -> None:
-        """End the process; safe to call twice and from another thread."""
+        """Kill the process; safe to call twice and from another thread."""
         if self._process.poll() is None:
             self._process.kill()
 
     def close(self) -> None:
-        """End the process and give back its pipes."""
+        """Kill the process and close its pipes."""
         self.kill()
         self._process.wait()
         self._lines.close()
@@ -250,16 +257,19 @@ class WorkerProcess:
 
 
 def _environment() -> dict[str, str]:
-    """The time zone of the browser; and what the interpreter may need to load, cleared later."""
+    """Return the variables the interpreter needs for loading, and the browser's time zone.
+
+    The worker clears all but the time zone before it runs any code.
+    """
     needed = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ")
     return {name: os.environ[name] for name in needed if name in os.environ}
 
 
 @functools.cache
 def _modules() -> bytes:
-    """The worker's modules: compiled here once, which is half of what a start would cost.
+    """Return the worker's modules, compiled once here, which halves the cost of a start.
 
-    Packed, they fit into the pipe, so that nobody has to wait for a worker that is still starting.
+    Compressed, they fit into the pipe's buffer, so the host need not wait for a starting worker.
     """
     folder = resources.files("pytest_autoweb.sandbox")
     compiled = []

@@ -1,7 +1,7 @@
-"""What a worker may say, checked frame by frame: it is an untrusted peer.
+"""The frames that a worker may send, validated one by one, because a worker is not trusted.
 
-A frame that is unknown, misshapen or oversized ends the worker. Strings are made encodable here,
-once, so that nothing behind this module meets a lone surrogate.
+An unknown, malformed or oversized frame ends the worker. Strings are made encodable here, in one
+place, so that no code behind this module meets a lone surrogate.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_autoweb.sandbox.wire import MAX_NAME_CHARS, WireError, from_line
 
+# The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64
 MAX_NAME = 60
 
@@ -44,10 +45,10 @@ _ERROR_SHAPE: dict[str, Any] = {"type": str, "message": str, "line": _OPT_INT}
 
 
 def read_frame(line: bytes) -> dict[str, Any]:
-    """The frame that a worker sent.
+    """Decode and validate a frame that a worker sent.
 
     Raises:
-        WireError: it is not one of the known frames in its exact shape.
+        WireError: it does not have the exact shape of a known frame.
     """
     frame: dict[str, Any] = _clean(from_line(line), 0)
     op = frame.pop("op", None)
@@ -62,7 +63,7 @@ def read_frame(line: bytes) -> dict[str, Any]:
 
 
 def check_chain(chain: Any) -> None:
-    """Raise unless this is a list of `[name]` and `[name, args, kwargs]`."""
+    """Raise `WireError` unless this is a list of `[name]` and `[name, args, kwargs]`."""
     if not isinstance(chain, list) or len(chain) > MAX_CHAIN:
         raise WireError("a chain is a list of at most 64 steps")
     for segment in chain:
@@ -76,7 +77,7 @@ def check_chain(chain: Any) -> None:
             )
         )
         if not fits:
-            raise WireError("misshapen step of a chain")
+            raise WireError("malformed step of a chain")
 
 
 def _check_done(frame: dict[str, Any]) -> None:
@@ -85,18 +86,18 @@ def _check_done(frame: dict[str, Any]) -> None:
     if frame["ok"] is not (frame["error"] is None):
         raise WireError("done is neither ok nor an error")
     if not all(isinstance(name, str) and len(name) <= MAX_NAME_CHARS for name in frame["names"]):
-        raise WireError("misshapen names")
+        raise WireError("malformed names")
     frame["names"] = [name for name in frame["names"] if name.isidentifier()][:500]
 
 
 def _check_shape(what: str, frame: Mapping[str, Any], shape: Mapping[str, Any]) -> None:
     if frame.keys() != shape.keys():
-        raise WireError(f"misshapen {what}")
+        raise WireError(f"malformed {what}")
     for key, kind in shape.items():
         value = frame[key]
-        # A bool is an int to isinstance; only a real int will do where one is asked for.
+        # `isinstance` counts a bool as an int, but only a real int is valid here.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, _OPT_INT)):
-            raise WireError(f"misshapen {what}: {key}")
+            raise WireError(f"malformed {what}: {key}")
 
 
 def _clean(data: Any, depth: int) -> Any:

@@ -1,7 +1,7 @@
-"""The objects that stand for Playwright's in the worker.
+"""The worker's stand-ins for Playwright's objects.
 
-There is no object behind a proxy, only a handle's id and a chain of narrowing steps: locators are
-built here without a message, and each action is one message to the host.
+A proxy holds no Playwright object, only a handle's id and a chain of narrowing steps. Locators are
+built here without a message; each action is one message to the host.
 """
 
 import re
@@ -14,35 +14,35 @@ from pytest_autoweb.sandbox.members import (
     CLASSES,
     MANAGER_EXIT,
     URL_MATCHERS,
-    Member,
+    ApiMember,
     member_of,
 )
 from pytest_autoweb.sandbox.policy import REFUSED_MEMBERS, SYNONYMS
 from pytest_autoweb.sandbox.wire import WireError
 
 Segment = list[Any]
-"""`[name]` for a link, `[name, args, kwargs]` for a chain, already encoded."""
+"""A step of a chain, already encoded: `[name]` for a link, else `[name, args, kwargs]`."""
 
 
-class Border(Protocol):
-    """The worker's side of the pipe."""
+class HostChannel(Protocol):
+    """The worker's connection to the host, as proxies use it."""
 
     def call(self, target: dict[str, Any], method: str, args: Any, kwargs: Any) -> Any:
         """Have the host perform a call and return its decoded result."""
         ...
 
     def encode(self, value: Any) -> Any:
-        """A value as wire data."""
+        """Encode a value as wire data."""
         ...
 
 
 class Proxy:
-    """One Playwright object as generated code sees it."""
+    """A Playwright object as generated code sees it."""
 
     __slots__ = ("_border", "_chain", "_root")
     kind = ""
 
-    def __init__(self, border: Border, root: str, chain: tuple[Segment, ...] = ()) -> None:
+    def __init__(self, border: HostChannel, root: str, chain: tuple[Segment, ...] = ()) -> None:
         self._border, self._root, self._chain = border, root, chain
 
     def __getattr__(self, name: str) -> Any:
@@ -50,9 +50,9 @@ class Proxy:
         if member is None:
             raise AttributeError(_no_member(self.kind, name))
         if member.kind == "link":
-            return make(member.returns, self._border, self._root, (*self._chain, [name]))
+            return make_proxy(member.returns, self._border, self._root, (*self._chain, [name]))
         if member.kind == "get":
-            return self._border.call(target(self), name, [], {})
+            return self._border.call(receiver_of(self), name, [], {})
         return _METHODS[member.kind](self, name, member)
 
     def __eq__(self, other: object) -> bool:
@@ -63,6 +63,7 @@ class Proxy:
         )
 
     def __hash__(self) -> int:
+        # The steps of a chain are lists, which have no hash.
         return hash((self.kind, self._root, len(self._chain)))
 
     def __repr__(self) -> str:
@@ -81,18 +82,18 @@ TYPES: dict[str, type[Proxy]] = {
 }
 
 
-def make(kind: str, border: Border, root: str, chain: tuple[Segment, ...] = ()) -> Proxy:
-    """A proxy of the class called `kind`."""
+def make_proxy(kind: str, border: HostChannel, root: str, chain: tuple[Segment, ...] = ()) -> Proxy:
+    """Return a proxy of the class called `kind`."""
     return TYPES[kind](border, root, chain)
 
 
-def target(proxy: Proxy) -> dict[str, Any]:
-    """The receiver of a call, or a locator given as an argument, as wire data."""
+def receiver_of(proxy: Proxy) -> dict[str, Any]:
+    """Encode a proxy, as the receiver of a call or as an argument."""
     return {"root": proxy._root, "chain": list(proxy._chain)}
 
 
-def expecter(border: Border) -> Callable[..., "Claims"]:
-    """The function `expect` of the step language."""
+def make_expect(border: HostChannel) -> Callable[..., "Claims"]:
+    """Return the function `expect` of the step language."""
 
     def expect(actual: object, message: str | None = None) -> Claims:
         if not isinstance(actual, Proxy) or actual.kind not in CLAIMS_OF:
@@ -106,11 +107,11 @@ def expecter(border: Border) -> Callable[..., "Claims"]:
 
 
 class Claims:
-    """What `expect(x)` gives."""
+    """The result of `expect(x)`, whose methods are assertions."""
 
     __slots__ = ("_actual", "_border", "_message")
 
-    def __init__(self, border: Border, actual: Proxy, message: str | None) -> None:
+    def __init__(self, border: HostChannel, actual: Proxy, message: str | None) -> None:
         self._border, self._actual, self._message = border, actual, message
 
     def __getattr__(self, name: str) -> Callable[..., None]:
@@ -120,14 +121,14 @@ class Claims:
 
         def claim(*args: Any, **kwargs: Any) -> None:
             message = None if self._message is None else str(self._message)
-            receiver = {**target(self._actual), "expect": True, "message": message}
-            self._border.call(receiver, name, *encoded(self._border, args, kwargs))
+            receiver = {**receiver_of(self._actual), "expect": True, "message": message}
+            self._border.call(receiver, name, *encode_arguments(self._border, args, kwargs))
 
         return claim
 
 
 class Manager:
-    """What `page.expect_popup()` and its like give: to be entered with `with`."""
+    """The context manager that `page.expect_popup()` and similar methods return."""
 
     __slots__ = ("_args", "_info", "_kwargs", "_method", "_proxy")
 
@@ -137,7 +138,7 @@ class Manager:
 
     def __enter__(self) -> Proxy:
         border = self._proxy._border
-        info: Proxy = border.call(target(self._proxy), self._method, self._args, self._kwargs)
+        info: Proxy = border.call(receiver_of(self._proxy), self._method, self._args, self._kwargs)
         self._info = info
         return info
 
@@ -148,7 +149,7 @@ class Manager:
         _trace: TracebackType | None,
     ) -> None:
         assert self._info is not None
-        self._proxy._border.call(target(self._info), MANAGER_EXIT, [kind is not None], {})
+        self._proxy._border.call(receiver_of(self._info), MANAGER_EXIT, [kind is not None], {})
 
 
 def _no_member(kind: str, name: str) -> str:
@@ -162,32 +163,32 @@ def _no_member(kind: str, name: str) -> str:
     return f"{text}; it belongs to {' and '.join(owners[:3])}" if owners else text
 
 
-def _chain_method(proxy: Proxy, name: str, member: Member) -> Callable[..., Proxy]:
+def _chain_method(proxy: Proxy, name: str, member: ApiMember) -> Callable[..., Proxy]:
     def narrow(*args: Any, **kwargs: Any) -> Proxy:
-        segment = [name, *encoded(proxy._border, args, kwargs)]
-        return make(member.returns, proxy._border, proxy._root, (*proxy._chain, segment))
+        segment = [name, *encode_arguments(proxy._border, args, kwargs)]
+        return make_proxy(member.returns, proxy._border, proxy._root, (*proxy._chain, segment))
 
     return narrow
 
 
-def _call_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any]:
+def _call_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _predicated(proxy, name, args, kwargs)
-        sent = encoded(proxy._border, args, kwargs)
-        return proxy._border.call(target(proxy), name, *sent)
+        sent = encode_arguments(proxy._border, args, kwargs)
+        return proxy._border.call(receiver_of(proxy), name, *sent)
 
     return call
 
 
-def _manage_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Manager]:
+def _manage_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Manager]:
     def manage(*args: Any, **kwargs: Any) -> Manager:
         args, kwargs = _predicated(proxy, name, args, kwargs)
-        return Manager(proxy, name, *encoded(proxy._border, args, kwargs))
+        return Manager(proxy, name, *encode_arguments(proxy._border, args, kwargs))
 
     return manage
 
 
-def _local_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any]:
+def _local_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Any]:
     def all_() -> list[Any]:
         return [proxy.nth(i) for i in range(proxy.count())]
 
@@ -201,6 +202,7 @@ def _local_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any
 
     def wait_for_selector(selector: str, **kwargs: Any) -> Any:
         first = proxy.locator(selector).first
+        # `first` has already decided what `strict` would complain about.
         kwargs.pop("strict", None)
         first.wait_for(**kwargs)
         return None if kwargs.get("state") in {"hidden", "detached"} else first
@@ -214,7 +216,7 @@ def _local_method(proxy: Proxy, name: str, _member: Member) -> Callable[..., Any
     return methods[name]
 
 
-_METHODS: dict[str, Callable[[Proxy, str, Member], Any]] = {
+_METHODS: dict[str, Callable[[Proxy, str, ApiMember], Any]] = {
     "chain": _chain_method,
     "local": _local_method,
     "call": _call_method,
@@ -224,8 +226,10 @@ _METHODS: dict[str, Callable[[Proxy, str, Member], Any]] = {
 }
 
 
-def encoded(border: Border, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments as wire data; raises TypeError for one that cannot cross."""
+def encode_arguments(
+    border: HostChannel, args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    """Encode arguments as wire data; raises TypeError for one that cannot cross the border."""
     try:
         return (
             [border.encode(value) for value in args],

@@ -1,4 +1,4 @@
-"""The calls of one step: the report's tool calls, and the answers for a retried step."""
+"""The calls of one step, as tool calls for the report and as answers for a retry of the step."""
 
 import json
 import re
@@ -14,54 +14,54 @@ Reply = tuple[Any, "tuple[str, str] | None"]
 _CALLBACK = re.compile(r'\{"\$cb": \d+\}')
 
 
-class Entry(NamedTuple):
-    """One call with what is needed to answer it again."""
+class AnsweredCall(NamedTuple):
+    """A call together with what is needed to answer it again."""
 
     call: ToolCall
     key: str
     reply: Reply
     live: bool
-    """Performed anew in a retry: listeners, answers, and what happened inside a callback."""
+    """Whether a retry performs it again: listeners, answers, and calls inside a callback."""
 
 
 class DivergedError(Exception):
-    """Raised when a retried step asks for other calls than it made the first time."""
+    """Raised when a retried step makes other calls than in its first run."""
 
 
-class Record:
-    """Counts and keeps the calls of a step.
+class StepRecord:
+    """The recorded calls of a step.
 
     Args:
         step_index: the step's number.
-        earlier: entries that answer the first calls of a retried step.
+        earlier: calls whose answers a retried step gets for its first calls.
     """
 
-    def __init__(self, step_index: int, earlier: Iterable[Entry]) -> None:
-        self.entries: list[Entry] = []
+    def __init__(self, step_index: int, earlier: Iterable[AnsweredCall]) -> None:
+        self.entries: list[AnsweredCall] = []
         self._step = step_index
         self._earlier = [entry for entry in earlier if not entry.live]
         self._replayed = 0
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls so far, in the order in which they began."""
+        """Return the tool calls so far, in the order in which they began."""
         return tuple(sorted((entry.call for entry in self.entries), key=lambda call: call.seq))
 
     @property
     def catching_up(self) -> bool:
-        """Whether the next call will be answered from the record."""
+        """Tell whether the next call will be answered from the record."""
         return self._replayed < len(self._earlier)
 
     def replay(self, key: str, number: int) -> Reply:
-        """The recorded answer to the next call.
+        """Return the recorded answer to the next call.
 
         Raises:
-            DivergedError: the record holds another call at this place.
+            DivergedError: the record holds a different call at this place.
         """
         entry = self._earlier[self._replayed]
         if entry.key != key:
             raise DivergedError(
-                "the continued step took another way: the first run called "
+                "the continued step took another path: the first run called "
                 f"{entry.call.target}.{entry.call.method}({entry.call.arguments}) here"
             )
         call = entry.call.model_copy(update={"replayed": True, "seq": number})
@@ -70,10 +70,10 @@ class Record:
         return entry.reply
 
 
-class Timed:
-    """Measures one call and files it."""
+class CallTimer:
+    """A stopwatch for one call that adds the finished call to the record."""
 
-    def __init__(self, record: Record, number: int, *, live: bool) -> None:
+    def __init__(self, record: StepRecord, number: int, *, live: bool) -> None:
         self._record, self._number, self._live = record, number, live
         self._began = time.perf_counter()
 
@@ -106,13 +106,14 @@ class Timed:
             duplicate=duplicate,
             cached=cached,
         )
-        self._record.entries.append(Entry(call, key, reply, self._live))
+        self._record.entries.append(AnsweredCall(call, key, reply, self._live))
 
 
 def key_of(frame: dict[str, Any], page: str) -> str:
-    """What makes two calls the same: receiver, method and arguments.
+    """Return a text that is equal for equal calls: receiver, method and arguments.
 
-    Functions are all alike, and so is whatever `page` stands for: a retry may choose another frame.
+    All functions count as equal, and so do all objects that `page` stands for, because a retry
+    may choose another frame.
 
     Args:
         frame: the call.
@@ -120,4 +121,5 @@ def key_of(frame: dict[str, Any], page: str) -> str:
     """
     names = ("root", "chain", "expect", "method", "args", "kwargs")
     text = json.dumps({name: frame[name] for name in names}, sort_keys=True)
+    # A retry creates its functions anew, under other numbers.
     return _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')

@@ -1,6 +1,6 @@
-"""Every rule of the sandbox by its id: the lint's (some at the level `strict` only), the border's.
+"""All rules of the sandbox by id: those of the lint, of the level `strict` and of the border.
 
-The text says what is refused; messages name the offending thing, hints say what to do instead.
+Each text says what is refused. Messages name the offending code, and hints say what to do instead.
 """
 
 LINT_RULES: dict[str, str] = {
@@ -17,12 +17,12 @@ LINT_RULES: dict[str, str] = {
     "AW205": "A kind of statement or expression that the step language lacks.",
     "AW301": "A builtin that is not available.",
     "AW302": "A name with two leading underscores.",
-    "AW303": "A given name (`page`, `expect`, `answer`, `log`) is bound anew.",
+    "AW303": "A given name (`page`, `expect`, `answer`, `log`) is rebound.",
     "AW304": "An attribute that nothing in the step language has.",
     "AW305": "An attribute is assigned or deleted.",
     "AW306": "`.format` on something that is not a plain literal.",
     "AW307": "A `while` loop that can never end.",
-    "AW308": "A member of Playwright that is not for generated code.",
+    "AW308": "A member of Playwright that generated code may not use.",
     "AW309": "A name of the step language that this cell does not offer.",
     "AW401": "A file name with a folder in it.",
     "AW402": "An address that is neither http nor https.",
@@ -35,14 +35,14 @@ STRICT_RULES: dict[str, str] = {
 BORDER_RULES: dict[str, str] = {
     "AW501": "The page is sent to an origin that the case does not allow.",
     "AW502": "A file name that is not a bare name, or an upload that the case does not list.",
-    "AW503": "A secret is used where it may not be typed, or has no such name.",
+    "AW503": "A secret is used where it may not be typed, or no secret has that name.",
     "AW504": "A call that is not on the list, or with arguments of a kind that may not pass.",
     "AW505": "The step made too many calls or wrote too much output.",
     "AW506": "The worker used up its memory or its processor time, or it died.",
     "AW507": "The worker broke the protocol.",
     "AW508": "The worker tried something that only the operating system can grant.",
-    "AW509": "The step computed on after its time was over, and was stopped.",
-    "AW510": "A script is to run in the page, at the level `strict`.",
+    "AW509": "The step was still computing when its time was over, and was stopped.",
+    "AW510": "The code runs a script in the page, at the level `strict`.",
 }
 
 RULES: dict[str, str] = LINT_RULES | STRICT_RULES | BORDER_RULES

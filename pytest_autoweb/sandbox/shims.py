@@ -1,7 +1,7 @@
-"""What generated code sees in the worker: restricted builtins and stand-ins for modules.
+"""The namespace of generated code: restricted builtins and stand-ins for modules.
 
-Real module objects lead to `sys` and `os` in one or two attributes, so code gets plain objects
-that hold the listed members only.
+Real module objects lead to `sys` and `os` within one or two attributes, so the code gets plain
+objects that hold only the listed members.
 """
 
 import builtins
@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_autoweb.sandbox import policy
 
+# Modules that the standard library imports at first use, when no file can be opened any more.
 _LOADED_LATE = (
     "_strptime",
     "encodings.ascii",
@@ -30,11 +31,10 @@ _LOADED_LATE = (
     "html.entities",
     "locale",
 )
-"""Modules that the standard library imports at first use, when nothing can be opened any more."""
 
 
 class _AnyType:
-    """Stands for every member of `typing`: annotations are read by nobody."""
+    """A stand-in for every member of `typing`; nothing evaluates annotations."""
 
     def __getitem__(self, _item: object) -> "_AnyType":
         return self
@@ -49,7 +49,7 @@ class _AnyType:
 
 
 def preload() -> dict[str, types.ModuleType]:
-    """Import everything that code may need later; must run before `confine`."""
+    """Import everything that code may need later; this must run before `confine`."""
     for name in _LOADED_LATE:
         importlib.import_module(name)
     skipped = {"playwright", "playwright.sync_api", "typing"}
@@ -59,11 +59,11 @@ def preload() -> dict[str, types.ModuleType]:
 def stand_ins(
     real: Mapping[str, types.ModuleType], special: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, types.SimpleNamespace]:
-    """One plain object for each module of the policy.
+    """Return one plain object for each module of the policy.
 
     Args:
         real: what `preload` returned.
-        special: members that differ from the real ones, by module.
+        special: replacements for real members, by module.
     """
     modules: dict[str, types.SimpleNamespace] = {}
     for name, members in policy.MODULES.items():
@@ -76,7 +76,7 @@ def stand_ins(
             elif name in real and hasattr(real[name], member):
                 values[member] = getattr(real[name], member)
         modules[name] = types.SimpleNamespace(**values)
-    # `datetime.strptime` looks its helper up through `__import__`; it takes it from elsewhere.
+    # `datetime.strptime` calls `__import__` for this module but then uses the one already loaded.
     modules["_strptime"] = types.SimpleNamespace()
     for name in policy.MODULES:
         parent, _, child = name.rpartition(".")
@@ -88,15 +88,18 @@ def stand_ins(
 def restricted_builtins(
     modules: Mapping[str, types.SimpleNamespace], special: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The `__builtins__` of generated code."""
+    """Return the `__builtins__` of generated code."""
     allowed = {name: getattr(builtins, name) for name in policy.BUILTINS}
     return {**allowed, "type": _type_of, "__import__": _importer(modules), **special}
 
 
 def _type_of(value: object) -> type:
-    """`type(x)` of a value; what makes classes and functions is left out."""
+    """Return `type(x)` of a value, refusing classes and functions.
+
+    The type of a class makes classes, and the type of a function makes functions from code objects.
+    """
     if callable(value):
-        raise TypeError("type() tells the class of a value, not of a class or a function")
+        raise TypeError("type() takes a value here, not a class or a function")
     return type(value)
 
 

@@ -1,10 +1,9 @@
-"""Which system calls the worker may make, as a program for the kernel's seccomp filter.
+"""The system calls that a worker may make, as a program for the kernel's seccomp filter.
 
-Runs in the worker. Computing, and reading and writing the two pipes, take about thirty calls.
-Anything else is answered with EPERM, because a C library on some machine may try a call in passing
-that nobody thought of, and lives on without it. The calls that no library makes in passing (a new
-process, another process's memory, io_uring …) end the process: whoever makes them has broken out
-of Python and gets no second try.
+This runs in the worker. Computing and using the two pipes take about thirty calls. Any other call
+fails with EPERM, because a C library on some machine may try an unforeseen call in passing and
+can live without it. The calls that no library makes in passing (a new process, another process's
+memory, io_uring …) end the process, because code that makes them has broken out of Python.
 """
 
 import struct
@@ -12,16 +11,16 @@ from typing import NamedTuple
 
 EPERM = 1
 KILL, FAIL, ALLOW = 0x8000_0000, 0x0005_0000 | EPERM, 0x7FFF_0000
-"""Verdicts: end the process, answer EPERM, let the call through."""
+"""Verdicts of the filter: end the process, answer EPERM, let the call through."""
 
+# The filter instructions in use: load a word, three comparisons, return the verdict.
 _LOAD, _IS, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-"""The instructions that are used: load a word, three comparisons, give the verdict."""
+# Offsets in the kernel's description of a call; an argument is eight bytes, low word first.
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
-"""Places in the kernel's description of a call; an argument takes eight bytes, low word first."""
 
 _PROT_EXEC = 4
+# From this number on, x86-64 numbers mean the x32 variant of a call.
 _X32 = 0x4000_0000
-"""From here on x86-64 numbers mean the x32 variant of a call."""
 
 _COMPUTING = """
     read 0 63 | write 1 64 | close 3 57 | mmap 9 222 | mprotect 10 226 | munmap 11 215
@@ -31,6 +30,7 @@ _COMPUTING = """
     rt_sigprocmask 14 135 | rt_sigreturn 15 139 | sigaltstack 131 132
     restart_syscall 219 128 | exit 60 93 | exit_group 231 94 | tgkill 234 131
 """
+# Each entry is a name, its number on x86-64 and its number on ARM64 (`-` if there is none).
 _BREAKING_OUT = """
     execve 59 221 | execveat 322 281 | fork 57 - | vfork 58 - | clone 56 220
     clone3 435 435 | ptrace 101 117 | process_vm_readv 310 270 | process_vm_writev 311 271
@@ -42,11 +42,10 @@ _BREAKING_OUT = """
     pivot_root 155 41 | keyctl 250 219 | add_key 248 217 | init_module 175 105
     finit_module 313 273 | kexec_load 246 104 | open_by_handle_at 304 265
 """
-"""Name, number on x86-64, number on ARM64."""
 
 
 class Machine(NamedTuple):
-    """The kernel's numbers for one kind of processor."""
+    """The kernel's numbers for one processor architecture."""
 
     arch: int
     computing: dict[str, int]
@@ -66,16 +65,16 @@ MACHINES: dict[str, Machine] = {
     "x86_64": _machine(0xC000_003E, 1),
     "aarch64": _machine(0xC000_00B7, 2),
 }
-"""By what `os.uname()` calls it."""
+"""The machines by the name that `os.uname()` gives them."""
 
 
 def filter_program(machine: Machine, pid: int) -> bytes:
-    """The filter as the kernel reads it, for the process with this id."""
+    """Return the filter in the kernel's format, for the process with this id."""
     lines = [_line(_LOAD, _ARCH), *_if(_IS, machine.arch, [], [_verdict(KILL)])]
     lines += [_line(_LOAD, _NUMBER), *_if(_AT_LEAST, _X32, [_verdict(KILL)], [])]
-    # Memory that can be executed is not for a process that only interprets.
+    # An interpreter that is already loaded needs no further executable memory.
     executable = [_line(_LOAD, _argument(2)), *_choice(_HAS_BIT, _PROT_EXEC, FAIL, ALLOW)]
-    # `abort` signals the own process.
+    # `abort` sends a signal to its own process, which is the only permitted target.
     own = [_line(_LOAD, _argument(0)), *_choice(_IS, pid, ALLOW, KILL)]
     looked_at = {"mmap": executable, "mprotect": executable, "tgkill": own}
     for name, number in machine.computing.items():
@@ -98,7 +97,10 @@ def _argument(number: int) -> int:
 
 
 def _if(test: int, value: int, then: list[bytes], otherwise: list[bytes]) -> list[bytes]:
-    """Only one branch may have lines; those end in a verdict."""
+    """Return a comparison with its branches, of which only one may have lines.
+
+    That branch must end in a verdict, as jumps only skip what follows.
+    """
     return [_line(test, value, len(otherwise), len(then)), *then, *otherwise]
 
 

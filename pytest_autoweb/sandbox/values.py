@@ -1,4 +1,4 @@
-"""Values on their way across the border, in both directions, and how a report shows them."""
+"""Conversion of values that cross the border, and their representation in a report."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,10 +14,10 @@ _SENSITIVE_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"
 
 
 def outgoing(value: Any, handles: Handles, redact: Callable[[str], str]) -> Any:
-    """A result as wire data: objects as handles, text redacted.
+    """Encode a result as wire data, with objects as handles and text redacted.
 
     Raises:
-        WireError: it cannot cross.
+        WireError: the value cannot cross the border.
     """
 
     def special(item: Any) -> dict[str, Any] | None:
@@ -39,7 +39,7 @@ def outgoing(value: Any, handles: Handles, redact: Callable[[str], str]) -> Any:
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    """The value with every text in it redacted."""
+    """Return the value with every text in it redacted."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):
@@ -52,25 +52,26 @@ def redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def _redacted_bytes(value: bytes, redact: Callable[[str], str]) -> bytes:
+    # Bytes that are not UTF-8 survive this round trip unchanged.
     text = value.decode("utf-8", "surrogateescape")
     clean = redact(text)
     return value if clean == text else clean.encode("utf-8", "surrogateescape")
 
 
 def plain_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """HTTP headers without those that carry a login."""
+    """Return HTTP headers without those that carry credentials."""
     return {name: value for name, value in headers.items() if name not in _SENSITIVE_HEADERS}
 
 
-def shown(args: list[Any], kwargs: Mapping[str, Any]) -> str:
-    """Arguments as one would write them, shortened."""
-    parts = [_show(value) for value in args]
-    parts += [f"{name}={_show(value)}" for name, value in kwargs.items()]
+def format_arguments(args: list[Any], kwargs: Mapping[str, Any]) -> str:
+    """Format arguments as they would be written in code, shortened."""
+    parts = [_format_argument(value) for value in args]
+    parts += [f"{name}={_format_argument(value)}" for name, value in kwargs.items()]
     return ", ".join(parts)
 
 
-class Expression:
-    """A locator given as an argument, with the text that a report shows for it."""
+class LocatorText:
+    """Base of a locator given as an argument; a report shows its text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -79,7 +80,7 @@ class Expression:
         return self.text
 
 
-def _show(value: Any) -> str:
+def _format_argument(value: Any) -> str:
     if isinstance(value, re.Pattern):
         text = f"re.compile({value.pattern!r})"
     elif isinstance(value, bytes):
@@ -92,5 +93,5 @@ def _show(value: Any) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text, or its beginning and an ellipsis."""
+    """Return the text, or its beginning and an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,8 +1,8 @@
-"""How values and frames travel between the host and the worker: JSON lines, never pickle.
+"""The encoding of values and frames between host and worker: JSON lines, never pickle.
 
-Runs on both sides, so it imports the standard library only. What JSON lacks is written as an
-object with one key that starts with `$`; an ordinary dict that looks like that is written as
-`{"$dict": [[key, value], …]}`.
+This runs on both sides, so it imports only the standard library. A value that JSON lacks is
+written as an object with one key that starts with `$`; an ordinary dict of that shape is written
+as `{"$dict": [[key, value], …]}`.
 """
 
 import base64
@@ -19,27 +19,28 @@ MAX_FROM_WORKER = 4_000_000
 MAX_DEPTH = 40
 MAX_PATTERN_CHARS = 2_000
 MAX_KEYS = 1_000
-"""Of a set, and of a dict whose keys are not all text: numbers can be chosen so that all have the
-same hash, and then some ten thousand of them keep the host busy for a minute."""
+"""Limit on a set, and on a dict whose keys are not all text. Numbers can be chosen so that all
+have the same hash, and ten thousand such keys keep the host busy for a minute."""
 MAX_NAME_CHARS = 200
-"""Of a variable that outlives its step."""
+"""Limit on the name of a variable that outlives its step."""
 _REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
 
 Special = Callable[[Any], "dict[str, Any] | None"]
-"""Encodes what only one side knows (proxies, handles, callbacks); None: not one of those."""
+"""Function that encodes types known to one side only (proxies, handles, callbacks), or returns
+None for any other value."""
 Unspecial = Callable[[str, Any], Any]
-"""Decodes a tag that only one side knows; raises WireError for an unknown tag."""
+"""Function that decodes a tag known to one side only; raises WireError for an unknown tag."""
 
 
 class WireError(ValueError):
-    """Raised when a value cannot be put on the wire or a frame cannot be read."""
+    """Raised when a value cannot be encoded or a frame cannot be decoded."""
 
 
 def to_line(frame: Mapping[str, Any], limit: int = MAX_TO_WORKER) -> bytes:
-    """One frame as a line of ASCII.
+    """Encode a frame as a line of ASCII.
 
     Raises:
-        WireError: it is no JSON, or longer than `limit` bytes.
+        WireError: it is not valid JSON, or longer than `limit` bytes.
     """
     try:
         line = json.dumps(frame, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
@@ -51,7 +52,7 @@ def to_line(frame: Mapping[str, Any], limit: int = MAX_TO_WORKER) -> bytes:
 
 
 def from_line(line: bytes) -> dict[str, Any]:
-    """The frame that a line holds."""
+    """Decode the frame that a line holds."""
     try:
         frame = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -66,11 +67,12 @@ def _no_constant(name: str) -> None:
 
 
 def encode(value: Any, special: Special, depth: int = 0) -> Any:
-    """A value as JSON data."""
+    """Encode a value as JSON data."""
     if depth > MAX_DEPTH:
         raise WireError("value is nested too deeply")
     if value is None or isinstance(value, bool | str):
         return value
+    # Members of enumerations and other subclasses become plain numbers.
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -127,7 +129,7 @@ def _check_keys(keys: Sized) -> None:
 
 
 def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
-    """The value that JSON data stands for."""
+    """Decode the value that JSON data stands for."""
     if depth > MAX_DEPTH * 2:
         raise WireError("data is nested too deeply")
     if isinstance(data, list):
@@ -149,7 +151,7 @@ def _decode_tagged(tag: str, data: Any, special: Unspecial, depth: int) -> Any:
             _check_keys(data)
         data = [decode(item, special, depth + 1) for item in data]
     elif tag not in _OF_TEXT:
-        # What goes wrong in there may be an ordinary mistake of the code: it is not for us to say.
+        # Its errors pass through unchanged, as they may be ordinary mistakes of the code.
         return special(tag, data)
     make: Callable[[Any], Any] = _OF_VALUES.get(tag) or _OF_TEXT[tag]
     try:
@@ -183,9 +185,9 @@ _OF_TEXT: dict[str, Callable[[Any], Any]] = {
 
 
 def nothing_special(_value: Any) -> None:
-    """For values that hold neither handles nor callbacks."""
+    """Encode nothing: the `Special` for values without handles and callbacks."""
 
 
 def no_tags(tag: str, _data: Any) -> Any:
-    """For data that may hold neither handles nor callbacks."""
+    """Refuse every tag: the `Unspecial` for data without handles and callbacks."""
     raise WireError(f"unexpected {tag}")

@@ -1,7 +1,7 @@
-"""The process in which generated code runs: no Playwright, no secrets, no files, no network.
+"""The process that runs generated code: no Playwright, no secrets, no files, no network.
 
-Started by `process.WorkerProcess` with `python -I -S -c`, an empty environment and nothing but two
-pipes. Its modules come over the pipe too, so it reads no file of this package.
+`process.WorkerProcess` starts it with `python -I -S -c`, an empty environment and only two pipes.
+Its modules arrive through a pipe too, so it reads no file of this package.
 """
 
 import os
@@ -26,12 +26,12 @@ class Error(Exception):
         self.stack = ""
 
 
-# `except TimeoutError` without an import is what models write: it catches this one too.
+# Models write `except TimeoutError` without an import, so that must catch Playwright's, too.
 PlaywrightTimeout: type[Exception] = type("TimeoutError", (Error, TimeoutError), {})
 
 
 class Refused(BaseException):
-    """The host refused a call; `except Exception` does not swallow it, and the step is lost."""
+    """Raised when the host refused a call; not an `Exception`, so that code does not swallow it."""
 
 
 _ERRORS: dict[str, Callable[[str], BaseException]] = {
@@ -44,19 +44,19 @@ _ERRORS: dict[str, Callable[[str], BaseException]] = {
 
 
 class Pipe:
-    """Reads and writes frames on descriptors that no generated code can name."""
+    """The two descriptors to the host, under numbers that generated code cannot use."""
 
     def __init__(self, in_fd: int, out_fd: int) -> None:
         self._in, self._out, self._rest = in_fd, out_fd, b""
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Write one frame; raises WireError, with nothing written, when it does not fit."""
+        """Send one frame; raises WireError, having written nothing, if it does not fit."""
         line = memoryview(wire.to_line(frame, wire.MAX_FROM_WORKER))
         while line:
             line = line[os.write(self._out, line) :]
 
     def receive(self) -> dict[str, Any]:
-        """Wait for one frame; the process ends with the host."""
+        """Wait for one frame, and end the process if the host is gone."""
         chunks = [self._rest]
         while b"\n" not in chunks[-1]:
             chunk = os.read(self._in, 1 << 16)
@@ -68,7 +68,7 @@ class Pipe:
 
 
 class Worker:
-    """Runs blocks in one namespace and asks the host for everything else."""
+    """The worker's state: one namespace for all blocks, and the conversation with the host."""
 
     def __init__(self, pipe: Pipe, real: dict[str, types.ModuleType]) -> None:
         self.pipe = pipe
@@ -82,7 +82,7 @@ class Worker:
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
-        expect, helpers = proxies.expecter(self), _helpers(self)
+        expect, helpers = proxies.make_expect(self), _helpers(self)
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
         modules = shims.stand_ins(
             real,
@@ -97,7 +97,7 @@ class Worker:
         return {"__builtins__": builtins, "__name__": "step", **handy, **given}
 
     def serve(self) -> None:
-        """Serve the host until it goes away."""
+        """Serve the host until it closes the pipe."""
         while True:
             frame = self.pipe.receive()
             match frame["op"]:
@@ -117,9 +117,9 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        page = self.names["page"] = proxies.make(kind, self, root)
+        page = self.names["page"] = proxies.make_proxy(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
-        # `exec` gives the real ones to a namespace that has lost its own.
+        # Code may have deleted `__builtins__`, and then `exec` would provide the real ones.
         self.names.update(self._offered, __builtins__=dict(self._builtins))
         self._file = f"<step {frame['index']}>"
         error = self._execute(frame["code"])
@@ -128,10 +128,12 @@ class Worker:
         self.pipe.send({**done, "vars": None if error else self._snapshot(names)})
 
     def _function(self, page: proxies.Proxy, name: str) -> Callable[..., Any]:
-        """A global function that the host performs."""
+        """Return a global function that the host performs."""
 
         def function(*args: Any, **kwargs: Any) -> Any:
-            return self.call(proxies.target(page), name, *proxies.encoded(self, args, kwargs))
+            return self.call(
+                proxies.receiver_of(page), name, *proxies.encode_arguments(self, args, kwargs)
+            )
 
         return function
 
@@ -158,7 +160,7 @@ class Worker:
         return line
 
     def current_line(self) -> int | None:
-        """The line of the running block that leads to this call."""
+        """Return the line of the running block that leads to this call."""
         frame = sys._getframe(1)
         while frame is not None:
             if frame.f_code.co_filename == self._file:
@@ -178,7 +180,7 @@ class Worker:
         )
 
     def _snapshot(self, names: list[str]) -> dict[str, Any]:
-        """The values that survive a restart: plain ones, and handles, which live in the host."""
+        """Return the variables that survive a restart: plain values, and handles of the host."""
         kept: dict[str, Any] = {}
         room = _MAX_VARS_BYTES
         for name in names:
@@ -195,11 +197,11 @@ class Worker:
     # -- the border --------------------------------------------------------------------
 
     def encode(self, value: Any) -> Any:
-        """A value as wire data, with proxies and callbacks."""
+        """Encode a value, which may hold proxies and callbacks, as wire data."""
         return wire.encode(value, self._special)
 
     def call(self, target: dict[str, Any], method: str, args: Any, kwargs: Any) -> Any:
-        """Have the host perform a call; serves callbacks while it waits for the reply."""
+        """Have the host perform a call, serving callbacks while waiting for the reply."""
         self._last_call += 1
         number = self._last_call
         frame = {"expect": False, "message": None, **target, "op": "call", "id": number}
@@ -240,6 +242,7 @@ class Worker:
     def _special(self, value: Any) -> dict[str, Any] | None:
         tagged = self._without_callbacks(value)
         if tagged is None and callable(value):
+            # The same function must keep its number, or `remove_listener` could not find it.
             number = next((n for n, f in self._callbacks.items() if f is value), None)
             if number is None:
                 number = len(self._callbacks) + 1
@@ -249,19 +252,19 @@ class Worker:
 
     def _without_callbacks(self, value: Any) -> dict[str, Any] | None:
         if isinstance(value, proxies.Proxy):
-            return {"$p": {**proxies.target(value), "kind": value.kind}}
+            return {"$p": {**proxies.receiver_of(value), "kind": value.kind}}
         return None
 
     def _unspecial(self, tag: str, data: Any) -> Any:
         if tag == "$p" and data["kind"] in members.CLASSES:
-            return proxies.make(data["kind"], self, data["root"], tuple(data["chain"]))
+            return proxies.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
         if tag == "$error":
             return _ERRORS.get(data[0], Error)(data[1])
         raise wire.WireError(f"unexpected {tag}")
 
 
 def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
-    """`log`, `answer` and `sleep` of the step language."""
+    """Return `log`, `answer` and `sleep` of the step language."""
 
     def log(*values: object, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
         text = (" " if sep is None else sep).join(str(value) for value in values)
@@ -295,7 +298,7 @@ def _json_like(value: Any, depth: int = 0) -> Any:
 
 
 def _arity(function: Callable[..., Any], given: int) -> int:
-    """How many of the given arguments the function takes, as Playwright counts them."""
+    """Return how many of the given arguments the function takes, as Playwright counts them."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & 0x04:
         return given
@@ -303,7 +306,7 @@ def _arity(function: Callable[..., Any], given: int) -> int:
 
 
 def _copied(names: dict[str, Any]) -> dict[str, Any]:
-    """The namespace with its plain containers copied, so that a retry starts from the same."""
+    """Copy a namespace and its plain containers, so that a retry starts from the same values."""
     memo: dict[int, Any] = {}
     copied: dict[str, Any] = {}
     for name, value in names.items():
@@ -315,7 +318,7 @@ def _copied(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copy(value: Any, memo: dict[int, Any]) -> Any:
-    """Lists, dicts, sets and tuples anew, aliases kept; everything else as it is."""
+    """Copy lists, dicts, sets and tuples, keeping aliases; other values are not copied."""
     if id(value) in memo:
         return memo[id(value)]
     kind = type(value)
@@ -336,9 +339,10 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
 
 
 def main(limits: dict[str, Any]) -> None:
-    """Claim the pipes, give everything up, say ready, serve."""
+    """Take over the pipes, confine the process, report `ready` and serve the host."""
     in_fd, out_fd = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
+    # A stray print of a library must not reach the host as a frame.
     for fd in (0, 1, 2):
         os.dup2(nothing, fd)
     os.close(nothing)

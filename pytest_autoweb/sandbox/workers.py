@@ -1,4 +1,4 @@
-"""Where worker processes come from: one is always started ahead of need."""
+"""The supply of worker processes, one of which is always started in advance."""
 
 import atexit
 import functools
@@ -11,13 +11,13 @@ from pytest_autoweb.sandbox.process import WorkerProcess
 
 
 class Workers:
-    """Hands out workers that have never run any code, and keeps a spare one warm.
+    """A source of workers that have never run any code, with one spare worker ready.
 
-    The spare starts while its predecessor is put to use: while the model is asked, or while a
-    killed step is reported. Taking it costs nothing then. Use it in one thread.
+    The spare starts while its predecessor is in use: while a model is asked, or while a killed step
+    is reported. Taking it then costs nothing. Use this object in one thread only.
 
     Args:
-        level: how strict to be.
+        level: the level of the sandbox.
     """
 
     def __init__(self, level: Level = "auto") -> None:
@@ -26,9 +26,9 @@ class Workers:
         self._owner = os.getpid()
 
     def take(self, limits: Limits) -> WorkerProcess:
-        """A worker that is yours to close; it may still be starting."""
+        """Return a worker that the caller has to close; it may still be starting."""
         if self._owner != os.getpid():
-            # After a fork the spare is the parent's.
+            # After a fork the spare still belongs to the parent.
             self._spare, self._owner = None, os.getpid()
         spare, self._spare = self._spare, None
         if spare is not None and not _fits(spare, limits):
@@ -39,31 +39,32 @@ class Workers:
         return worker
 
     def ready(self, worker: WorkerProcess) -> WorkerProcess:
-        """Wait until a taken worker can be used; what may be used in its place, if not that one.
+        """Wait until a taken worker is ready, and return it or a replacement.
 
         Raises:
-            SandboxError: it does not start, or lacks walls that the level asks for.
+            SandboxError: the worker does not start, or lacks walls that the level requires.
         """
         asked = worker.walls.kernel
         try:
             layers = worker.wait_ready()
         except SandboxError:
-            # A container may end a process that asks, instead of saying no.
+            # A container may kill a process that asks for a wall instead of refusing.
             if not asked or self._level == "strict":
                 raise
             layers = Layers(landlock=0, seccomp=False, audit=False)
         if self._level == "strict" and not layers.confined:
             worker.close()
             self.close()
-            raise SandboxError(_too_open(layers))
+            raise SandboxError(_missing_walls(layers))
         if asked and not (layers.landlock or layers.seccomp):
             return self._without_kernel(worker)
         return worker
 
     def _without_kernel(self, worker: WorkerProcess) -> WorkerProcess:
-        """A worker that does not ask the kernel, in place of one that asked in vain.
+        """Return a worker that does not ask the kernel for walls, instead of one that was refused.
 
-        Asking has brought `_ctypes` into it, which the audit hook alone does not hold.
+        The request has loaded `_ctypes` into the old worker, and the audit hook alone does not stop
+        code that reaches it.
         """
         self._walls = self._walls._replace(kernel=False)
         worker.close()
@@ -71,10 +72,10 @@ class Workers:
         return self.ready(self.take(Limits(memory_mb=worker.memory_mb, cpu_s=worker.cpu_s)))
 
     def layers(self) -> Layers:
-        """Which walls stand, seen on the spare worker.
+        """Return the walls that stand, determined with the spare worker.
 
         Raises:
-            SandboxError: none starts, or it lacks walls that the level asks for.
+            SandboxError: no worker starts, or it lacks walls that the level requires.
         """
         worker, self._spare = self._spare or self._start(Limits()), None
         worker = self.ready(worker)
@@ -83,7 +84,7 @@ class Workers:
         return worker.wait_ready()
 
     def close(self) -> None:
-        """End the spare worker; safe to call twice."""
+        """Stop the spare worker; safe to call twice."""
         spare, self._spare = self._spare, None
         if spare is not None and self._owner == os.getpid():
             spare.close()
@@ -96,7 +97,7 @@ def _fits(worker: WorkerProcess, limits: Limits) -> bool:
     return worker.alive and (worker.memory_mb, worker.cpu_s) == (limits.memory_mb, limits.cpu_s)
 
 
-def _too_open(layers: Layers) -> str:
+def _missing_walls(layers: Layers) -> str:
     absent = ["Landlock"] * (not layers.landlock) + ["seccomp"] * (not layers.seccomp)
     return (
         f"--autoweb-sandbox=strict: {' and '.join(absent)} cannot be used on this machine "
@@ -107,7 +108,7 @@ def _too_open(layers: Layers) -> str:
 
 @functools.cache
 def workers_of(level: Level) -> Workers:
-    """The workers of this process; its spare one ends with it."""
+    """Return this process's source of workers, whose spare ends with the process."""
     workers = Workers(level)
     atexit.register(workers.close)
     return workers

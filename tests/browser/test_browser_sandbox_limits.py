@@ -140,7 +140,7 @@ def test_a_continued_step_that_takes_another_way_says_so(step: Step) -> None:
 
     kind, _, message = why(second)
     assert kind == "step"
-    assert message.startswith("the continued step took another way: the first run called page.fill")
+    assert message.startswith("the continued step took another path: the first run called page.f")
 
 
 def test_a_step_run_anew_registers_its_listeners_once(step: Step) -> None:

@@ -1,4 +1,4 @@
-// Role and accessible name, near enough to Playwright's own that most names match exactly.
+// Computes role and accessible name; most names are exactly those that Playwright computes.
 (dom) => {
   const INPUT = {
     button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button',

@@ -1,8 +1,8 @@
-// Runs in an empty page of our own: draws lines and numbered boxes over a picture.
+// Draws lines and numbered boxes on a picture; runs in an empty page of the plugin's own.
 async ({ picture, hidden, port, longest, x, y, boxes }) => {
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-  // Models are shown at most so many pixels; what is drawn must not be shrunk afterwards.
+  // Services shrink larger pictures, which would blur lines that were already drawn.
   const shrink = Math.min(1, longest / Math.max(image.width, image.height));
   const width = Math.round(image.width * shrink);
   const height = Math.round(image.height * shrink);
@@ -12,7 +12,7 @@ async ({ picture, hidden, port, longest, x, y, boxes }) => {
   pen.imageSmoothingQuality = 'high';
   pen.drawImage(image, 0, 0, width, height);
 
-  // Everything is drawn at whole pixels, so that colours stay pure.
+  // Shapes start and end at whole pixels, because antialiasing would mix their colours.
   const place = ([left, top, right, bottom]) => [Math.round((left - port.x) * scale),
     Math.round((top - port.y) * scale), Math.round((right - port.x) * scale),
     Math.round((bottom - port.y) * scale)];
@@ -22,7 +22,7 @@ async ({ picture, hidden, port, longest, x, y, boxes }) => {
   };
   for (const box of hidden.map(place)) fill('#555555', ...box);
 
-  // Two colours that pages hardly ever have, thick enough to survive being shrunk.
+  // Colours that pages hardly ever use, in lines thick enough to survive shrinking.
   const VERTICAL = '#ff00ff';
   const HORIZONTAL = '#00c800';
   const CASING = [[3, '#ffffff'], [2, '#000000'], [1, null]];
@@ -71,8 +71,8 @@ async ({ picture, hidden, port, longest, x, y, boxes }) => {
   if (x !== null) vertical(Math.round((x - port.x) * scale));
   if (y !== null) horizontal(Math.round((y - port.y) * scale));
 
-  // A number stands beside its box: at the first of these places that is free of other numbers
-  // and boxes, else at the one that covers least.
+  // A number is placed beside its box: at the first of these spots that is free of other numbers
+  // and boxes, or else at the spot that covers least.
   const common = (a, b) => Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0]))
     * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
   const numbers = [];

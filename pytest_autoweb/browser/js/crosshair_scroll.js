@@ -1,4 +1,4 @@
-// Scrolls the page or its largest inner part: by a share of what it shows, or back to a place.
+// Scrolls the page or its largest scrollable part, by a share of what is visible or to a position.
 ({ dom }, { by, to }) => {
   const root = document.scrollingElement || document.documentElement;
   const room = (element) => element.scrollHeight - element.clientHeight;

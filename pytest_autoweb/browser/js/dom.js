@@ -1,4 +1,4 @@
-// Accessors that still work when the page overrides methods or a form field is called "attributes".
+// DOM accessors that work even if the page overrides methods or has a field named "attributes".
 () => {
   const getter = (proto, name) => {
     const read = Object.getOwnPropertyDescriptor(proto, name).get;
@@ -18,7 +18,7 @@
   };
   const attr = call('getAttribute');
   const has = call('hasAttribute');
-  // The page may have replaced it; the old alias does the same.
+  // The page may have replaced this method; its old alias does the same.
   const untouched = Function.prototype.toString.call(Element.prototype.matches).includes('[native');
   const matches = call(untouched ? 'matches' : 'webkitMatchesSelector');
   const closest = call('closest');
@@ -34,7 +34,7 @@
   const style = (element, pseudo) => view(element).getComputedStyle(element, pseudo);
   const assigned = (slot) => HTMLSlotElement.prototype.assignedNodes.call(slot, { flatten: true });
 
-  // Children as rendered: a shadow root hides the light children, a slot shows what it was given.
+  // Children as rendered: a shadow root replaces the light children, which appear in its slots.
   const children = (element) => {
     const root = shadow(element);
     if (root) return Array.from(childNodes(root));
@@ -61,7 +61,7 @@
     if (css.display === 'contents') return true;
     return Element.prototype.checkVisibility ? call('checkVisibility')(element) : true;
   };
-  // As Playwright sees it: a box that is not empty and not `visibility: hidden`.
+  // Visible in Playwright's sense: the box is not empty, and there is no `visibility: hidden`.
   const visible = (element) => {
     if (!rendered(element)) return false;
     const css = style(element);
@@ -69,7 +69,7 @@
     const box = rect(element);
     return box.width > 0 && box.height > 0;
   };
-  // Parked outside the document, where no scrolling leads.
+  // Placed outside the document, where scrolling cannot reach it.
   const reachable = (element) => {
     const box = rect(element);
     const at = view(element);
@@ -99,7 +99,7 @@
     const value = attr(element, 'contenteditable');
     return value === '' || value === 'true' || value === 'plaintext-only';
   };
-  // Scripts cannot ask for listeners, but the common libraries keep a note of their own.
+  // Scripts cannot query event listeners, but common libraries store their own on the element.
   const NOTES = [
     (key, kept) => key.startsWith('__reactProps$') && kept.onClick,
     (key, kept) => key === '_vei' && kept.onClick,
@@ -119,7 +119,7 @@
     }
   };
 
-  // Old libraries give arrays a toJSON that turns them into strings.
+  // Old libraries add a toJSON to arrays that turns them into strings.
   const stringify = (result) => {
     const taken = [];
     for (const proto of [Object.prototype, Array.prototype, String.prototype, Number.prototype]) {

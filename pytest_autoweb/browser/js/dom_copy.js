@@ -1,11 +1,11 @@
-// The live document as a flat list of tokens: its tree, its form state, and of its looks what
-// decides whether an element is visible and what it is called.
+// Returns the live document as a flat list of tokens: its tree, its form state, and those styles
+// that decide whether an element is visible and which accessible name it has.
 ({ dom }, limit) => {
   const DROPPED = new Set(['srcset', 'poster', 'ping', 'background', 'nonce', 'integrity', 'srcdoc',
     'http-equiv', 'autofocus', 'autoplay', 'manifest', 'sandbox', 'allow', 'csp', 'loading', 'data',
     'shadowrootmode', 'is', 'archive', 'classid', 'codebase', 'dynsrc', 'lowsrc', 'imagesrcset']);
   const SOURCES = new Set(['img', 'iframe', 'frame', 'input']);
-  // What these hold is code, or is not part of the tree; the element itself keeps its place.
+  // The content of these is code or not part of the tree, so only the element itself is kept.
   const EMPTIED = new Set(['script', 'style', 'noscript', 'template', 'link', 'meta', 'base',
     'noembed', 'noframes']);
   const NO_VALUE = new Set(['checkbox', 'radio', 'file', 'image', 'button', 'submit', 'reset']);

@@ -1,4 +1,4 @@
-// Puts a stored copy into the state the page was in: what HTML text alone cannot say.
+// Restores state of the page that HTML text cannot express in an opened copy, such as form values.
 ({ dom }) => {
   const graft = (root) => {
     for (;;) {

@@ -1,4 +1,4 @@
-// The states that an `element` check may ask for.
+// Returns the states for which an `element` check may ask.
 ({ dom, elements }) => elements.map((element) => ({
   visible: dom.visible(element),
   value: ['input', 'textarea', 'select'].includes(dom.tag(element))

@@ -1,2 +1,2 @@
-// What stands in each of the given fields.
+// Returns the content of each of the given fields.
 ({ dom, elements }) => elements.map((element) => dom.value(element) || element.textContent || '')

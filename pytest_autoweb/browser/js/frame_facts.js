@@ -1,4 +1,4 @@
-// What one frame holds that a step could mean: names of visible controls, text, readiness.
+// Returns what decides whether a step means this frame: names of controls, text, readiness.
 ({ dom, aria }) => {
   const CONTROLS = 'a[href], button, input, select, textarea, summary, [role], [onclick], '
     + '[tabindex], [contenteditable=""], [contenteditable="true"]';

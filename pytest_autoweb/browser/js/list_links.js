@@ -1,5 +1,5 @@
-// The links of a list page and where each is; or what an XPath finds, links or not.
-// arg: {xpath}; "" asks for all links. With `elements` given (run_on_elements): their places only.
+// Returns the links of a list page with their positions, or all elements that an XPath finds.
+// arg: {xpath}; "" asks for all links. If `elements` is given, only their positions are returned.
 ({ dom, elements }, { xpath = '' } = {}) => {
   const LIMIT = 2000;
   const FACTS = ['id', 'role', 'rel', 'itemprop'];
@@ -17,7 +17,7 @@
     }
     return found.filter(([, value]) => value);
   };
-  // Outermost first; empty inside a shadow root, where no XPath leads.
+  // Outermost first; empty inside a shadow root, which XPath cannot enter.
   const chain = (element) => {
     const steps = [];
     let at = element;

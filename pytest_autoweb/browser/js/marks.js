@@ -1,4 +1,5 @@
-// Finds what can be acted on in the viewport: open shadow roots and same-origin frames included.
+// Finds the elements in the viewport that can be acted on, including open shadow roots and frames
+// of the same origin.
 ({ dom, aria }, { limit, texts }) => {
   const ROLES = new Set(['button', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'tab',
     'checkbox', 'radio', 'switch', 'option', 'combobox', 'listbox', 'slider', 'spinbutton',
@@ -6,7 +7,8 @@
   const SCORE = { native: 1, event: 0.95, aria: 0.9, tabindex: 0.85, delegated: 0.85, cursor: 0.7,
     text: 0.5 };
   const SURE = new Set(['native', 'event', 'aria']);
-  // These act as one thing: what is only guessed within them is a part of them.
+  // Other roles act as one element, so uncertain elements within them are parts of them. These three
+  // contain separate elements.
   const PARTS = new Set(['combobox', 'listbox', 'treeitem']);
   const whole = (item) => item.kind === 'native' || (item.kind === 'aria'
     && !PARTS.has((dom.attr(item.element, 'role') || '').trim().toLowerCase()));
@@ -22,7 +24,7 @@
     ? { x: vv.offsetLeft, y: vv.offsetTop, width: vv.width, height: vv.height }
     : { x: 0, y: 0, width: window.innerWidth, height: window.innerHeight };
 
-  // Rectangles: [left, top, right, bottom] in the main document's CSS pixels.
+  // Rectangles are [left, top, right, bottom] in CSS pixels of the main document.
   const meet = (a, b) => [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]),
     Math.min(a[3], b[3])];
   const area = (r) => Math.max(0, r[2] - r[0]) * Math.max(0, r[3] - r[1]);
@@ -31,7 +33,7 @@
   const shift = (view, r) => [view.x + r.left * view.scale, view.y + r.top * view.scale,
     view.x + r.right * view.scale, view.y + r.bottom * view.scale];
   const clientRects = (node) => Array.from(Element.prototype.getClientRects.call(node));
-  // One range a document: each one alive makes every later change of the page slower.
+  // Only one range per document, because every live range slows down later changes of the page.
   const ranges = new Map();
   const rangeRects = (node) => {
     const owner = node.ownerDocument;
@@ -93,7 +95,8 @@
       if (area(seen) > 0) page.push(seen);
     }
   };
-  // `at`: the document's view, what clips here, opacity, the nearest marked ancestor.
+  // `at` holds the document's view, the clipping rectangles, the opacity and the closest marked
+  // ancestor.
   const walk = (element, at) => {
     if (!dom.isElement(element) || at.depth > 300) return;
     const tag = dom.tag(element);
@@ -143,6 +146,7 @@
     const height = full[3] - full[1];
     const least = kind === 'delegated' ? [20, 16] : [5, 5];
     if (width < least[0] || height < least[1]) return null;
+    // An element as large as the viewport is usually a container that listens for its children.
     const most = 0.95 * Math.max(port.width, 1200) * Math.max(port.height, 800);
     if (width * height > most && kind !== 'native') return null;
     const seen = rects.map((r) => meet(r, clip)).filter((r) => area(r) > 0);
@@ -189,7 +193,7 @@
     }
   };
 
-  // Which element a click at a point of the main document would reach, through frames and shadows.
+  // Returns the element that a click at this point would hit, through frames and shadow roots.
   const reached = (x, y) => {
     let view = main;
     for (let depth = 0; depth < 10; depth += 1) {
@@ -222,6 +226,7 @@
     const at = (fx, fy, weight) => [left + (right - left) * fx, top + (bottom - top) * fy, weight];
     return [at(0.5, 0.5, 3), at(0.2, 0.5, 2), at(0.8, 0.5, 2), at(0.5, 0.2, 1), at(0.5, 0.8, 1)];
   };
+  // Most of the element may be covered, e.g. by a sticky header, as long as part of it can be hit.
   const onTop = (element, rects) => {
     let free = 0;
     let all = 0;
@@ -238,7 +243,8 @@
   };
   const container = (item) => item.kind !== 'native'
     && (item.inner >= 3 || (item.kind !== 'event' && item.element.children.length > 15));
-  // Of two that take the same place, the surer one stays; a guess within something sure goes.
+  // Of two elements at the same place, the more certain one is kept; an uncertain one within a
+  // certain one is dropped.
   const apart = (items) => {
     const kept = [];
     const better = items.slice().sort((a, b) => SCORE[b.kind] - SCORE[a.kind]
@@ -277,7 +283,7 @@
   }
   items = inOrder(items);
 
-  // The boxes of what can be read in an element: a label must not cover them.
+  // The boxes of an element's readable content, which labels must not cover.
   const textBoxes = (item) => {
     const rects = [];
     const visit = (node, depth) => {

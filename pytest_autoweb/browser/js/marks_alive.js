@@ -1,4 +1,4 @@
-// Where a marked element is now, as positions from the document down; null: no longer in the page.
+// Returns the element's position in the tree, from the document down, or null if it is gone.
 ({ dom, elements: made }, number) => {
   const place = (element) => {
     const steps = [];

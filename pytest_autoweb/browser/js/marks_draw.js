@@ -1,5 +1,5 @@
-// Runs in an empty page of our own: draws frames and numbers over a picture, finding a free place
-// for each number. Returns the new picture and where the numbers stand, in its pixels.
+// Draws frames and numbers on a picture, finding a free place for each number; runs in an empty page
+// of the plugin's own. Returns the new picture and the positions of the numbers in its pixels.
 async ({ image: decoded }, order) => {
   const { hidden, marks, page, port } = JSON.parse(order);
   const COLOURS = ['#d00000', '#0050e0', '#008030', '#9000b0', '#c05000', '#007090'];
@@ -22,7 +22,7 @@ async ({ image: decoded }, order) => {
   pen.drawImage(image, 0, 0);
   image.close();
 
-  // Rectangles: [left, top, right, bottom].
+  // Rectangles are [left, top, right, bottom].
   const toPicture = ([left, top, right, bottom]) => [(left - port.x) * scale,
     (top - port.y) * scale, (right - port.x) * scale, (bottom - port.y) * scale];
   const meets = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
@@ -41,7 +41,7 @@ async ({ image: decoded }, order) => {
     colour: mark.failed ? FAILED : COLOURS[mark.number % COLOURS.length],
   }));
 
-  // How much of any rectangle is covered by the given ones, in one look: a summed-area table.
+  // A summed-area table: tells in constant time how much of a rectangle the given ones cover.
   const coverage = (rects) => {
     const columns = Math.ceil(width / cell) + 1;
     const rows = Math.ceil(height / cell) + 1;
@@ -76,7 +76,7 @@ async ({ image: decoded }, order) => {
     const around = grown(r, 2 * scale);
     return inPicture(r) && !item.read.some((box) => meets(around, box));
   };
-  // This is asked a million times on a crowded page, so nothing is made for the answer.
+  // Called a million times for a crowded page, so it allocates nothing.
   const stands = (i, [left, top, right, bottom], by) => {
     const box = labels[i] && labels[i].box;
     return box && top - by < box[3] && box[1] < bottom + by
@@ -87,8 +87,8 @@ async ({ image: decoded }, order) => {
     return true;
   };
   const inTheWay = (r) => items.map((_, i) => i).filter((i) => stands(i, r, 2 * scale));
-  // Beside the box, off its corners, within it; farther away in each next ring. What a spot costs:
-  // its distance, how it stands to the box, and what it covers of the page.
+  // Possible spots are beside the box, at its corners and within it, at a greater distance in each
+  // ring. The cost of a spot depends on its distance, its side and what it covers of the page.
   const spots = ([left, top, right, bottom], w, h, ring) => {
     const g = gap + ring * 0.75 * high;
     const across = (share) => left + (right - left - w) * share;
@@ -104,7 +104,7 @@ async ({ image: decoded }, order) => {
     const corners = [[before, above], [behind, above], [before, below], [behind, below]];
     const within = ring ? [] : [[right - w - inset, top + inset], [left + inset, top + inset],
       [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
-    // Off a corner it is hard to see which box a number belongs to.
+    // At a corner it is hard to see to which box a number belongs.
     const odd = [...beside.map(() => 0), ...corners.map(() => 0.5), ...within.map(() => 0)];
     return [...beside, ...corners, ...within].map(([x, y], turn) => {
       const box = [x, y, x + w, y + h];
@@ -112,8 +112,8 @@ async ({ image: decoded }, order) => {
       return { box, costs: ring + odd[turn] + turn * 0.01 + covered };
     });
   };
-  // The spots that do not cover the item's own text, the cheapest of each ring first. They do not
-  // depend on where other numbers stand.
+  // The spots that leave the item's own text free, the cheapest of each ring first. They do not
+  // depend on the positions of other numbers and are therefore cached.
   const offers = (item, ring) => {
     item.offers[ring] ||= spots(item.box, item.width, high, ring)
       .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
@@ -143,7 +143,7 @@ async ({ image: decoded }, order) => {
   const spent = (some) => some.reduce(
     (sum, i) => sum + (labels[i] ? labels[i].costs : 10 * RINGS), 0);
   let tries = TRIES;
-  // A number that stands badly takes a good place if those who stood there find other ones.
+  // A badly placed number takes a better spot if the numbers there can find other spots.
   const improve = (i) => {
     const now = spent([i]);
     for (const offer of offers(items[i], 0)) {
@@ -170,7 +170,7 @@ async ({ image: decoded }, order) => {
     for (const [thick, colour] of [[4, 'rgba(255,255,255,0.85)'], [2, item.colour]]) {
       pen.lineWidth = thick * scale;
       pen.strokeStyle = colour;
-      // Outside of the element, so that its text stays whole.
+      // The frame is drawn outside the element, so that the element's text stays readable.
       for (const rect of item.rects) {
         const r = grown(rect, 2 * scale);
         pen.strokeRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
@@ -215,7 +215,7 @@ async ({ image: decoded }, order) => {
   for (const item of items) {
     item.width = pen.measureText(shown(item)).width + font * 0.9 + (item.failed ? high * 0.8 : 0);
   }
-  // Who has the least choice chooses first.
+  // Items with the fewest free spots choose first.
   const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
   const turns = items.map((item, i) => i).sort((a, b) => choice[a] - choice[b] || a - b);
   turns.forEach(put);

@@ -1,5 +1,5 @@
-// The texts around elements that share their own text with others, nearest first: by what they
-// stand in, people tell them apart. arg: groups of indexes of elements with the same text.
+// Returns the texts around elements that share their own text with others, nearest first, because
+// people distinguish such elements by their surroundings. arg: groups of indexes of such elements.
 ({ dom, elements: made }, groups) => {
   const NODES = 30000;
   const PIECES = 10;
@@ -11,7 +11,7 @@
   const isHeading = (element) => HEADINGS.has(dom.tag(element))
     || dom.attr(element, 'role') === 'heading';
 
-  // A document in its order, as it is rendered: where each element begins and ends, and its texts.
+  // A document in rendered order: the start and end of each element, and its texts.
   const books = new Map();
   const bookOf = (owner) => {
     if (books.has(owner)) return books.get(owner);
@@ -57,7 +57,7 @@
     for (let up = element; up; up = dom.parent(up)) if (isHeading(up)) return up;
     return null;
   };
-  // The first text at or after a position, as an index.
+  // Returns the index of the first text at or after a position.
   const from = (book, at) => {
     let low = 0;
     for (let high = book.texts.length; low < high;) {
@@ -71,7 +71,7 @@
     const above = dom.parent(text.node);
     return above && isSeen(above);
   };
-  // Texts that follow each other in one block are one piece, unless something marked is between.
+  // Adjacent texts in one block form one piece unless something marked stands between them.
   const joined = (book, texts, breaks) => {
     const pieces = [];
     for (const text of texts.filter(legible)) {
@@ -112,7 +112,7 @@
     }
     return all.map((one) => (one.chain ? pieces(one, known) : []));
   };
-  // What its own part of the page reads beside it, from the inside out.
+  // Returns the other texts in the element's own part of the page, from the inside out.
   const inside = ({ book, chain, breaks }) => {
     const found = [];
     for (let level = 1; level < chain.length && found.length < PIECES; level += 1) {
@@ -126,7 +126,7 @@
     }
     return found.slice(0, PIECES);
   };
-  // The next text in one direction that is in no part of the page that belongs to one of them.
+  // Returns the next text in one direction that is outside every part that belongs to an element.
   const beside = ({ book, part, others, breaks }, way) => {
     const start = from(book, way < 0 ? book.begin.get(part) : book.end.get(part));
     const texts = [];
@@ -151,25 +151,25 @@
         || !others.some((other) => holds(book, other.part, book.begin.get(head))))).pop();
     const found = [...own];
     if (!own.length) found.push(...nearer(element, before, after));
-    // A text before several of them belongs to all.
+    // A text before several elements belongs to all of them.
     else if (before && known.some((other) => !other.own.length && other.before
       && other.before.node === before.node)) found.push(before);
     const words = found.map((piece) => piece.words);
     if (heading) words.push(dom.clean(heading.innerText || heading.textContent || '').slice(0, CHARS));
     return Array.from(new Set(words.filter(Boolean)));
   };
-  // Of the texts before and after, those in its line; else the one before, else the one after.
+  // Prefers texts before and after that are in the same line, then the one before, then the other.
   const nearer = (element, before, after) => {
     const both = [before, after].filter(Boolean);
     const box = dom.rect(element);
-    const aside = both.filter(({ node }) => {
+    const inLine = both.filter(({ node }) => {
       const range = Document.prototype.createRange.call(node.ownerDocument);
       range.selectNodeContents(node);
       const r = range.getBoundingClientRect();
       const common = Math.min(r.bottom, box.bottom) - Math.max(r.top, box.top);
       return common >= 0.5 * Math.min(r.height, box.height);
     });
-    return aside.length ? aside : both.slice(0, 1);
+    return inLine.length ? inLine : both.slice(0, 1);
   };
   return groups.map(around);
 }

@@ -1,4 +1,4 @@
-// What XPath expressions and other paths can be made for each element; uniqueness is counted here.
+// Returns data for XPath expressions and other paths to each element; uniqueness is counted here.
 ({ dom, elements: made }, only) => {
   const TESTS = ['data-testid', 'data-test', 'data-qa', 'data-cy'];
   const squeeze = (text) => text.replace(/[ \t\r\n]+/g, ' ').replace(/^ | $/g, '');
@@ -9,7 +9,7 @@
   };
   const indexes = new Map();
   const count = (map, key) => map.set(key, (map.get(key) || 0) + 1);
-  // How often each value occurs in the light tree of a document, which is all that XPath sees.
+  // Counts how often each value occurs in the light tree, which is all that XPath searches.
   const indexOf = (owner, tags) => {
     if (indexes.has(owner)) return indexes.get(owner);
     const made = new Map();
@@ -30,7 +30,7 @@
     indexes.set(owner, made);
     return made;
   };
-  // Among the children of the same name from 1 on; 0: the only one.
+  // The position among siblings of the same name, from 1 on, or 0 if there is only one.
   const placed = new Map();
   const place = (above) => {
     const alike = new Map();

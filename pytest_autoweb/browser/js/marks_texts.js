@@ -1,5 +1,5 @@
-// What each element reads, by precedence: inner text, label, placeholder, title, value.
-// arg true: also whether none of it is shown as text: it is an icon with a name, or without.
+// Returns the texts of each element in order of precedence: inner text, label, placeholder, title,
+// value. If arg is true, also tells whether none of them is displayed, as for an icon.
 ({ dom, aria, elements }, facts) => (Array.isArray(elements) ? elements : elements.elements).map((element) => {
   const LIMIT = 2000;
   const tag = dom.tag(element);

@@ -1,4 +1,4 @@
-// For each element: what it is, and what may keep a person from acting on it.
+// Returns, for each element, a description and what may prevent a person from acting on it.
 ({ dom, aria, elements }) => {
   const named = (element) => {
     const role = aria.role(element);

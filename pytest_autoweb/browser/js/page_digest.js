@@ -1,5 +1,5 @@
-// A digest of the whole document: markup, what is rendered of it, and what stands in its fields.
-// Null where parts of the page are out of its sight.
+// Returns a digest of the whole document: its markup, its rendered text and the values of its
+// fields; or null if it cannot see all parts of the page.
 ({ dom }) => {
   if (dom.query(document, 'iframe, frame, object').length) return null;
   const all = dom.query(document, '*');
@@ -8,7 +8,7 @@
     dom.value(field), dom.flag(field, 'checked')]);
   const root = document.documentElement;
   const text = JSON.stringify([root.outerHTML, root.innerText, document.title, fields]);
-  // cyrb53 with two seeds: 106 bits, without the crypto API that plain HTTP pages lack.
+  // cyrb53 with two seeds gives 106 bits; plain HTTP pages have no crypto API.
   const hash = (seed) => {
     let a = 0xdeadbeef ^ seed, b = 0x41c6ce57 ^ seed;
     for (let i = 0; i < text.length; i += 1) {

@@ -1,4 +1,4 @@
-// What the page tells its user just now: open dialogs, alerts, and fields that refuse their value.
+// Returns the page's messages to its user: open dialogs, alerts, and fields with invalid values.
 ({ dom, aria }) => {
   const shown = (selector) => dom.query(document, selector).filter(dom.visible).slice(0, 10);
   const words = (element) => dom.clean(element.innerText || element.textContent || '').slice(0, 300);

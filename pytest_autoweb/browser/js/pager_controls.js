@@ -1,4 +1,4 @@
-// Everything short that can be pressed, with what tells a pager's control from others.
+// Returns all small clickable elements, with the facts that distinguish a pager's controls.
 ({ dom }) => {
   const LIMIT = 600;
   const PRESSED = 'a, button, input[type=button], input[type=submit], summary, [role=button], '
@@ -46,7 +46,7 @@
     if (!native && dom.closest(element, 'a, button')) continue;
     const text = clip(dom.tag(element) === 'input' ? dom.value(element) : element.innerText || '');
     if (text.length > 24 || !dom.visible(element)) continue;
-    // The inner one is what is pressed.
+    // Of nested elements, the innermost one is clicked.
     if (!native && dom.query(element, NATIVE).length) continue;
     const pager = Boolean(dom.closest(element, PAGER));
     if (!native && !pager && dom.style(element).cursor !== 'pointer') continue;

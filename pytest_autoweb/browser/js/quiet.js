@@ -1,4 +1,4 @@
-// Waits until nothing has changed in the document for a moment, within a limit.
+// Waits until the document has not changed for a moment, within a limit.
 (tools, { still, limit }) => new Promise((done) => {
   let timer = 0;
   const finish = () => {

@@ -1,11 +1,11 @@
-// Walks the page in reading order: what can be acted on, and the text in between.
+// Lists, in reading order, the elements that can be acted on and the text between them.
 ({ dom, aria }, limit) => {
   const ROLES = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
     'option', 'treeitem', 'listbox']);
   const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'option', 'optgroup',
     'datalist', 'svg', 'canvas', 'video', 'audio', 'object', 'embed']);
-  // These act as one thing: what is inside of them is not listed again.
+  // These act as one element, so their content is not listed again.
   const WHOLE = new Set(['button', 'link', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
     'checkbox', 'radio', 'switch', 'option', 'clickable']);
   const ROW_CHARS = 120;
@@ -111,7 +111,7 @@
     + '[role=tab], [role=checkbox], [role=radio], [role=menuitem], [role=option], [onclick]';
   const innerCount = (element) => dom.query(element, '*').filter(
     (inner) => (dom.matches(inner, INNER) || dom.listens(inner)) && dom.visible(inner)).length;
-  // A clickable region is listed as one thing only when it reads as one.
+  // A clickable region is listed as one element only if its text reads as one.
   const single = (element) => {
     if (innerCount(element)) return false;
     const blocks = dom.query(element, '*').filter((inner) => !dom.style(inner).display.startsWith('inline')
@@ -147,7 +147,7 @@
     if (tag === 'label' || tag === 'body' || tag === 'html' || !clickable(element)) return null;
     const name = dom.clean(aria.content(element, null)) || aria.name(element, role);
     if (single(element)) return ['clickable', name, { bare: true }];
-    // A row that opens something and also holds a button or two of its own.
+    // Such a region may be a row that opens something and also contains a few buttons.
     const row = explicit(element) && name && name.length <= ROW_CHARS
       && innerCount(element) <= ROW_CONTROLS;
     return row ? ['clickable', name, { bare: true, row: true }] : null;
@@ -188,7 +188,7 @@
     const inline = css.display.startsWith('inline') || css.display === 'contents';
     const cell = css.display === 'table-cell';
     if (!inline && !cell) flush();
-    // The text of a label is the name of its control, which is listed.
+    // The text of a label is omitted, because it is the name of a control, which is listed.
     const labels = tag === 'label' && controlOf(node) && dom.visible(controlOf(node));
     if (labels) labelled(node, depth);
     else inside(node, depth, mute);

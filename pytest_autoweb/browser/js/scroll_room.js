@@ -1,4 +1,4 @@
-// Whether the page can be scrolled further up and down.
+// Tells whether the page can be scrolled further up and down.
 ({ dom }) => {
   const root = document.scrollingElement || document.documentElement;
   const top = root.scrollTop;

@@ -1,4 +1,4 @@
-// Values of password-like fields, so that snapshots made by the browser can be rid of them.
+// Returns the values of password-like fields, so that they can be removed from snapshots.
 ({ dom }) => {
   const found = new Set();
   const walk = (root, depth) => {

@@ -1,4 +1,5 @@
-// The live DOM as HTML: current values and states, open shadow roots, frames of the same origin.
+// Returns the live DOM as HTML with current values and states, open shadow roots and frames of the
+// same origin.
 ({ dom }) => {
   const VOID = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta',
     'source', 'track', 'wbr']);
@@ -63,7 +64,7 @@
     }
     inside(node, tag, shown && visible, depth);
     if (!isSlot) put(`</${tag}>`);
-    // Beside its element: what an iframe element holds is plain text to an HTML parser.
+    // Written after its element, because an HTML parser treats the content of an iframe as plain text.
     const body = tag === 'iframe' || tag === 'frame' ? frameBody(node) : null;
     if (body) {
       put('<frame-document>');
@@ -79,7 +80,7 @@
     if (tag === 'iframe' || tag === 'frame') {
       return;
     }
-    // As rendered: a shadow root's content, with the light children in its slots.
+    // As rendered: the content of a shadow root, with the light children in its slots.
     const hasShadow = dom.shadow(node);
     if (hasShadow) put('<shadow-root>');
     for (const child of dom.children(node)) walk(child, shown, depth + 1);

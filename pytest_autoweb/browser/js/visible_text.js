@@ -1,4 +1,4 @@
-// All visible text, shadow roots included; one line a block.
+// Returns all visible text, including shadow roots, with one line per block.
 ({ dom }) => {
   const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'option', 'textarea']);
   const parts = [];

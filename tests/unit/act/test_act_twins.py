@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.act.twins import ambiguous, resolve_apart
 from pytest_autoweb.act.verify import Choice
-from pytest_autoweb.browser.marks import Box, Mark
+from pytest_autoweb.browser.marks import Mark, PageBox
 
 
 def mark(number: int, text: str, *near: str, url: str = "") -> Mark:
@@ -18,7 +18,7 @@ def mark(number: int, text: str, *near: str, url: str = "") -> Mark:
         role="link" if url else "button",
         text=text,
         name=text,
-        box=Box(0, 20 * number, 50, 20),
+        box=PageBox(0, 20 * number, 50, 20),
         texts=(text,) if text else (),
         near=near,
         url=url,

@@ -5,7 +5,7 @@ import pytest
 from pytest_autoweb.act.feedback import Feedback, Problem, section
 from pytest_autoweb.act.loops import Fingerprint, Loops
 from pytest_autoweb.act.verify import Choice, resolve, resolve_all
-from pytest_autoweb.browser.marks import Box, Mark
+from pytest_autoweb.browser.marks import Mark, PageBox
 
 
 def marks(*texts: str) -> tuple[Mark, ...]:
@@ -16,7 +16,7 @@ def marks(*texts: str) -> tuple[Mark, ...]:
             role="button",
             text=text,
             name=text,
-            box=Box(0, 0, 50, 20),
+            box=PageBox(0, 0, 50, 20),
             texts=(text,) if text else (),
             attributes={},
         )

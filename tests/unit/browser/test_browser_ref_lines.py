@@ -4,24 +4,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.browser.locator_text import Call, Expression
-from pytest_autoweb.browser.ref_lines import Found, ref_view
+from pytest_autoweb.browser.ref_lines import ListedItem, ref_view
 from pytest_autoweb.browser.tokens import estimate_tokens
 
 
-def text(words: str) -> Found:
-    return Found({"k": "t", "text": words})
+def text(words: str) -> ListedItem:
+    return ListedItem({"k": "t", "text": words})
 
 
-def element(role: str, name: str = "", **more: Any) -> Found:
+def element(role: str, name: str = "", **more: Any) -> ListedItem:
     entry: dict[str, Any] = {
         "k": "e", "tag": "input", "role": role, "name": name, "type": "", "states": [],
         "value": "", "filled": False, "range": ["", "", ""], "rich": False, "options": [],
         "chosen": [], "handle": "",
     }  # fmt: skip
-    return Found({**entry, **more}, "page.x()")
+    return ListedItem({**entry, **more}, "page.x()")
 
 
-def lines(*found: Found) -> list[str]:
+def lines(*found: ListedItem) -> list[str]:
     return ref_view(found, budget_tokens=1_000).text.splitlines()
 
 

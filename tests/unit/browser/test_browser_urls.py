@@ -103,5 +103,5 @@ def test_no_host_that_only_begins_alike_is_allowed(tail: str, path: str) -> None
 
 
 def test_a_listed_origin_that_is_none_is_a_case_error() -> None:
-    with pytest.raises(CaseError, match=r"allowed_origins.*'cdn\.example' is no origin"):
+    with pytest.raises(CaseError, match=r"allowed_origins.*'cdn\.example' is not an origin"):
         OriginPolicy(ENTRY, ["cdn.example"])

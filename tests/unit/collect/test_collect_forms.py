@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_autoweb.browser.marks import Box, Mark
+from pytest_autoweb.browser.marks import Mark, PageBox
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.collect.forms import Phase, actions_of, forms_text, grammar, schema
 from pytest_autoweb.errors import CaseError
@@ -18,7 +18,7 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 def mark(number: int, tag: str = "a", role: str = "link") -> Mark:
-    return Mark(number, tag, role, "x", "x", Box(0, 0, 10, 10))
+    return Mark(number, tag, role, "x", "x", PageBox(0, 0, 10, 10))
 
 
 @pytest.mark.parametrize("phase", PHASES)

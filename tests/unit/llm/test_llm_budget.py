@@ -9,23 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.budget import LEDGER, Budget
+from pytest_autoweb.llm.budget import LEDGER, CostBudget
 from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.price import Most, Price, most_tokens, price_in_spec
+from pytest_autoweb.llm.price import Price, TokenBound, price_in_spec, token_bound
 from pytest_autoweb.llm.spec import ModelSpec
 
 DOLLAR = Price(input_usd=1.0, output_usd=1.0)
 FREE = Price(input_usd=0.0, output_usd=0.0)
 
 
-def call(amount: int) -> Most:
-    return Most(given=amount, made=0)
+def call(amount: int) -> TokenBound:
+    return TokenBound(input_tokens=amount, output_tokens=0)
 
 
 def test_a_call_that_might_exceed_the_cap_is_refused_with_cap_spent_and_reserved(
     tmp_path: Path,
 ) -> None:
-    budget = Budget(3.0, folder=tmp_path)
+    budget = CostBudget(3.0, folder=tmp_path)
     budget.reserve("m", DOLLAR, call(2)).settle(1.5)
 
     with pytest.raises(ModelError) as refused:
@@ -38,14 +38,14 @@ def test_a_call_that_might_exceed_the_cap_is_refused_with_cap_spent_and_reserved
 
 
 def test_a_call_of_unknown_cost_is_charged_with_the_most_it_can_have_cost(tmp_path: Path) -> None:
-    budget = Budget(3.0, folder=tmp_path)
+    budget = CostBudget(3.0, folder=tmp_path)
     budget.reserve("m", DOLLAR, call(2)).settle(None)
 
     assert budget.sums == (2.0, 0.0, 0)
 
 
 def test_a_cap_of_zero_lets_only_free_models_run(tmp_path: Path) -> None:
-    budget = Budget(0.0, folder=tmp_path)
+    budget = CostBudget(0.0, folder=tmp_path)
     budget.reserve("local/x", FREE, call(1000)).settle(0.0)
 
     with pytest.raises(ModelError, match=r"up to 1\.000000 USD"):
@@ -54,16 +54,16 @@ def test_a_cap_of_zero_lets_only_free_models_run(tmp_path: Path) -> None:
 
 def test_a_model_without_a_price_is_refused_unless_allowed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"input_cost_per_mtok.*--autoweb-allow-unpriced"):
-        Budget(1.0, folder=tmp_path / "a").reserve("m", None, call(1))
+        CostBudget(1.0, folder=tmp_path / "a").reserve("m", None, call(1))
 
-    allowed = Budget(1.0, allow_unpriced=True, folder=tmp_path / "b")
+    allowed = CostBudget(1.0, allow_unpriced=True, folder=tmp_path / "b")
     allowed.reserve("m", None, call(10**9)).settle(None)
 
     assert allowed.sums == (0.0, 0.0, 0)
 
 
 def test_without_a_cap_everything_runs_and_is_counted(tmp_path: Path) -> None:
-    budget = Budget(folder=tmp_path)
+    budget = CostBudget(folder=tmp_path)
     budget.reserve("m", None, call(10**9)).settle(12.5)
 
     assert budget.sums == (12.5, 0.0, 0)
@@ -71,16 +71,16 @@ def test_without_a_cap_everything_runs_and_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_second_budget_goes_on_where_the_first_was_killed(tmp_path: Path) -> None:
-    killed = Budget(10.0, folder=tmp_path)
+    killed = CostBudget(10.0, folder=tmp_path)
     killed.reserve("m", DOLLAR, call(2)).settle(1.0)
     killed.reserve("m", DOLLAR, call(4))
 
     assert json.loads((tmp_path / LEDGER).read_text())["reserved"] == 4.0
-    assert Budget(10.0, folder=tmp_path).sums == (5.0, 0.0, 0)
+    assert CostBudget(10.0, folder=tmp_path).sums == (5.0, 0.0, 0)
 
 
 def test_a_call_waits_for_those_under_way_and_then_gets_what_they_left(tmp_path: Path) -> None:
-    budget = Budget(3.0, folder=tmp_path)
+    budget = CostBudget(3.0, folder=tmp_path)
     first = budget.reserve("m", DOLLAR, call(2))
     got: list[float] = []
 
@@ -109,7 +109,7 @@ def test_a_call_waits_for_those_under_way_and_then_gets_what_they_left(tmp_path:
 def test_whatever_is_called_in_parallel_the_cap_holds(
     tmp_path_factory: pytest.TempPathFactory, cap: int, calls: list[tuple[int, float]]
 ) -> None:
-    budget = Budget(float(cap), folder=tmp_path_factory.mktemp("budget"))
+    budget = CostBudget(float(cap), folder=tmp_path_factory.mktemp("budget"))
     seen: list[float] = []
 
     def spend(most: int, share: float) -> None:
@@ -138,10 +138,10 @@ def test_the_estimate_is_never_below_a_token_for_each_byte(text: str) -> None:
     request = Request(
         model="m", messages=(Message(role="user", content=text),), stage="plan", max_tokens=50
     )
-    most = most_tokens(spec, request)
+    most = token_bound(spec, request)
 
-    assert most.given > len(text.encode())
-    assert most.made == 50
+    assert most.input_tokens > len(text.encode())
+    assert most.output_tokens == 50
 
 
 def test_a_picture_counts_only_for_models_that_are_sent_it() -> None:
@@ -152,7 +152,10 @@ def test_a_picture_counts_only_for_models_that_are_sent_it() -> None:
     )
     blind, seeing = ModelSpec(name="m"), ModelSpec(name="m", vision=True)
 
-    assert most_tokens(seeing, request).given - most_tokens(blind, request).given > 30_000
+    assert (
+        token_bound(seeing, request).input_tokens - token_bound(blind, request).input_tokens
+        > 30_000
+    )
 
 
 def test_controls_and_embedded_models_cost_nothing_and_others_what_their_settings_say() -> None:

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.llm.cassette_file import cassette_path, safe_name
-from pytest_autoweb.llm.cassette_key import Placeholders
+from pytest_autoweb.llm.cassette_key import RequestPlaceholders
 
 
 @given(st.text(st.sampled_from("ab :/<>1.localhost127[]%3A\n"), max_size=80), st.integers(1, 65535))
 def test_concealing_and_restoring_gives_the_text_back(noise: str, port: int) -> None:
     text = f"{noise} http://127.0.0.1:{port}/x {noise} localhost%3A{port}"
-    places = Placeholders()
+    places = RequestPlaceholders()
     hidden = places.learn(text)
 
     assert places.restore(places.conceal(text)) == text

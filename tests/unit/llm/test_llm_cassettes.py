@@ -9,14 +9,14 @@ import pytest
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.cassette_file import cassette_path
-from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, Source
+from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, ReplySource
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.keys import MASK, KeyMask
 from pytest_autoweb.llm.spec import ModelSpec
 from pytest_autoweb.results import Usage
 
 SPEC = ModelSpec(name="openai/m")
-SOURCE = Source("m.gguf", "Q4_K_M", "engine 1")
+SOURCE = ReplySource("m.gguf", "Q4_K_M", "engine 1")
 USAGE = Usage(calls=1, input_tokens=5, output_tokens=3, cost_usd=0.5, latency_s=1.5)
 
 

@@ -26,7 +26,7 @@ from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gatewa
 from pytest_autoweb.llm.local_models import is_present, local_model
 from pytest_autoweb.llm.registry import load_specs
 from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import Target
+from pytest_autoweb.llm.target import Endpoint
 
 SMALL = "local/smollm2-135m"
 
@@ -50,7 +50,7 @@ SCHEMA = {
 class Session(NamedTuple):
     client: GatewayClient
     ollama: OllamaServer
-    engine: Target
+    engine: Endpoint
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_a_prompt_that_does_not_fit_is_told_as_such(session: Session) -> None:
     assert caught.value.cause == "context_window"
 
 
-def call_engine(engine: Target, text: str, key: str | None) -> dict[str, Any]:
+def call_engine(engine: Endpoint, text: str, key: str | None) -> dict[str, Any]:
     body = {"messages": [RULES.model_dump(include={"role", "content"})], "max_tokens": 2}
     body["messages"] = [*body["messages"], {"role": "user", "content": text}]  # type: ignore[misc]
     request = urllib.request.Request(

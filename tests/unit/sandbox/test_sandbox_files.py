@@ -27,11 +27,11 @@ def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_writ
     border: Border,
 ) -> None:
     for number in range(arguments.MAX_FILES):
-        arguments.artifact(f"{number}.png", border).touch()
+        arguments.artifact_path(f"{number}.png", border).touch()
 
-    assert arguments.artifact("7.png", border).exists()
+    assert arguments.artifact_path("7.png", border).exists()
     with pytest.raises(Refusal, match="more than 100 files") as refused:
-        arguments.artifact("one-more.png", border)
+        arguments.artifact_path("one-more.png", border)
     assert refused.value.rule == "AW505"
 
 

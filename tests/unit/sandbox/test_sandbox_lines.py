@@ -8,13 +8,13 @@ from typing import IO, Any
 
 import pytest
 
-from pytest_autoweb.sandbox.lines import TOO_LONG, Lines, PolledLines, ThreadedLines
+from pytest_autoweb.sandbox.lines import TOO_LONG, LineReader, PolledLines, ThreadedLines
 
 
 class End:
     """The writing end of a pipe, and who reads the other one."""
 
-    def __init__(self, kind: Callable[[IO[bytes], int], Lines]) -> None:
+    def __init__(self, kind: Callable[[IO[bytes], int], LineReader]) -> None:
         reading, self.fd = os.pipe()
         self.pipe = os.fdopen(reading, "rb", buffering=0)
         self.lines = kind(self.pipe, 100)

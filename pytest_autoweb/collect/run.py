@@ -1,4 +1,4 @@
-"""One collection from its beginning, or from where it was stopped, to its end."""
+"""One collection, from its beginning or from where it was stopped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,33 +25,33 @@ class Job:
     """Everything that a collection needs."""
 
     site: Site
-    """Its page shows the list."""
+    """The site, whose page shows the list."""
     collection: Collection
-    """What is known of it."""
+    """What is already known about the list."""
     spec: CollectSpec
     pacer: Pacer
     guide: Guide | None = None
-    """Asked for what is not known; None: nobody is."""
+    """The model that is asked for what is unknown; None when there is no model."""
     folders: tuple[Path, ...] = ()
-    """Where the results are written after every page."""
+    """The folders to which the results are written after every page."""
     kept: Path | None = None
-    """Where progress of an earlier run may lie; written to as well."""
+    """A folder that may hold the progress of an earlier run; results are written there as well."""
     reveal: Callable[[str], str] = lambda text: text
-    """Puts secrets into recorded steps."""
+    """Replaces the placeholders of secrets in recorded steps."""
     clean: Callable[[str], str] = lambda text: text
-    """Takes secrets out of what is written."""
+    """Removes secrets from what is written."""
     over: Callable[[], bool] = lambda: False
-    """Whether the time is over."""
+    """Tells whether the time is up."""
 
 
 def collect(job: Job) -> Progress:
-    """Set the list, learn what its entries are, collect page after page.
+    """Set the filters, learn the pattern of entries, and collect page after page.
 
-    What the collection says already is not asked for; with a pattern (from the case, from an
-    earlier run's `collection.json`) no model is asked at all.
+    The model is asked only for what the collection does not say. With a pattern, from the case or
+    from an earlier run's `collection.json`, it is not asked at all.
 
     Returns:
-        The progress at its end; `pause_reason` says why it ended there.
+        The progress at the end; `pause_reason` says why it ended there.
     """
     created = job.collection.created_at or datetime.now(UTC).isoformat()
     known = job.collection.model_copy(update={"created_at": created})

@@ -1,7 +1,7 @@
-"""Collects page after page until there is enough, or nothing more.
+"""The walk through a list, page after page, until there is enough or nothing more.
 
-After every page the progress is handed to `save`: a run that is killed at any moment goes on with
-the page after the last one saved.
+After every page the progress is passed to `save`, so that a run that is killed at any moment can
+continue with the page after the last one saved.
 """
 
 from collections.abc import Callable
@@ -20,46 +20,48 @@ from pytest_autoweb.collect.site import Move, Site, Way
 from pytest_autoweb.collect.ways import usual_way
 
 MAX_FAILURES = 3
-"""Turns in a row that may fail, and entries of one page that may lead nowhere."""
+"""The most failed turns in a row, and the most entries of a page that may lead nowhere."""
 EMPTY_PAGES = 2
-"""Pages in a row without a new address after which there is nothing more."""
+"""The number of pages in a row without a new address at which the walk ends."""
 LAZY_TRIES = 1
-"""Pages that are scrolled in vain before scrolling is given up."""
+"""The number of pages on which scrolling brings nothing before it is given up."""
 ITEMS_KEPT = 20
-"""Entries by which a page is known again."""
+"""The number of entries that are kept to recognise a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far to go."""
+    """The limits of a walk."""
 
     target: int = 50
+    """The number of addresses at which the walk ends."""
     pages: int = 10
+    """The most pages of the list."""
     over: Callable[[], bool] = lambda: False
-    """Whether the time is over."""
+    """Tells whether the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the walk needs from outside."""
+    """The functions that the walk gets from its caller."""
 
     pacer: Pacer
     save: Callable[[Progress], Progress] = lambda progress: progress
     find_next: Callable[[], NextPage | None] = lambda: None
-    """Asked where no usual control leads on: a model, or nobody."""
+    """Asks a model for the next page where no usual control leads to it."""
     pick: Callable[[Progress], tuple[Entry, ...]] | None = None
     """Chooses the entries of a page where no pattern is known."""
 
 
 class _Shown(NamedTuple):
-    """A page of the list whose entries are taken."""
+    """The current page of the list, whose entries have been collected."""
 
     entries: tuple[Entry, ...]
     way: Way | None
     ended: str
-    """Why there is no way on."""
+    """The reason why there is no next page; empty when there may be one."""
     refused: str = ""
-    """What the server refused when the page was to show more."""
+    """What the server refused when more entries were to be loaded into the page."""
 
 
 class Walk:
@@ -70,20 +72,20 @@ class Walk:
         self._vain_scrolls = 0
         self._empty_pages = 0
         self._shown_page = 1
-        """Of pages that are turned; what is scrolled into a page does not count."""
+        """The number of the current page; entries loaded into the same page do not count."""
         self._knows_the_way = False
-        """Something led on before: when it is gone, this is the end, and nobody is asked."""
+        """A usual control led on before, so when it is gone the list ends and no model is asked."""
 
     def run(self, progress: Progress, *, page_is_done: bool = False) -> Progress:
-        """Collect from the page that is shown on.
+        """Collect from the current page to the end.
 
         Args:
-            progress: what is done already.
-            page_is_done: the page that is shown is the last one of `progress`.
+            progress: what is already done.
+            page_is_done: the current page is the last one of `progress`.
 
         Returns:
             The progress at the end. Status `done` means that nothing is left to fetch, `paused`
-            that a later run may go on; `pause_reason` says why.
+            that a later run may continue; `pause_reason` says why.
         """
         self._ports.pacer.level = progress.backoff_level
         self._ports.pacer.good = progress.consecutive_success_pages
@@ -118,7 +120,7 @@ class Walk:
         return self._ports.save(progress.model_copy(update={**update, **pace}))
 
     def _read(self, progress: Progress) -> tuple[Progress, _Shown]:
-        """Take the entries of the page that is shown, and what more it can be made to show."""
+        """Collect the entries of the current page, including those that it loads on demand."""
         known = len(progress.urls)
         progress, shown = self._taken(progress, self._entries(progress))
         while not self._enough(progress):
@@ -140,7 +142,7 @@ class Walk:
         return self._site.wait_for_entries(progress.collection)
 
     def _taken(self, progress: Progress, entries: tuple[Entry, ...]) -> tuple[Progress, _Shown]:
-        """The entries' addresses are kept, and the page counts as done."""
+        """Add the addresses of entries to the progress and save it with the page as done."""
         progress = self._followed(progress, entries)
         urls = [entry.url or progress.opened.get(entry.text, "") for entry in entries]
         fresh = new_ones(progress.urls, filter(None, urls))
@@ -158,7 +160,7 @@ class Walk:
         return progress, shown
 
     def _followed(self, progress: Progress, entries: tuple[Entry, ...]) -> Progress:
-        """Entries that have no address are clicked; each is kept at once."""
+        """Click the entries without an address, and save the progress after each of them."""
         failures = 0
         for entry in entries:
             if entry.url or entry.text in progress.opened:
@@ -176,7 +178,7 @@ class Walk:
         return progress
 
     def _grown(self, progress: Progress, shown: _Shown) -> tuple[Entry, ...]:
-        """More entries in the same page, by scrolling or by a control that loads more."""
+        """Make the page load more entries, by scrolling or by a control, and return all entries."""
         collection, site = progress.collection, self._site
         if self._ports.pick is not None or self._limits.over():
             return ()
@@ -202,7 +204,11 @@ class Walk:
         return site.entries(collection)
 
     def _grown_at_last(self, progress: Progress, shown: _Shown) -> tuple[tuple[Entry, ...], str]:
-        """The same, tried again after a pause where the server refuses; and what it refuses."""
+        """Make the page load more entries, trying again after a pause if the server refuses.
+
+        Returns:
+            The entries, and what the server refused in the end.
+        """
         refusal = ""
         for _ in range(MAX_FAILURES):
             grown = self._grown(progress, shown)
@@ -215,7 +221,11 @@ class Walk:
         return (), refusal
 
     def _turn(self, progress: Progress, shown: _Shown) -> tuple[Status, str] | None:
-        """Go to the next page, again after a pause if it fails; how it ends if it cannot."""
+        """Go to the next page, trying again after a pause if that fails.
+
+        Returns:
+            None if the next page is there, else the status and reason with which the walk ends.
+        """
         if shown.refused or self._limits.over():
             return "paused", shown.refused or "the time is over"
         if shown.way is None:
@@ -234,14 +244,14 @@ class Walk:
                 return None
             self._site.note(f"collect: page {progress.current_page_num + 1}: {move.problem}")
             in_vain += move.kind == "nothing"
-            # An address leads to the same page again; a control may not have been ready.
+            # Trying an address again would give the same page; a control may not have been ready.
             if move.kind == "gone" or in_vain > (0 if shown.way.url else 1):
                 return "done", move.problem
             pacer.refused()
         return "paused", move.problem
 
     def _way_on(self, progress: Progress, shown: _Shown) -> tuple[Progress, _Shown]:
-        """The way to the next page; where no usual one is, somebody is asked and it is kept."""
+        """Find the way to the next page; ask the model if no usual control is found."""
         if shown.way is None and not shown.ended:
             shown = self._usual_way(progress, shown.entries)
         if shown.way is not None or shown.ended or self._knows_the_way:

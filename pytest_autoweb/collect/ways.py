@@ -1,4 +1,4 @@
-"""The way to the next page of a list: the one that is given, or that of a usual control."""
+"""The way to the next page of a list: the one that is given, or a usual control."""
 
 from typing import NamedTuple
 
@@ -9,20 +9,20 @@ from pytest_autoweb.collect.site import Site, Way
 
 
 class Found(NamedTuple):
-    """The way on, or why there is none."""
+    """The way to the next page, or the reason why there is none."""
 
     way: Way | None
     ended: str
-    """Not empty: this is the last page."""
+    """The reason why this is the last page; empty when it may not be."""
 
 
 def usual_way(site: Site, collection: Collection, page_number: int) -> Found:
-    """The way from the page that is shown to the next one.
+    """Return the way from the page that is shown to the next one.
 
     Args:
-        site: shows a page of the list.
-        collection: may say an unusual way.
-        page_number: of the page, where nothing on it says so.
+        site: the site, whose page shows a page of the list.
+        collection: the collection, which may give the way.
+        page_number: the number of the current page, for pages that do not show it.
     """
     given = collection.next
     if given and given.parameter:

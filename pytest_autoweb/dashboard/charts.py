@@ -1,4 +1,4 @@
-"""Where the marks of a trend go: pure geometry, in units of the drawing."""
+"""The geometry of the trend charts, in units of the drawing."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,40 +8,40 @@ from pytest_autoweb.dashboard.shapes import TrendPoint
 WIDTH, HEIGHT, MARGIN = 640, 140, 14
 COST_HEIGHT = 36
 MOST = 30
-"""Points drawn; the table below the drawing has all."""
+"""The most points that are drawn; the table below the chart has all of them."""
 
 
 class Mark(NamedTuple):
-    """One run of a model."""
+    """One run of a model as a point of a chart."""
 
     x: float
     y: float | None
-    """None: nothing was rated."""
+    """The height of the pass rate; None when nothing was rated."""
     low: float
     high: float
     cost: float
-    """Height of the bar that shows what the run cost; 0 where that is unknown."""
+    """The height of the bar for the cost of the run; 0 when the cost is unknown."""
     point: TrendPoint
 
 
 class Trend(NamedTuple):
-    """One model over its runs."""
+    """The chart of one model over its runs."""
 
     model: str
     marks: tuple[Mark, ...]
     line: str
-    """The points of a polyline."""
+    """The points of the polyline, in SVG syntax."""
     points: tuple[TrendPoint, ...]
-    """All, newest first."""
+    """All points, newest first, for the table below the chart."""
     dearest: float
-    """US dollars of the dearest run drawn; 0: no cost is known."""
+    """The cost of the most expensive run drawn, in US dollars; 0 when no cost is known."""
 
 
 def trends_of(points: Sequence[TrendPoint]) -> list[Trend]:
-    """One trend a model, in the order of their names.
+    """Return one chart for each model, in the order of their names.
 
     Args:
-        points: of all models, oldest first.
+        points: the points of all models, oldest first.
     """
     models = sorted({point.model for point in points})
     return [_trend(model, [point for point in points if point.model == model]) for model in models]

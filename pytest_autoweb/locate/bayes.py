@@ -1,4 +1,4 @@
-"""The posterior search: ask what tells most, weigh the answer, stop when one thing is sure."""
+"""The Bayesian search: ask the most informative question, update, stop when one thing is sure."""
 
 from pytest_autoweb.locate.belief import Belief
 from pytest_autoweb.locate.endings import Outcome, Turn, nothing_to_ask
@@ -9,13 +9,13 @@ from pytest_autoweb.locate.questions import RELEVANT, Planner
 from pytest_autoweb.results.location import LocatorStatus
 
 AMBIGUOUS_AMONG = 3
-"""At the end of the budget, `ambiguous` means: surely one of so many."""
+"""A search whose budget is spent is `ambiguous` if surely one of this many candidates is meant."""
 
 
 def narrow(
     candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: Limits
 ) -> Outcome:
-    """Search by posterior; see `algorithm.search`."""
+    """Search with a posterior over the candidates; see `algorithm.search`."""
     if not candidates:
         return nothing_to_ask()
     model = line_model(limits, viewport.scale)

@@ -1,4 +1,4 @@
-"""Puts the questions of one search to a vision model, on pictures of one view."""
+"""The asking of one search's questions, on pictures of one view of the page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ from pytest_autoweb.locate.reading import form_of, read_reply
 from pytest_autoweb.results.location import Probe
 
 ASKED_AGAIN = 2
-"""So often is a question put again when its answer cannot be used."""
+"""How many times a question is repeated when its answer cannot be used."""
 UNNAMED = "clickable"
 
 
 @dataclass(slots=True)
 class Asked:
-    """One question with everything about it that the film shows."""
+    """One question with everything that the film shows about it."""
 
     question: Question
     picture: str | None
@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Questioner:
-    """Draws, asks and reads; keeps each picture. It is the `ask` of `algorithm.search`."""
+    """The `ask` function of `algorithm.search`, which also keeps each picture for the film."""
 
     view: View
     eyes: Eyes
@@ -39,7 +39,7 @@ class Questioner:
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, question: Question) -> Answer | None:
-        """The answer; see `algorithm.Ask`.
+        """Draw the picture, ask the model and return its answer; see `algorithm.Ask`.
 
         Raises:
             ModelError: the model could not be asked.
@@ -75,7 +75,10 @@ class Questioner:
         )
 
     def _role(self, candidate: int | None) -> str:
-        """Names are left out: the text that the model reads is to be a check of its own."""
+        """Return how the prompt calls a candidate: by its role, without its name.
+
+        With the name in the prompt, the text that the model reads would be no independent evidence.
+        """
         return UNNAMED if candidate is None else self.candidates[candidate].role or UNNAMED
 
 
@@ -86,12 +89,12 @@ def _with_calls(answer: Answer, calls: int) -> Answer:
 def probes_of(
     asked: Sequence[Asked], outcome: Outcome | None, candidates: Sequence[Candidate], first: int
 ) -> tuple[Probe, ...]:
-    """The frames of the film.
+    """Return the frames of the film.
 
     Args:
         asked: the questions, in order.
-        outcome: what was known after each; None: the search broke off.
-        candidates: of the search.
+        outcome: the outcome of the search; None when the search was aborted.
+        candidates: the candidates of the search.
         first: the number of the first frame.
     """
     turns = outcome.turns if outcome else ()
@@ -116,7 +119,7 @@ def probes_of(
 
 
 def denied(asked: Sequence[Asked], chosen: int) -> bool:
-    """Whether the model said of the chosen one's numbered box that it is not it, and never yes."""
+    """Tell whether the model only ever denied that the chosen candidate's box is the target."""
     said = [
         badge.number == one.answer.mark
         for one in asked
@@ -128,13 +131,13 @@ def denied(asked: Sequence[Asked], chosen: int) -> bool:
 
 
 def shown(candidate: Candidate) -> str:
-    """A candidate as a person reads it."""
+    """Return a short description of a candidate for people."""
     role = candidate.role or UNNAMED
     return f"{role} “{candidate.name[:60]}”" if candidate.name else role
 
 
 def shown_answer(answer: Answer | None) -> str:
-    """What was read from a reply, as a person reads it; empty: nothing."""
+    """Return the content of an answer for people; empty when there is none."""
     if answer is None:
         return ""
     if answer.visible is False:

@@ -1,6 +1,6 @@
-"""Reads what a vision model says about one picture: JSON or sections, English or Chinese.
+"""The parser of a vision model's replies: JSON or sections, in English or Chinese.
 
-What cannot be read is no information: it is never turned into one of the answers.
+Parts that cannot be parsed count as no information and are never turned into an answer.
 """
 
 import json
@@ -42,15 +42,15 @@ _FIELD = re.compile(r"^[\s*\-\"]*(?P<name>[^\W\d][\w ]{0,30}?)[\s*\"]*[:：=]\s*
 
 
 class Reading(NamedTuple):
-    """What a reply says, and what is wrong with it."""
+    """The content of a reply, and what is wrong with it."""
 
     answer: Answer
     problem: str
-    """Empty: it can be used as it is; else a part of a sentence, for asking again."""
+    """Part of a sentence for asking again; empty when the answer can be used as it is."""
 
 
 def read_reply(reply: str, question: Question) -> Reading:
-    """The answer to a question; its parts that are missing or contradictory stay None."""
+    """Parse the reply to a question; parts that are missing or contradictory are None."""
     fields = _fields(reply)
     if not fields:
         return Reading(Answer(), "it holds no JSON object with the asked fields")
@@ -75,7 +75,7 @@ def read_reply(reply: str, question: Question) -> Reading:
 
 
 def form_of(question: Question) -> str:
-    """The form in which a question is to be answered, as the prompt shows it."""
+    """Return the form of an answer to this question, as shown in the prompt."""
     form = ['"found": true|false']
     form += ['"v": "left|right|crossed"'] if question.x is not None else []
     form += ['"h": "above|below|crossed"'] if question.y is not None else []
@@ -84,7 +84,7 @@ def form_of(question: Question) -> str:
 
 
 def _fields(reply: str) -> dict[str, Any]:
-    """The last JSON object with a known key, else the sections."""
+    """Return the last JSON object with a known key, else the sections."""
     found: dict[str, Any] = {}
     for item in _objects(reply):
         known = _known(item)
@@ -106,7 +106,7 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _sections(reply: str) -> dict[str, str]:
-    """`[header]` with its lines, or `name: value`; the last of each name counts."""
+    """Parse `[header]` sections and `name: value` lines; of equal names the last one counts."""
     found: dict[str, str] = {}
     current = ""
     for line in reply.splitlines():
@@ -130,7 +130,7 @@ def _key(name: str) -> str:
 def _relation(
     words: Mapping[str, str], key: str, sides: tuple[str, str], *, asked: bool
 ) -> tuple[str | None, str]:
-    """The side a value names, `absent`, or what is wrong with it."""
+    """Return the side that a value names or `absent`, and what is wrong with the value."""
     value = words.get(key, "")
     if not asked:
         return None, ""
@@ -166,7 +166,7 @@ def _mark(words: Mapping[str, str], question: Question) -> tuple[int | None, str
 def _visible(
     words: Mapping[str, str], axes: tuple[str | None, ...], mark: int | None, *, asked: bool
 ) -> tuple[bool | None, str]:
-    """Whether the target is in the picture, and what contradicts that."""
+    """Tell whether the reply sees the target in the picture, and what contradicts that."""
     value = words.get("found", "")
     said = True if value in _YES else None
     if value in _NO or _ABSENT.search(value):

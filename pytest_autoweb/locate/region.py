@@ -1,6 +1,6 @@
-"""Find a place that is no element, such as a thing drawn on a canvas, with lines.
+"""The search with lines for a place that is not an element, such as a drawing on a canvas.
 
-The same posterior as for candidates, over where the target begins and ends on each axis.
+It keeps a posterior as for candidates, but over where the target begins and ends on each axis.
 """
 
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from pytest_autoweb.locate.stretch import Stretch
 from pytest_autoweb.results.location import LocatorStatus
 
 KNOWN_WITHIN = 20
-"""Pixels that an edge may be off, in the mean, when the place is first confirmed."""
+"""The mean error of an edge in pixels at which the place is first put to the model."""
 CONFIRMATIONS = 3
-"""So often is the place put into a numbered box; in between more lines are drawn."""
+"""How many times the model is asked to confirm the place, with more lines in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Place:
 
     status: LocatorStatus
     point: tuple[float, float] | None
-    """Where to click, on what the target surely covers if that is known. None unless `found`."""
+    """The point to click, inside what the target surely covers if known; None unless `found`."""
     estimate: Box
-    """The medians of the edges."""
+    """The estimated box, made from the medians of the edges."""
     confidence: float
-    """That the point is on the target; 0 unless `found`."""
+    """The probability that the point is on the target; 0 unless `found`."""
     calls: int
     questions: tuple[tuple[Question, Answer | None], ...]
 
@@ -37,13 +37,13 @@ def search_region(
 ) -> Place:
     """Find the target within a box, without candidates.
 
-    Lines are drawn where they tell most until each edge is known; then the place is put into a
-    numbered box and the model is asked whether that is the target.
+    The most informative lines are drawn until each edge is known. Then a numbered box is drawn
+    around the place, and the model is asked whether that is the target.
 
     Args:
-        room: Where the target may be, in CSS pixels of the viewport.
+        room: The box that contains the target, in CSS pixels of the viewport.
         ask: Answers a question, see `algorithm`.
-        limits: `place_calls` is the budget.
+        limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
     """
     limits = limits or Limits()
@@ -61,13 +61,13 @@ class _Bracketing:
     across: Stretch
     down: Stretch
     absent: float
-    """Probability that the target is missing."""
+    """The probability that the target is missing."""
     asked: list[tuple[Question, Answer | None]] = field(default_factory=list)
     calls: int = 0
     confidence: float = 0.0
 
     def run(self) -> LocatorStatus:
-        """Lines, then a confirmation; if that fails, finer lines and another one."""
+        """Draw lines and ask for a confirmation; if that fails, draw finer lines and ask again."""
         for attempt in range(1, CONFIRMATIONS + 1):
             self._narrow(KNOWN_WITHIN / attempt)
             if self.absent >= self.limits.confidence:
@@ -80,7 +80,7 @@ class _Bracketing:
         return "inconsistent" if refused else "ambiguous"
 
     def place(self, status: LocatorStatus) -> Place:
-        """The end."""
+        """Return the result of the search."""
         found = status == "found"
         return Place(
             status,
@@ -92,7 +92,7 @@ class _Bracketing:
         )
 
     def _narrow(self, within: float) -> None:
-        """Draw lines until no edge is off by more; one call is kept."""
+        """Draw lines until both edges are known well enough, saving one call for confirmation."""
         while self.calls < self.limits.place_calls - 1 and self.absent < self.limits.confidence:
             x = self.across.next_line() if self.across.off > within else None
             y = self.down.next_line() if self.down.off > within else None
@@ -109,7 +109,7 @@ class _Bracketing:
                         axis.update(line, OUTCOMES[relation])
 
     def _confirm(self) -> bool:
-        """Ask whether the estimated box is the target; True: it is not, says the model."""
+        """Ask whether the estimated box is the target; return True if the model denies it."""
         answer = self._put(None, None, badges=(Badge(1, self._estimate),))
         if answer and answer.mark == 1:
             x, y = self._point

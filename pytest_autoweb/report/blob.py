@@ -69,7 +69,7 @@ def pack(folder: Path, blobs: Path, *, ts: str, shard: tuple[int, int]) -> Path:
 
 
 def files_of_run(folder: Path) -> Iterator[Path]:
-    """The files that make a run: its two records and everything of its cells; no links."""
+    """Yield the files that make a run: its two records and everything of its cells; no links."""
     for name in (MANIFEST_FILE, RUN_FILE):
         if _is_file(folder / name):
             yield folder / name
@@ -77,7 +77,7 @@ def files_of_run(folder: Path) -> Iterator[Path]:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The plain files below a folder, sorted; links are not followed and not named."""
+    """Yield the plain files below a folder, sorted; links are not followed and not named."""
     for where, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
         yield from (path for name in sorted(names) if _is_file(path := Path(where, name)))

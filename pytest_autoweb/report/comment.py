@@ -19,7 +19,7 @@ _CUT = "\n\n*Cut here; the whole report is among the artifacts of the run.*\n"
 
 
 def marker(key: str) -> str:
-    """The hidden first line by which the comment is found again."""
+    """Return the hidden first line by which the comment is found again."""
     return f"<!-- autoweb-comment {re.sub('[^A-Za-z0-9_.]+', '-', key) or 'default'} -->"
 
 
@@ -31,7 +31,7 @@ def comment_body(
     key: str = "default",
     link: str = "",
 ) -> str:
-    """The comment in GitHub's markdown; no text of a page or a model can become markup in it.
+    """Return the comment in GitHub's markdown; no text of a page or a model can become markup in it.
 
     Args:
         rows: the run.

@@ -135,7 +135,7 @@ def compare_models(
     metric: Metric = "first_attempt",
     models: Sequence[str] | None = None,
 ) -> tuple[Comparison, ...]:
-    """All pairs of models of a run, in the run's order, with Holm's correction over the pairs.
+    """Return all pairs of models of a run, in the run's order, with Holm's correction over the pairs.
 
     Args:
         rows: the run; its control cells are looked at too.
@@ -163,7 +163,7 @@ def compare_runs(
     models: Sequence[tuple[str, str]] | None = None,
     allow_changed: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Each model that both runs have, with Holm's correction over the models.
+    """Return each model that both runs have, with Holm's correction over the models.
 
     Args:
         before: side a.
@@ -189,7 +189,7 @@ def compare_runs(
 
 
 def contestants(rows: RunRows) -> tuple[str, ...]:
-    """The run's models without the controls, in its order."""
+    """Return the run's models without the controls, in its order."""
     every = dict.fromkeys((*rows.models, *(row.model for row in rows.rows)))
     return tuple(model for model in every if not is_control(model))
 

@@ -19,7 +19,7 @@ _LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
-    """Every comparison with its numbers, flips, cases left out and verdict."""
+    """Return every comparison with its numbers, flips, cases left out and verdict."""
     return "\n\n".join("\n".join(_lines(each)) for each in comparisons)
 
 

@@ -41,12 +41,12 @@ class ControlRow(Record):
 
 
 def is_control(model: str) -> bool:
-    """Whether the model is one of the two controls rather than a contestant."""
+    """Tell whether the model is one of the two controls rather than a contestant."""
     return model in (ORACLE, NOOP)
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
-    """A row per case whose controls were run, broken ones first.
+    """Return a row per case whose controls were run, broken ones first.
 
     A control holds if every repeat of it holds; one repeat that does not breaks it. Controls whose
     checksums differ from those of the case's other cells prove nothing about these.
@@ -61,7 +61,7 @@ def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
 
 
 def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
-    """The cases whose verdicts cannot be trusted; a control without a verdict breaks none."""
+    """Return the cases whose verdicts cannot be trusted; a control without a verdict breaks none."""
     return frozenset(
         (row.case_path, row.case_id) for row in rows if "broken" in (row.oracle, row.noop)
     )
@@ -70,7 +70,7 @@ def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
 def with_later_controls(
     cells: Sequence[CellResult], later: Sequence[CellResult]
 ) -> tuple[CellResult, ...]:
-    """The cells of a run, with controls run later in place of its own for the same cases."""
+    """Return the cells of a run, with controls run later in place of its own for the same cases."""
     again = {(cell.case_path, cell.case_id) for cell in later}
     kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
     known = {(cell.case_path, cell.case_id) for cell in cells}

@@ -94,7 +94,7 @@ class _Run(NamedTuple):
 
 
 def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
-    """The facts of every model, in the order of the cells; controls are left out."""
+    """Return the facts of every model, in the order of the cells; controls are left out."""
     by_model: dict[str, list[CellResult]] = {}
     for cell in cells:
         if cell.attempts and not is_control(cell.model):

@@ -103,7 +103,7 @@ def decide(folder: Path, standard: Standard, spending: Spending | None = None) -
 
 
 def rows_of(run: Run) -> RunRows:
-    """The run's rows; one whose cells were not all run counts as interrupted."""
+    """Return the run's rows; one whose cells were not all run counts as interrupted."""
     rows = run_rows(run.info, run.cells)
     return rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
 
@@ -129,12 +129,12 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
 
 
 def _is_partial(run: Run) -> bool:
-    """Whether cells of the plan were never run, as after `-x`."""
+    """Tell whether cells of the plan were never run, as after `-x`."""
     return any(cell.outcome == "skipped" and not is_control(cell.model) for cell in run.cells)
 
 
 def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]:
-    """The gates as lines of a terminal, with their markup; a CI runner finds no command in them."""
+    """Return the gates as lines of a terminal, with their markup; a CI runner finds no command in them."""
     lines: list[tuple[str, dict[str, bool]]] = []
     for gate in gates:
         word, colour = _WORDS[gate.passed]

@@ -86,7 +86,7 @@ class DecisionFacts(Record):
 
 
 def decision_facts(cells: Iterable[CellResult]) -> tuple[DecisionFacts, ...]:
-    """The facts of every model that made decisions, in the order of the cells."""
+    """Return the facts of every model that made decisions, in the order of the cells."""
     by_model: dict[str, list[Sequence[Decision]]] = {}
     for cell in cells:
         if is_control(cell.model):
@@ -133,7 +133,7 @@ def _facts(model: str, attempts: Sequence[Sequence[Decision]]) -> DecisionFacts:
 
 
 def chose_right(decision: Decision) -> bool | None:
-    """Whether the numbers given were right, as far as verification can tell.
+    """Tell whether the numbers given were right, as far as verification can tell.
 
     Returns:
         None: no element was chosen, or one of them could not be verified.

@@ -25,7 +25,7 @@ _URGENCY = ("failed", "failed, without a say", "not decided", "holds")
 
 
 def gate_state(gate: GateResult) -> str:
-    """How a gate stands, in words."""
+    """Return how a gate stands, in words."""
     if gate.passed is None:
         return "not decided"
     if gate.passed:
@@ -34,17 +34,17 @@ def gate_state(gate: GateResult) -> str:
 
 
 def in_order(gates: Sequence[GateResult]) -> list[GateResult]:
-    """The gates, those that failed first."""
+    """Return the gates, those that failed first."""
     return sorted(gates, key=lambda gate: _URGENCY.index(gate_state(gate)))
 
 
 def with_baseline(report: Report) -> list[Comparison]:
-    """The comparisons of this run with an earlier one."""
+    """Return the comparisons of this run with an earlier one."""
     return [comparison for comparison in report.comparisons if comparison.kind == "runs"]
 
 
 def flips(comparison: Comparison) -> str:
-    """How many cases changed, e.g. `2 gained, 1 lost, 9 same`."""
+    """Return how many cases changed, e.g. `2 gained, 1 lost, 9 same`."""
     return f"{comparison.gained} gained, {comparison.lost} lost, {comparison.same} same"
 
 

@@ -22,12 +22,12 @@ _MARKED = re.compile(r"##(?=(?:vso|teamcity)?\[)")
 
 
 def on_github(environ: Mapping[str, str]) -> bool:
-    """Whether this process runs in GitHub Actions."""
+    """Tell whether this process runs in GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
 def neutral(text: str) -> str:
-    """Text that the runner cannot take for one of its commands, however a model wrote it.
+    """Return text that the runner cannot take for one of its commands, however a model wrote it.
 
     GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure's and TeamCity's
     have `##vso[` and `##teamcity[`; GitLab's needs control characters, which are gone by then.
@@ -86,7 +86,7 @@ def append_summary(environ: Mapping[str, str], markdown: str) -> None:
 
 
 def cut_at_line(text: bytes, limit: int) -> bytes:
-    """The text, or as many whole lines of it as leave room for a note that it is cut."""
+    """Return the text, or as many whole lines of it as leave room for a note that it is cut."""
     if len(text) <= limit:
         return text
     room = limit - len(_CUT.encode())
@@ -94,7 +94,7 @@ def cut_at_line(text: bytes, limit: int) -> bytes:
 
 
 def path_prefix(rootdir: Path, environ: Mapping[str, str]) -> str:
-    """The rootdir as seen from the repository's root, as annotations want their paths."""
+    """Return the rootdir as seen from the repository's root, as annotations want their paths."""
     workspace = environ.get("GITHUB_WORKSPACE")
     if not workspace or not rootdir.is_relative_to(workspace):
         return ""

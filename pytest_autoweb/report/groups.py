@@ -48,14 +48,14 @@ class Group(BaseModel):
     """What fails is reported, but does not fail the run; other gates leave these cases out."""
 
     def has(self, member: Member) -> bool:
-        """Whether the case belongs to the group."""
+        """Tell whether the case belongs to the group."""
         return bool(set(self.tags) & set(member.tags)) or any(
             fnmatchcase(member.case_id, pattern) for pattern in self.cases
         )
 
 
 def read_groups(pyproject: Path) -> tuple[Group, ...]:
-    """The groups, in the file's order; none without the file.
+    """Return the groups, in the file's order; none without the file.
 
     Raises:
         SettingsError: the file is not TOML, or a table has a key or value that is not allowed.

@@ -80,12 +80,12 @@ def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
 
 
 def agreements(pairs: Mapping[str, Iterable[tuple[str, str]]]) -> tuple[Agreement, ...]:
-    """One for each judge."""
+    """Return one for each judge."""
     return tuple(agreement(judge, pairs[judge]) for judge in sorted(pairs))
 
 
 def agreement_line(found: Agreement) -> str:
-    """One sentence for a terminal."""
+    """Return one sentence for a terminal."""
     if found.interval is None or found.accuracy is None:
         said = "has no verdict on a labelled cell yet"
     else:

@@ -12,7 +12,7 @@ _SCRIPTS = ("dom.js", "locations.js", "film.js")
 
 
 def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
-    """A self-contained page with the search's pictures, answers and end.
+    """Return a self-contained page with the search's pictures, answers and end.
 
     Args:
         location: the search.

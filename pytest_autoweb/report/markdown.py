@@ -37,7 +37,7 @@ _MARKS = {
 
 
 def render_markdown(report: Report) -> str:
-    """The report as GitHub-flavoured markdown; foreign text cannot become markup in it."""
+    """Return the report as GitHub-flavoured markdown; foreign text cannot become markup in it."""
     summary = report.summary
     lines = [f"# autoweb report {escape(report.ts)}", "", _what_was_run(report), ""]
     lines += [f"> {escape(note)}" for note in report.notes] + ([""] if report.notes else [])

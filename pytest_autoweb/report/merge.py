@@ -131,7 +131,7 @@ def _key(cell: PlannedCell) -> _Key:
 
 
 def _weight(found: _Found) -> tuple[int, float]:
-    """Which of several results counts: one that came to an end, then the latest."""
+    """Return which of several results counts: one that came to an end, then the latest."""
     cell = found.cell
     if cell.outcome == "skipped" and cell.reason == NOT_RUN:
         return 0, 0.0
@@ -140,7 +140,7 @@ def _weight(found: _Found) -> tuple[int, float]:
 
 
 def _folders(keys: Sequence[_Key]) -> dict[_Key, str]:
-    """A folder for each cell: its own, unless another cell has it or it is none for cells."""
+    """Return a folder for each cell: its own, unless another cell has it or it is none for cells."""
     taken: dict[str, _Key] = {}
     for key in keys:
         free = (folder for folder in _candidates(key) if folder not in taken)

@@ -17,7 +17,7 @@ _OF_ONE_SHARD = {"shard", "blobs", "report", "stdout"}
 def missing_notes(
     sources: Sequence[Source], missing: Sequence[PlannedCell], planned: int
 ) -> list[str]:
-    """The shards that are not there, and the cells without a result."""
+    """Return the shards that are not there, and the cells without a result."""
     notes = []
     shards = [source.run.info.shard for source in sources if source.run.info.shard]
     counts = sorted({of for _, of in shards})
@@ -33,7 +33,7 @@ def missing_notes(
 
 
 def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) -> list[str]:
-    """The cells with several results; of each the one that is kept, and the others."""
+    """Return the cells with several results; of each the one that is kept, and the others."""
     same, other = [], []
     for kept, rest in found:
         outcomes = {cell.outcome for cell in rest} - {kept.outcome}
@@ -56,7 +56,7 @@ def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) ->
 
 
 def difference_notes(sources: Sequence[Source], cells: Sequence[CellResult]) -> list[str]:
-    """Where the sources are not parts of one and the same run."""
+    """Return where the sources are not parts of one and the same run."""
     notes = [
         f"{source.name} left no run.json: its settings and exit status are unknown"
         for source in sources
@@ -72,7 +72,7 @@ def difference_notes(sources: Sequence[Source], cells: Sequence[CellResult]) -> 
 
 
 def cell_label(cell: PlannedCell) -> str:
-    """A cell in a few words."""
+    """Return a cell in a few words."""
     repeat = f" repeat {cell.repeat}" if cell.repeat > 1 else ""
     return f"{cell.case_id} on {cell.model} {cell.capture_mode}{repeat}"
 
@@ -106,7 +106,7 @@ def _shown(value: Any) -> str:
 
 
 def _checksum_notes(cells: Sequence[CellResult]) -> list[str]:
-    """Cells of one case that were judged by different versions of it, or prompted differently."""
+    """Return cells of one case that were judged by different versions of it, or prompted differently."""
     versions: dict[tuple[str, ...], set[str]] = {}
     for cell in cells:
         for name in ("case", "checks"):

@@ -25,7 +25,7 @@ class Source:
 
 
 def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The zip files and run folders that the paths name, or hold one or two levels below.
+    """Return the zip files and run folders that the paths name, or hold one or two levels below.
 
     Raises:
         SettingsError: a path does not exist, or holds nothing to merge.

@@ -178,7 +178,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
 
 
 def count_outcomes(cells: Iterable[CellResult]) -> Counts:
-    """Cells per outcome."""
+    """Return cells per outcome."""
     counts: dict[Outcome, int] = defaultdict(int)
     for cell in cells:
         counts[cell.outcome] += 1
@@ -190,7 +190,7 @@ def rates_of(
     good: Collection[Outcome],
     doubtful: Collection[CaseKey] = (),
 ) -> Rates:
-    """The share of cells with a good outcome, with both denominators.
+    """Return the share of cells with a good outcome, with both denominators.
 
     Args:
         cells: skipped ones are not looked at.
@@ -203,7 +203,7 @@ def rates_of(
 
 
 def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) -> Rate:
-    """The share of cells with a good outcome: over repeats, then capture modes, then cases."""
+    """Return the share of cells with a good outcome: over repeats, then capture modes, then cases."""
     trials: dict[CaseKey, dict[CaptureMode, list[bool]]] = {}
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})
@@ -219,7 +219,7 @@ def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) ->
 
 
 def case_key(cell: CellResult | CellRow) -> CaseKey:
-    """What tells a case from all others of the run."""
+    """Return what tells a case from all others of the run."""
     return cell.case_path, cell.case_id
 
 
@@ -250,7 +250,7 @@ def _per(cost: Cost, cells: int) -> float | None:
 
 
 def _lost_its_record(cell: CellResult) -> bool:
-    """Whether the cell may have spent money nobody wrote down."""
+    """Tell whether the cell may have spent money nobody wrote down."""
     return not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
 
 

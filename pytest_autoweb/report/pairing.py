@@ -88,7 +88,7 @@ class Rules:
 def pair_cases(
     a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules, names: tuple[str, str]
 ) -> tuple[tuple[Pair, ...], tuple[LeftOut, ...]]:
-    """The cases that both sides were graded on, and the others with the reason.
+    """Return the cases that both sides were graded on, and the others with the reason.
 
     Args:
         a: one side's cells.
@@ -114,7 +114,7 @@ def case_mean(cells: Sequence[CellRow], good: Collection[Outcome]) -> Fraction:
 
 
 def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fraction:
-    """A value of each cell, averaged over the repeats of a capture mode, then over the modes."""
+    """Return a value of each cell, averaged over the repeats of a capture mode, then over the modes."""
     modes: dict[CaptureMode, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
         modes.setdefault(cell.capture_mode, []).append(value)

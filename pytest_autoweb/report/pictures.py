@@ -34,7 +34,7 @@ def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> di
 
 
 def _screenshots(cell: CellResult) -> Iterator[str]:
-    """The cell's pictures, the most telling first."""
+    """Yield the cell's pictures, the most telling first."""
     for attempt in reversed(cell.attempts):
         if attempt.scene and attempt.scene.screenshot:
             yield attempt.scene.screenshot
@@ -55,7 +55,7 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
 
 
 def _read(root: Path, cell: str, path: str, budget: int) -> bytes | None:
-    """The picture's bytes; only a PNG or JPEG file of the cell's own folder is read."""
+    """Return the picture's bytes; only a PNG or JPEG file of the cell's own folder is read."""
     try:
         home = (root / cell).resolve()
         file = (home / path).resolve()

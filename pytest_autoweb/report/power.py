@@ -102,7 +102,7 @@ def _binomial(n: int, p: float) -> list[float]:
 
 @cache
 def _most_against(n: int, alpha: float) -> int | None:
-    """How many of n differing cases may go against the rest for p to reach the level."""
+    """Return how many of n differing cases may go against the rest for p to reach the level."""
     tail, most = Fraction(0), None
     for k in range(n + 1):
         tail += Fraction(comb(n, k), 2**n)

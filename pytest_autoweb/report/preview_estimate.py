@@ -55,7 +55,7 @@ NOTHING = Estimate(0, 0, 0, Cost(usd=0.0), "control")
 
 
 def from_history(group: Group, runs: Sequence[RunRows], price: Price | None) -> Estimate | None:
-    """The mean of earlier cells: of the same case, unchanged, else of the model in this mode."""
+    """Return the mean of earlier cells: of the same case, unchanged, else of the model in this mode."""
     rows = [row for run in reversed(runs) for row in run.rows if _is_like(row, group)]
     same = [row for row in rows if _is_of(row, group)]
     chosen = (same or rows)[:NEWEST]
@@ -73,20 +73,20 @@ def from_history(group: Group, runs: Sequence[RunRows], price: Price | None) -> 
 
 
 def from_sizes(calls: int, given: int, made: int, price: Price | None) -> Estimate:
-    """What the prompts and assumed replies come to."""
+    """Return what the prompts and assumed replies come to."""
     usd = price.of(given, made) if price else None
     return Estimate(calls, given, made, Cost(usd=usd, complete=usd is not None), "prompts")
 
 
 def preview_lines(rows: Sequence[PreviewRow]) -> list[str]:
-    """The table, a line per model, and the total."""
+    """Return the table, a line per model, and the total."""
     head = ["case", "model", "capture", "cells", "calls", "tokens in / out", "cost", "from"]
     shown = [head, *map(_line, rows), *_totals(rows)]
     return columns(shown)
 
 
 def _is_like(row: CellRow, group: Group) -> bool:
-    """Cells that never came to ask the model say nothing of what it takes."""
+    """Return cells that never came to ask the model say nothing of what it takes."""
     asked = row.calls > 0 and row.outcome not in ("broken", "skipped")
     return asked and row.model == group.model and row.capture_mode == group.mode
 
@@ -97,7 +97,7 @@ def _is_of(row: CellRow, group: Group) -> bool:
 
 
 def _cost(rows: Sequence[CellRow], price: Price | None, given: float, made: float) -> Cost:
-    """What was paid; where that is not known of every cell, what the tokens cost now."""
+    """Return what was paid; where that is not known of every cell, what the tokens cost now."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None and row.cost_complete]
     if len(known) == len(rows):
         return Cost(usd=fmean(known))

@@ -61,7 +61,7 @@ def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
 
 
 def flaky(cells: Iterable[CellResult]) -> tuple[FlakyRepeats, ...]:
-    """The flaky cases, those with the most even mix first."""
+    """Return the flaky cases, those with the most even mix first."""
     found = [group for group in group_repeats(cells).values() if _is_flaky(group)]
     found.sort(key=lambda group: abs(0.5 - sum(cell.passed for cell in group) / len(group)))
     return tuple(
@@ -78,7 +78,7 @@ def flaky(cells: Iterable[CellResult]) -> tuple[FlakyRepeats, ...]:
 
 
 def group_repeats(cells: Iterable[CellResult]) -> dict[GroupKey, list[CellResult]]:
-    """Cells that differ in nothing but the repeat, in the order of the repeats."""
+    """Return cells that differ in nothing but the repeat, in the order of the repeats."""
     groups: dict[GroupKey, list[CellResult]] = defaultdict(list)
     for cell in cells:
         groups[cell.case_path, cell.case_id, cell.model, cell.capture_mode].append(cell)

@@ -49,7 +49,7 @@ class _Unreadable(Exception):
 
 
 def is_run_folder(folder: Path) -> bool:
-    """Whether a run was saved there."""
+    """Tell whether a run was saved there."""
     return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
 
 
@@ -93,7 +93,7 @@ def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellRe
 
 
 def _merge_notes(folder: Path) -> tuple[str, ...]:
-    """What `autoweb merge-reports` had to say of the runs behind this one."""
+    """Return what `autoweb merge-reports` had to say of the runs behind this one."""
     path = folder / MERGE_FILE
     try:
         return _load(path, MergeInfo).notes if path.is_file() else ()
@@ -102,7 +102,7 @@ def _merge_notes(folder: Path) -> tuple[str, ...]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What was collected; empty when the file is missing or cannot be read."""
+    """Return what was collected; empty when the file is missing or cannot be read."""
     manifest = _read_manifest(folder, [])
     cells, whole = _placed(manifest.cells), _placed(manifest.whole)
     return Manifest(cells=cells, whole=whole, ts=manifest.ts)
@@ -145,7 +145,7 @@ def _load(path: Path, model: type[Model]) -> Model:
 
 
 def _inside(folder: str) -> str:
-    """The folder as a plain relative path; one that points elsewhere names nothing."""
+    """Return the folder as a plain relative path; one that points elsewhere names nothing."""
     path = PurePosixPath(folder.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts:
         return f"cells/(refused)/{'-'.join(p for p in path.parts if p.isalnum())}"
@@ -194,7 +194,7 @@ def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
 
 
 def _saved_cell(root: Path, where: str) -> CellResult | str:
-    """The saved result, or why there is none (empty: no file)."""
+    """Return the saved result, or why there is none (empty: no file)."""
     path = root / where / CELL_FILE
     if not path.is_file():
         return ""
@@ -239,7 +239,7 @@ def _begun_at(folder: Path) -> datetime | None:
 
 
 def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
-    """What the cells tell of their run when `run.json` does not."""
+    """Return what the cells tell of their run when `run.json` does not."""
     started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
     return RunInfo(
         ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",

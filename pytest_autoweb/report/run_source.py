@@ -17,7 +17,7 @@ _REPORT_FORMAT = Report.model_fields["format"].default
 def load_any(
     spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
 ) -> RunRows:
-    """The run that `spec` names: `storage.load_run`, and a `report.json` too.
+    """Return the run that `spec` names: `storage.load_run`, and a `report.json` too.
 
     Args:
         spec: what the user wrote.

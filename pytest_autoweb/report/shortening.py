@@ -21,7 +21,7 @@ Place = tuple[Any, Any]
 
 
 def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
-    """A copy of the report whose JSON has at most `max_chars` characters.
+    """Return a copy of the report whose JSON has at most `max_chars` characters.
 
     First the longest texts are cut to a common length, each with a marker that gives the number
     of missing characters and the start of the whole text's SHA-256. If that is not enough, the
@@ -52,7 +52,7 @@ def compact_json(value: Any) -> str:
 
 
 def truncated(text: str, keep: int) -> str:
-    """The first `keep` characters and the marker for the rest."""
+    """Return the first `keep` characters and the marker for the rest."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
     return f"{text[:keep]}…[truncated {len(text) - keep} chars, sha256 {digest}]"
 
@@ -85,7 +85,7 @@ def _json_length(text: str) -> int:
 
 
 def _texts(node: Any) -> Iterator[Place]:
-    """Every text that may be cut."""
+    """Yield every text that may be cut."""
     items: Any = node.items() if isinstance(node, dict) else enumerate(node)
     for key, value in items:
         if isinstance(value, str):
@@ -157,7 +157,7 @@ def _drop(
 
 
 def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
-    """The last resort: what a report cannot be without."""
+    """Return the last resort: what a report cannot be without."""
     _note(report, "everything but the head was left out, because the limit is too small")
     report["cases"], report["summary"] = [], None
     report["settings"], report["environment"] = {}, {}
@@ -170,7 +170,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _note(report: dict[str, Any], sentence: str) -> None:
-    """One note tells of all that was done; of the run's own notes the last ones are kept."""
+    """Return one note tells of all that was done; of the run's own notes the last ones are kept."""
     notes = list(report.get("notes", []))
     if report.get("shortened"):
         report["notes"] = [*notes[:-1][-3:], f"{notes[-1]}; {sentence}"]

@@ -97,7 +97,7 @@ def side_of(
 
 
 def cost_of(rows: Sequence[CellRow]) -> Cost:
-    """What cells cost together, as far as prices are known."""
+    """Return what cells cost together, as far as prices are known."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return Cost(
         usd=fsum(known) if known or not rows else None,
@@ -124,7 +124,7 @@ def _per_case(
 
 
 def change_of(before: list[float] | None, after: list[float] | None) -> Change:
-    """What changed from one side's cases to the other's; None stands for unknown."""
+    """Return what changed from one side's cases to the other's; None stands for unknown."""
     if not before or not after or not any(before):
         return Change(relative=None)
     ratio = ratio_interval(before, after)

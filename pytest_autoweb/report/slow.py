@@ -31,7 +31,7 @@ class SlowCell(Record):
 
 
 def slowest(cells: Sequence[CellResult]) -> tuple[SlowCell, ...]:
-    """Cells with a continued step, then the longest others, each group longest first."""
+    """Return cells with a continued step, then the longest others, each group longest first."""
     times: dict[str, list[float]] = defaultdict(list)
     for cell in cells:
         if cell.duration_ms > 0:

@@ -92,7 +92,7 @@ def rate_interval(
 
 
 def effective_cases(case_means: Sequence[float], repeats: Sequence[int]) -> float:
-    """How many independent trials the repeated cases are worth.
+    """Return how many independent trials the repeated cases are worth.
 
     The variance of the case means is taken with one passed and one failed case added, so that a
     handful of equal means does not look like certainty. The result stays between what is certain:
@@ -346,7 +346,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
 
 
 def percentile(values: list[float], share: float) -> float | None:
-    """The value below which `share` of the values lie, interpolated between neighbours.
+    """Return the value below which `share` of the values lie, interpolated between neighbours.
 
     Source: definition 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages",
     The American Statistician 50 (1996) 361-365; the default of R, NumPy and spreadsheets.

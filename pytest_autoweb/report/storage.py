@@ -35,7 +35,7 @@ class SavedRun(NamedTuple):
 
 
 def list_runs(storage: Path) -> tuple[SavedRun, ...]:
-    """The saved runs, oldest first; files with other names are not looked at."""
+    """Return the saved runs, oldest first; files with other names are not looked at."""
     found = []
     for path in storage.iterdir() if storage.is_dir() else ():
         if match := _FILE_NAME.fullmatch(path.name):
@@ -65,7 +65,7 @@ def save_run(rows: RunRows, storage: Path) -> Path:
 def load_run(
     spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
 ) -> RunRows:
-    """The run that `spec` names.
+    """Return the run that `spec` names.
 
     Args:
         spec: `latest`; the number or name of a saved run (the newest of that name); a saved file;
@@ -91,7 +91,7 @@ def load_run(
 def saved_rows(
     storage: Path, *, besides: str = "", newest: int = 50, notices: list[str] | None = None
 ) -> tuple[RunRows, ...]:
-    """The newest saved runs, oldest first, for trends and for "never failed before"."""
+    """Return the newest saved runs, oldest first, for trends and for "never failed before"."""
     runs = list_runs(storage)[-newest:]
     every = (_read(run.path, notices) for run in runs)
     return tuple(rows for rows in every if rows is not None and rows.ts != besides)

@@ -42,7 +42,7 @@ _COLOURS: dict[Outcome, dict[str, bool]] = {
 
 
 def terminal_lines(report: Report) -> list[Line]:
-    """The lines of the section; foreign text carries no control or bidi characters."""
+    """Return the lines of the section; foreign text carries no control or bidi characters."""
     cells = [cell for case in report.cases for cell in case.cells]
     contestants = [cell for cell in cells if not is_control(cell.model)]
     lines: list[Line] = [(f"ts={one_line(report.ts)}", {})]

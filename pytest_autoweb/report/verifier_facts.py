@@ -107,6 +107,6 @@ def gain(pairs: Sequence[tuple[bool, bool]]) -> Gain:
 
 
 def share(count: int, n: int) -> Share:
-    """A count of a whole with its interval."""
+    """Return a count of a whole with its interval."""
     value = count / n if n else None
     return Share(count=count, n=n, value=value, interval=wilson(count, n))

@@ -25,17 +25,17 @@ def clean_lines(text: str) -> str:
 
 
 def count_of(n: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 case`, `2 cases`."""
+    """Return a number with its noun: `1 case`, `2 cases`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def percent(value: float | None) -> str:
-    """A rate; `–` when there is nothing to rate."""
+    """Return a rate; `–` when there is nothing to rate."""
     return "–" if value is None else f"{value:.0%}"
 
 
 def rate(rate: Rate) -> str:
-    """A rate with its interval and counts: `70% (48–85%), 14 of 20`."""
+    """Return a rate with its interval and counts: `70% (48–85%), 14 of 20`."""
     if rate.interval is None:
         return "–"
     low, high = round(rate.interval.low * 100), round(rate.interval.high * 100)
@@ -53,7 +53,7 @@ def money(cost: Cost, calls: int) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A duration."""
+    """Return a duration."""
     if value is None:
         return "–"
     if value >= 90:
@@ -70,7 +70,7 @@ def width(text: str) -> int:
 
 
 def pad(text: str, columns: int) -> str:
-    """The text, filled with spaces to a width."""
+    """Return the text, filled with spaces to a width."""
     return text + " " * max(0, columns - width(text))
 
 
@@ -82,7 +82,7 @@ def verdict_of(attempt: Attempt) -> str:
 
 
 def failed_steps(cell: CellResult) -> str:
-    """What failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
+    """Return what failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
 
     Empty where nothing failed.
     """
@@ -104,7 +104,7 @@ def failed_steps(cell: CellResult) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows of a table as lines, each column as wide as its widest text."""
+    """Return the rows of a table as lines, each column as wide as its widest text."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(pad(text, size) for text, size in zip(row, widths, strict=True) if size).rstrip()

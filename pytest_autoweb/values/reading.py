@@ -1,4 +1,8 @@
-"""What a written value means, and whether two of them mean the same."""
+"""The meanings of a written value, and how the meanings of two values compare.
+
+A value that can be read in several ways has several meanings. A comparison is decided only when
+all pairs of meanings agree; otherwise it is None, so that no check passes by a lucky reading.
+"""
 
 from collections.abc import Callable, Hashable
 from datetime import datetime
@@ -19,20 +23,21 @@ _SHOWN = 3
 
 
 class Manner(NamedTuple):
-    """How a value is to be read."""
+    """The type of a value and the conventions by which it is read."""
 
     type: str
-    """`text`, `number`, `money`, `date`, `datetime`, `duration` or `url`."""
+    """One of `text`, `number`, `money`, `date`, `datetime`, `duration` and `url`."""
     locale: str | None = None
     currency: str | None = None
 
     def read(self, value: Any) -> Meanings:
-        """All that a value may mean.
+        """Return everything that a value may mean.
 
-        Nothing when it is not of this type, several things when its writing is ambiguous.
+        That is nothing for a value that is not of this type, and several things for one that can
+        be read in several ways.
 
         Raises:
-            UnknownLocale: there is no such locale.
+            UnknownLocale: there is no locale of that name.
         """
         if self.locale:
             locale_of(self.locale)
@@ -40,17 +45,17 @@ class Manner(NamedTuple):
 
 
 def same(expected: Meanings, actual: Meanings) -> bool | None:
-    """Whether two values mean the same; None when that depends on how they are read."""
+    """Tell whether two values mean the same; None when that depends on how they are read."""
     return _agreed(expected, actual, _same)
 
 
 def at_least(least: Meanings, actual: Meanings) -> bool | None:
-    """Whether a value is not less than another; None when that depends on how they are read."""
+    """Tell whether `actual` is at least `least`; None when that depends on how they are read."""
     return _agreed(least, actual, _not_less)
 
 
 def shown(meanings: Meanings) -> str:
-    """What a value may mean, for people."""
+    """Return the meanings of a value as a person reads them, at most three of them."""
     texts = sorted(map(_shown, meanings))
     more = ["…"] if len(texts) > _SHOWN else []
     return " or ".join([*texts[:_SHOWN], *more])
@@ -87,6 +92,7 @@ def _not_less(least: Any, value: Any) -> bool | None:
     if isinstance(least, Money) and isinstance(value, Money):
         return None if least.currency != value.currency else value.amount >= least.amount
     if isinstance(least, Duration) and isinstance(value, Duration):
+        # 1 month against 30 days is undecided: months and seconds must point the same way.
         months, seconds = value.months - least.months, value.seconds - least.seconds
         if months >= 0 and seconds >= 0:
             return True

@@ -1,4 +1,4 @@
-"""Judges one attempt again from its stored evidence."""
+"""The judging of one attempt from its stored evidence."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ _HIDDEN = "<hidden>"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A check as the case file has it now."""
+    """A check as it is in the case file now, which may differ from the one that was judged."""
 
     index: int
     type: str
@@ -44,17 +44,18 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What judging again may use."""
+    """The browser, the judge and the settings for judging again."""
 
     browser: "Callable[[], Browser]"
-    """Asked for when a stored page must be shown."""
+    """Starts the browser when the first stored page must be shown."""
     changed_only: bool = False
+    """Keep the recorded verdict of every check that is still the same."""
     judge: Callable[[Attempt], RubricJudge] | None = None
-    """None: models are not asked."""
+    """Makes the judge of an attempt's `judge` checks; None when no model is to be asked."""
 
 
 def rejudge(attempt: Attempt, checks: Sequence[Written], stored: Stored, bench: Bench) -> Attempt:
-    """The attempt with the verdicts of these checks; its other facts stay."""
+    """Return the attempt with the verdicts of these checks; nothing else in it changes."""
     results: dict[int, CheckResult] = {}
     again: list[Written] = []
     recorded = _Recorded(attempt.checks)
@@ -77,7 +78,7 @@ def rejudge(attempt: Attempt, checks: Sequence[Written], stored: Stored, bench: 
 
 
 class _Recorded:
-    """The old verdicts, each given out once to the check that is the same."""
+    """The recorded verdicts, each of which belongs to at most one check of today."""
 
     def __init__(self, results: Sequence[CheckResult]) -> None:
         self._left = list(results)
@@ -91,7 +92,7 @@ class _Recorded:
 
 
 def _problem(written: Written, stored: Stored, bench: Bench) -> str:
-    """Why the check cannot be judged from what was kept; empty when it can."""
+    """Return why the check cannot be judged from the stored evidence; empty when it can."""
     match written.check:
         case UrlCheck() if "<secret:" in stored.url:
             return "the page's URL holds a secret"
@@ -117,7 +118,7 @@ def _judge(
         return {}
     with _shown(checks, stored, bench) as copy:
         evidence = Evidence(
-            # Nothing that is judged without a copy looks at the page.
+            # The checks that are judged without a copy of the page never use this field.
             page=copy.page if copy else cast(Any, None),
             answered=attempt.answered,
             answer=attempt.answer,
@@ -150,7 +151,7 @@ def _shown(checks: Sequence[Written], stored: Stored, bench: Bench) -> Iterator[
 
 
 def _checked(result: CheckResult, copy: OpenCopy | None) -> CheckResult:
-    """The verdict, unless the copy lacks what it would rest on."""
+    """Return the verdict, or none if the stored copy lacks what the verdict depends on."""
     if copy is None or result.passed is None:
         return result
     if result.type == "url" and not copy.has_url:

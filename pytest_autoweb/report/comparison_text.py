@@ -1,4 +1,4 @@
-"""A comparison as text for a terminal of 100 columns; pure."""
+"""A comparison as text for a terminal of 100 columns."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -13,13 +13,13 @@ from pytest_autoweb.results import Outcome
 
 COLUMNS = 100
 LISTED = 25
-"""Lines of one list, at most."""
+"""The most lines of one list."""
 
 _LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
-    """Return every comparison with its numbers, flips, cases left out and verdict."""
+    """Return all comparisons as text, with numbers, flips, cases left out and verdict."""
     return "\n\n".join("\n".join(_lines(each)) for each in comparisons)
 
 

@@ -1,6 +1,6 @@
-"""What the controls say of each case: the oracle must pass, doing nothing must fail; pure.
+"""The verdict of the controls on each case: the oracle must pass, and doing nothing must fail.
 
-Cells saved in full and rows kept for comparisons (`report.rows`) are judged by the same rules.
+The same rules apply to complete cells and to the rows kept for comparisons (`report.rows`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,30 +14,30 @@ ORACLE = "builtin/oracle"
 NOOP = "builtin/noop"
 
 ControlState = Literal["holds", "broken", "unproven"]
-"""`unproven`: the control did not come to a verdict."""
+"""The state of a control; `unproven` means that it did not reach a verdict."""
 
 Cell = CellResult | CellRow
 
 OTHER_VERSION = "the controls were run on another version of the case or its checks"
 _SAME = ("case", "checks")
-"""The checksums that must agree for a control to speak of a cell."""
+"""The checksums that must agree for a control to say anything about a cell."""
 
 
 class ControlRow(Record):
-    """What the two controls say of one case's checks."""
+    """The result of the two controls of one case."""
 
     case_id: str
     case_path: str
     oracle: ControlState | None = None
-    """Holds: the case's own solution passes the checks, every time. None: it was not run."""
+    """`holds` if the case's own solution passes the checks every time; None if it was not run."""
     oracle_held: int = 0
     oracle_runs: int = 0
     noop: ControlState | None = None
-    """Holds: doing nothing fails a check, every time."""
+    """`holds` if doing nothing fails a check every time; None if it was not run."""
     noop_held: int = 0
     noop_runs: int = 0
     reason: str = ""
-    """Why a control does not hold."""
+    """The reason why a control does not hold."""
 
 
 def is_control(model: str) -> bool:
@@ -46,10 +46,10 @@ def is_control(model: str) -> bool:
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
-    """Return a row per case whose controls were run, broken ones first.
+    """Return a row for each case whose controls were run, broken ones first.
 
-    A control holds if every repeat of it holds; one repeat that does not breaks it. Controls whose
-    checksums differ from those of the case's other cells prove nothing about these.
+    A control holds only if every repeat of it holds. Controls whose checksums differ from those of
+    the case's other cells prove nothing about them.
     """
     controls: dict[CaseKey, list[Cell]] = {}
     contestants: dict[CaseKey, list[Cell]] = {}
@@ -61,7 +61,7 @@ def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
 
 
 def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
-    """Return the cases whose verdicts cannot be trusted; a control without a verdict breaks none."""
+    """Return the cases with a broken control, whose verdicts cannot be trusted."""
     return frozenset(
         (row.case_path, row.case_id) for row in rows if "broken" in (row.oracle, row.noop)
     )
@@ -70,7 +70,7 @@ def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
 def with_later_controls(
     cells: Sequence[CellResult], later: Sequence[CellResult]
 ) -> tuple[CellResult, ...]:
-    """Return the cells of a run, with controls run later in place of its own for the same cases."""
+    """Return the cells of a run, in which controls that were run later replace its own."""
     again = {(cell.case_path, cell.case_id) for cell in later}
     kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
     known = {(cell.case_path, cell.case_id) for cell in cells}

@@ -1,4 +1,4 @@
-"""Groups of cases with gates of their own: `[tool.autoweb.groups.NAME]` of pyproject.toml."""
+"""Groups of cases with their own gates, from `[tool.autoweb.groups.NAME]` in pyproject.toml."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ TABLE = "tool.autoweb.groups"
 
 
 class Member(Protocol):
-    """What a group looks at: a cell, or its row."""
+    """A cell or its row, as far as groups are concerned."""
 
     @property
     def case_id(self) -> str:
@@ -29,7 +29,7 @@ class Member(Protocol):
 
 
 class Group(BaseModel):
-    """One table: which cases belong to it, and what is asked of them."""
+    """One group: the cases that belong to it, and what its gates demand of them."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
@@ -39,26 +39,26 @@ class Group(BaseModel):
     tags: list[str] = []
     """A case with one of these tags belongs to the group."""
     cases: list[str] = []
-    """So does one whose id fits one of these patterns (`*`, `?`, `[ab]`)."""
+    """A case whose id fits one of these patterns (`*`, `?`, `[ab]`) belongs to it as well."""
     min_pass_rate: float | None = Field(default=None, ge=0, le=100)
-    """Percent, first attempts."""
+    """The least pass rate of first attempts, in percent."""
     must_pass: bool = False
-    """Every cell has to pass."""
+    """Whether every cell has to pass."""
     soft: bool = False
-    """What fails is reported, but does not fail the run; other gates leave these cases out."""
+    """Failures are reported but do not fail the run, and other gates leave these cases out."""
 
     def has(self, member: Member) -> bool:
-        """Tell whether the case belongs to the group."""
+        """Tell whether a case belongs to the group."""
         return bool(set(self.tags) & set(member.tags)) or any(
             fnmatchcase(member.case_id, pattern) for pattern in self.cases
         )
 
 
 def read_groups(pyproject: Path) -> tuple[Group, ...]:
-    """Return the groups, in the file's order; none without the file.
+    """Read the groups in the file's order; a missing file has none.
 
     Raises:
-        SettingsError: the file is not TOML, or a table has a key or value that is not allowed.
+        SettingsError: the file is not valid TOML, or a table has an invalid key or value.
     """
     try:
         data: Any = tomllib.loads(pyproject.read_text(encoding="utf-8"))
@@ -102,7 +102,7 @@ def _listed_keys() -> str:
 
 
 def nobody_belongs(group: Group, members: Iterable[Member]) -> str:
-    """Why the group is empty, in a sentence, with the nearest tag that exists."""
+    """Return a sentence that says the group is empty and suggests the nearest existing tag."""
     known = sorted({tag for member in members for tag in member.tags})
     unknown = [tag for tag in group.tags if tag not in known]
     guess = near_miss(unknown[0], known) if unknown and known else ""

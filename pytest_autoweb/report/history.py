@@ -1,4 +1,4 @@
-"""What earlier runs say beside the current one: trend, flaky, steady and slow cases; pure."""
+"""The current run seen with earlier ones: trends, and flaky, steady and slow cases."""
 
 import hashlib
 import json
@@ -19,19 +19,19 @@ from pytest_autoweb.report.statistics import all_failures_late, percentile
 from pytest_autoweb.results import CaptureMode, Record
 
 LONGEST = 10
-"""Cases listed as slow without having needed a larger time limit."""
+"""The number of cases that are listed as slow although they needed no larger time limit."""
 
 Place = tuple[str, str, str, CaptureMode]
-"""Model, case file, case and capture mode."""
+"""A model, case file, case and capture mode, which together identify what is repeated."""
 
 
 class TrendPoint(Record):
-    """One model in one run."""
+    """The results of one model in one run, a point of its trend."""
 
     run: str
     """The run's `ts`."""
     name: str
-    """As saved; empty when it has none."""
+    """The name under which the run was saved; empty when it has none."""
     commit: str
     started: datetime
     current: bool
@@ -40,16 +40,16 @@ class TrendPoint(Record):
     first_attempt: Rates
     after_repair: Rates
     tally: dict[str, int] = Field(default_factory=dict)
-    """Cases by their outcomes, so that the rates can be recomputed: the outcomes' first letters,
-    capture modes parted by `|`, such as `{"PPF": 3, "FF|PF": 1}`."""
+    """The number of cases by their outcomes, from which the rates can be recomputed. Outcomes are
+    written as first letters, with `|` between capture modes, as in `{"PPF": 3, "FF|PF": 1}`."""
     cases: int
     cells: int
     cost: Cost
     median_s: float | None
-    """Of the cells that ran."""
+    """The median duration of the cells that ran, in seconds."""
     case_set: str
-    """Digest over ids, capture modes, `case` and `checks` checksums of what was run: points with
-    another digest are rates of other questions."""
+    """A digest of what was run: ids, capture modes, `case` and `checks` checksums. Rates of points
+    with different digests are not comparable."""
     same_cases: bool
     """Whether the model's case set is that of the current run."""
 
@@ -64,14 +64,17 @@ class HistoryCase(Record):
 
 
 class FlakyCase(HistoryCase):
-    """Both outcomes under the same checksums (`case`, `checks`, `prompts`, `capture`)."""
+    """A case that both passed and failed under the same checksums.
+
+    The checksums are those of `case`, `checks`, `prompts` and `capture`.
+    """
 
     passed: int
-    """Trials of all runs under the current checksums."""
+    """The number of passed trials in all runs under the current checksums."""
     healed: int
     failed: int
     runs: int
-    """Runs that these trials come from."""
+    """The number of runs that these trials come from."""
     within_run: bool
     """Whether repeats of the current run alone already show both outcomes."""
 
@@ -80,16 +83,16 @@ class SteadyCase(HistoryCase):
     """A case that never failed in earlier runs under the checksums it has now."""
 
     trials: int
-    """Earlier graded trials, every one passed at the first attempt."""
+    """The number of earlier graded trials, all of which passed at the first attempt."""
     runs: int
-    """Earlier runs that these trials come from."""
+    """The number of earlier runs that these trials come from."""
     trials_now: int
-    """Graded trials of the current run."""
+    """The number of graded trials in the current run."""
     passed_now: int
-    """Of those, passed at the first attempt."""
+    """How many of those passed at the first attempt."""
     p: float | None
-    """Chance that all failures fall into the current run if nothing changed, given how many there
-    are (Fisher's exact test, one-sided). None: it was not graded in the current run."""
+    """The probability that all failures fall into the current run if nothing changed (Fisher's
+    exact test, one-sided); None when the case was not graded in the current run."""
 
     @property
     def broke(self) -> bool:
@@ -98,33 +101,33 @@ class SteadyCase(HistoryCase):
 
 
 class SlowCase(HistoryCase):
-    """Among the slowest of the current run, or in need of a larger time limit."""
+    """A case that is among the slowest of the current run, or needed a larger time limit."""
 
     median_s: float
     earlier_median_s: float | None
-    """In earlier runs under the same checksums."""
+    """The median in earlier runs under the same checksums."""
     slow_trials: int
-    """Current trials that passed only after a step was given more time."""
+    """The number of current trials that passed only after a step got more time."""
     trials: int
 
 
 class History(Record):
-    """Written as `history.json` into the run folder."""
+    """The content of `history.json` in the run folder."""
 
     runs: int
-    """Earlier runs that were looked at."""
+    """The number of earlier runs that were considered."""
     points: tuple[TrendPoint, ...]
-    """By model in the current run's order, oldest first; the current run's point is last."""
+    """The trend points by model, oldest first; the current run's point is last."""
     flaky: tuple[FlakyCase, ...]
-    """Nearest to even odds first."""
+    """The flaky cases, those closest to even odds first."""
     steady: tuple[SteadyCase, ...]
-    """Those that broke first, then by number of trials."""
+    """The steady cases, those that broke first, then by number of trials."""
     slow: tuple[SlowCase, ...]
-    """Slowest first."""
+    """The slow cases, slowest first."""
 
 
 def history_of(runs: Sequence[RunRows], current: RunRows) -> History:
-    """Look at earlier runs from the current one's point of view.
+    """Compare the current run with earlier ones.
 
     Args:
         runs: saved runs in any order; a saved copy of `current` among them is ignored.
@@ -157,7 +160,7 @@ class _Record:
 
     @property
     def identity(self) -> dict[str, str]:
-        """The fields that name the case."""
+        """The fields that identify the case in a report."""
         model, path, case_id, mode = self.place
         return {"model": model, "case_path": path, "case_id": case_id, "capture_mode": mode}
 

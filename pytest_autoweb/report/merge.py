@@ -1,4 +1,4 @@
-"""Several shards or runs put together into one run folder, with the report one run would have."""
+"""The merging of shards or runs into one run folder, with the report that one run would have."""
 
 import os
 import re
@@ -28,23 +28,23 @@ from pytest_autoweb.saving import (
 )
 
 _EXIT_CODES = (3, 4, 2, 1, 0, 5)
-"""pytest's, the one that speaks for all first."""
+"""pytest's exit codes; the first of them that a source has becomes that of the merged run."""
 
 
 _OF_A_CELL = re.compile(r"cells(/[A-Za-z0-9_-][A-Za-z0-9._-]*){3}")
 
 
 class Merged(NamedTuple):
-    """What came of a merge."""
+    """The result of a merge."""
 
     report: Report
     notes: tuple[str, ...]
     missing: int
-    """Cells without a result."""
+    """The number of cells without a result."""
 
 
 class _Key(NamedTuple):
-    """What makes two results those of the same cell."""
+    """The fields by which two results belong to the same cell."""
 
     case_path: str
     case_id: str
@@ -52,7 +52,7 @@ class _Key(NamedTuple):
     capture_mode: str
     repeat: int
     folder: str
-    """Tells cells apart that Python tests ran."""
+    """The cell's folder, which distinguishes cells that were run from Python tests."""
 
 
 class _Found(NamedTuple):
@@ -61,20 +61,20 @@ class _Found(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The cells of all sources: one result each."""
+    """The cells of all sources, each with the one result that counts."""
 
     planned: tuple[PlannedCell, ...]
     kept: dict[_Key, _Found]
     folders: dict[_Key, str]
-    """Of each cell, in the merged run folder."""
+    """The folder of each cell in the merged run folder."""
     notes: tuple[str, ...]
     missing: int
 
 
 def merge_reports(paths: Sequence[Path], output: Path, *, max_chars: int) -> Merged:
-    """Put packed reports and run folders together at `output`.
+    """Merge packed reports and run folders into a run folder at `output`.
 
-    An earlier run at `output` is moved aside. Nothing there changes before everything was read,
+    An earlier run at `output` is renamed. Nothing there changes before everything has been read,
     copied and reported.
 
     Raises:
@@ -131,7 +131,7 @@ def _key(cell: PlannedCell) -> _Key:
 
 
 def _weight(found: _Found) -> tuple[int, float]:
-    """Return which of several results counts: one that came to an end, then the latest."""
+    """Return the sort key by which a result counts: finished before killed, then the latest."""
     cell = found.cell
     if cell.outcome == "skipped" and cell.reason == NOT_RUN:
         return 0, 0.0
@@ -140,7 +140,7 @@ def _weight(found: _Found) -> tuple[int, float]:
 
 
 def _folders(keys: Sequence[_Key]) -> dict[_Key, str]:
-    """Return a folder for each cell: its own, unless another cell has it or it is none for cells."""
+    """Return a folder for each cell: its own, unless that is taken or not a valid cell folder."""
     taken: dict[str, _Key] = {}
     for key in keys:
         free = (folder for folder in _candidates(key) if folder not in taken)
@@ -182,7 +182,7 @@ def _run_info(sources: Sequence[Source]) -> RunInfo:
     return RunInfo(
         ts=first.ts,
         started=first.started,
-        # Shards run side by side: the longest is how long one waits.
+        # Shards run at the same time, so the longest one is how long people wait.
         duration_s=max(info.duration_s for info in infos),
         exit_status=_exit_status([info.exit_status for info in infos]),
         models=tuple(dict.fromkeys(model for info in infos for model in info.models)),

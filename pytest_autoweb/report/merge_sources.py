@@ -1,4 +1,4 @@
-"""What `autoweb merge-reports` was given: packed reports and run folders, found and read."""
+"""The inputs of `autoweb merge-reports`: packed reports and run folders."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ class Source:
     """One run, or one shard of it."""
 
     name: str
-    """As messages call it: the shard, else the file's or folder's name."""
+    """The name in messages: the number of the shard, or else the name of the file or folder."""
     run: Run
     whole: tuple[PlannedCell, ...]
-    """The cells it knows of, also those of other shards."""
+    """All cells of the whole run, including those of other shards."""
     known: bool
-    """False: its `run.json` is missing, so settings and exit status are unknown."""
+    """Whether it has a `run.json`; otherwise settings and exit status are unknown."""
 
 
 def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the zip files and run folders that the paths name, or hold one or two levels below.
+    """Return the zip files and run folders at the paths, or up to two levels below them.
 
     Raises:
-        SettingsError: a path does not exist, or holds nothing to merge.
+        SettingsError: a path does not exist, or contains nothing to merge.
     """
     found: dict[Path, Path] = {}
     for path in paths:
@@ -42,10 +42,10 @@ def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def read_sources(inputs: Iterable[Path], scratch: Path) -> list[Source]:
-    """Read every input, packed ones unpacked below `scratch`; oldest first, however they came.
+    """Read all inputs, oldest first, unpacking the packed ones below `scratch`.
 
     Raises:
-        SettingsError: a packed report is broken or not to be trusted.
+        SettingsError: a packed report is broken or cannot be trusted.
     """
     sources = []
     for number, path in enumerate(inputs):

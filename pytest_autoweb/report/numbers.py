@@ -1,4 +1,4 @@
-"""What a set of cells amounts to: counts, rates with intervals, cost, tokens, time; pure."""
+"""The numbers of a set of cells: counts, rates with intervals, cost, tokens and time."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -11,13 +11,13 @@ from pytest_autoweb.report.statistics import Interval, percentile, rate_interval
 from pytest_autoweb.results import Attempt, CaptureMode, CellResult, Outcome, Record, Usage
 
 CaseKey = tuple[str, str]
-"""Path of the case file and the case's id."""
+"""The path of the case file and the id of the case."""
 
 Item = TypeVar("Item")
 
 
 class Counts(Record):
-    """Cells per outcome."""
+    """The number of cells with each outcome."""
 
     passed: int = 0
     healed: int = 0
@@ -28,54 +28,54 @@ class Counts(Record):
 
 
 class Rate(Record):
-    """A pass rate over cases; repeats and capture modes of a case are averaged first."""
+    """A pass rate over cases, for which repeats and capture modes of a case are averaged first."""
 
     value: float | None
-    """None: there was nothing to rate."""
+    """The rate; None when there was nothing to rate."""
     interval: Interval | None
-    """95%, over cases: Wilson's, with repeats on the effective number of cases."""
+    """Wilson's 95% interval over cases; with repeats, on the effective number of cases."""
     passed_trials: int
     trials: int
-    """Cells behind the rate."""
+    """The number of cells behind the rate."""
     cases: int
-    """Units of the interval."""
+    """The number of cases, which are the units of the interval."""
 
 
 class Rates(Record):
     """One pass rate with both denominators."""
 
     all_trials: Rate
-    """Every cell that was run."""
+    """The rate over every cell that was run."""
     graded: Rate
-    """Without `broken` and `ungraded` cells and without cases whose controls are broken: what the
-    model was really asked and judged on."""
+    """The rate over graded cells only: without `broken` and `ungraded` ones and without cases whose
+    controls are broken."""
 
 
 class NotGraded(Record):
-    """Why cells that were run are not among the graded ones; each is counted once."""
+    """How many cells that were run are not graded, by reason; each cell is counted once."""
 
     broken: int = 0
     ungraded: int = 0
     controls: int = 0
-    """Judged, in a case whose controls are broken."""
+    """The number of judged cells in cases whose controls are broken."""
 
 
 class Cost(Record):
-    """Money, as far as prices are known."""
+    """A cost, as far as prices are known."""
 
     usd: float | None = None
-    """None: no call had a price."""
+    """The cost in US dollars; None when no call had a price."""
     complete: bool = True
-    """False: some calls are unpriced or lost, so `usd` is a lower bound."""
+    """Whether all calls are priced and recorded; otherwise `usd` is a lower bound."""
 
 
 class StageNumbers(Record):
-    """Time and model calls of one stage, over all attempts."""
+    """The time and model calls of one stage over all attempts."""
 
     stage: str
     seconds: float
     per_cell_s: float
-    """`seconds` over the cells that came to an attempt."""
+    """The mean of `seconds` over the cells with an attempt."""
     calls: int
     input_tokens: int
     output_tokens: int
@@ -89,29 +89,29 @@ class Numbers(Record):
     cases: int
     counts: Counts
     first_attempt: Rates
-    """Passed without any repair."""
+    """The rate of cells that passed without any repair."""
     after_repair: Rates
-    """Passed or healed."""
+    """The rate of cells that passed or were healed."""
     not_graded: NotGraded
     repeats: tuple[PassAtK, ...]
-    """From k = 1 up to the most repeats of a case; empty without repeats."""
+    """Success over k tries, from k = 1 up to the most repeats of a case; empty without repeats."""
     flaky_cases: int
-    """Cases that both passed and failed over repeats in the same capture mode."""
+    """The number of cases that both passed and failed over repeats in the same capture mode."""
     slow: int
     executed: int
-    """Cells whose last attempt ran every step of its plan without an error."""
+    """The number of cells whose last attempt ran every step of its plan without an error."""
     checks_passed: int
     false_success: int
-    """Executed, yet a check does not hold."""
+    """The number of cells whose last attempt ran without an error, yet a check does not hold."""
     repairs_tried: int
-    """Cells with more than one attempt."""
+    """The number of cells with more than one attempt."""
     repairs_healed: int
     plans: int
-    """First attempts that came to a plan."""
+    """The number of first attempts with a plan."""
     plans_confirmed: int
     plans_with_question: int
     scripts: int
-    """First attempts that came to code."""
+    """The number of first attempts with code."""
     scripts_lint_clean: int
     calls: int
     replayed_calls: int
@@ -119,21 +119,21 @@ class Numbers(Record):
     output_tokens: int
     cost: Cost
     cost_per_cell: float | None
-    """US dollars over the cells that were run; None when the cost is unknown or a lower bound."""
+    """The mean cost of the cells that were run; None when the cost is unknown or a lower bound."""
     cost_per_pass: float | None
-    """US dollars over the cells that passed, at the first attempt or after repair."""
+    """The cost divided by the number of cells that passed, at the first attempt or after repair."""
     median_s: float | None
-    """Of the cells that ran to their end."""
+    """The median duration of the cells that ran to their end, in seconds."""
     p95_s: float | None
     total_s: float
     stages: tuple[StageNumbers, ...]
 
 
 def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> Numbers:
-    """Count, rate and add up a set of cells.
+    """Compute all numbers of a set of cells.
 
     Args:
-        cells: of one model, or any other set.
+        cells: the cells of one model, or any other set.
         doubtful: cases whose controls are broken; the graded rates leave them out.
     """
     firsts = [cell.attempts[0] for cell in cells if cell.attempts]
@@ -178,7 +178,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
 
 
 def count_outcomes(cells: Iterable[CellResult]) -> Counts:
-    """Return cells per outcome."""
+    """Return the number of cells with each outcome."""
     counts: dict[Outcome, int] = defaultdict(int)
     for cell in cells:
         counts[cell.outcome] += 1
@@ -193,7 +193,7 @@ def rates_of(
     """Return the share of cells with a good outcome, with both denominators.
 
     Args:
-        cells: skipped ones are not looked at.
+        cells: the cells; skipped ones are ignored.
         good: outcomes that count as passed.
         doubtful: cases whose controls are broken; the graded rate leaves them out.
     """
@@ -203,7 +203,7 @@ def rates_of(
 
 
 def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) -> Rate:
-    """Return the share of cells with a good outcome: over repeats, then capture modes, then cases."""
+    """Return the pass rate, averaged over repeats, then over capture modes, then over cases."""
     trials: dict[CaseKey, dict[CaptureMode, list[bool]]] = {}
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})
@@ -219,7 +219,7 @@ def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) ->
 
 
 def case_key(cell: CellResult | CellRow) -> CaseKey:
-    """Return what tells a case from all others of the run."""
+    """Return the key that identifies the case of a cell within a run."""
     return cell.case_path, cell.case_id
 
 
@@ -250,7 +250,7 @@ def _per(cost: Cost, cells: int) -> float | None:
 
 
 def _lost_its_record(cell: CellResult) -> bool:
-    """Tell whether the cell may have spent money nobody wrote down."""
+    """Tell whether the cell may have spent money of which there is no record."""
     return not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
 
 

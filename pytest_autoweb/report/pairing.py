@@ -1,7 +1,7 @@
-"""Which cases two sides can be compared on, and why the others cannot; pure.
+"""The cells on which two sides can be compared, and the reasons why others cannot be.
 
-A case is compared in the capture modes that both sides ran. Repeats are averaged inside a mode, the
-modes inside the case: each case counts once, and no side gains by running its better mode more
+A case is compared in the capture modes that both sides ran. Repeats are averaged within a mode, and
+modes within the case. So each case counts once, and no side gains by running its better mode more
 often.
 """
 
@@ -15,13 +15,13 @@ from pytest_autoweb.report.rows import CellRow
 from pytest_autoweb.results import CaptureMode, Outcome, Record
 
 Metric = Literal["first_attempt", "after_repair"]
-"""What counts as a pass: `passed` alone, or `passed` and `healed`."""
+"""What counts as a pass: `passed` alone, or both `passed` and `healed`."""
 
 GOOD: dict[Metric, frozenset[Outcome]] = {
     "first_attempt": frozenset({"passed"}),
     "after_repair": frozenset({"passed", "healed"}),
 }
-"""Outcomes that count as a pass."""
+"""The outcomes that count as a pass, for each metric."""
 
 GRADED: frozenset[Outcome] = frozenset({"passed", "healed", "failed"})
 """Outcomes that are a verdict on the model."""
@@ -30,34 +30,34 @@ Which = Literal["a", "b", "both"]
 """A side of a comparison."""
 
 LeftOutReason = Literal["missing", "not_run", "broken", "ungraded", "changed", "controls"]
-"""Why a case has no part in a comparison.
+"""Why a case is left out of a comparison.
 
-`missing`: a side has no such cell. `not_run`: skipped. `broken`, `ungraded`: no repeat came to a
-verdict. `changed`: the case or its checks are not the same on both sides. `controls`: the case's
-controls are broken, so its verdicts prove nothing.
+`missing`: a side has no such cell. `not_run`: its cells were skipped. `broken`, `ungraded`: no
+repeat has a verdict. `changed`: the case or its checks differ between the sides. `controls`: the
+case's controls are broken, so its verdicts prove nothing.
 """
 
 QUESTION = ("case", "checks")
-"""Checksums of what is asked: with other sums it is another question."""
+"""Checksums of the task and its checks; if they differ, the results are not comparable."""
 MEANS = ("prompts", "capture")
-"""Checksums of how it is asked: these may be what is compared."""
+"""Checksums of how the task is put to the model; their effect may be what is compared."""
 
 
 _SIDE = "{side}"
 
 
 class LeftOut(Record):
-    """A case, or one capture mode of a case, that has no part in the comparison."""
+    """A case, or one capture mode of a case, that is left out of the comparison."""
 
     case_id: str
     case_path: str
     capture_mode: CaptureMode | None
-    """None: all of the case."""
+    """The capture mode; None when the whole case is left out."""
     reason: LeftOutReason
     side: Which
-    """Where the reason lies."""
+    """The side to which the reason applies."""
     changed: tuple[str, ...] = ()
-    """With the reason `changed`: which checksums, of `case` and `checks`."""
+    """Which of the checksums `case` and `checks` differ, if the reason is `changed`."""
     message: str
     """The reason in words."""
 
@@ -70,19 +70,19 @@ class Pair:
     a: tuple[CellRow, ...]
     b: tuple[CellRow, ...]
     changed: tuple[str, ...]
-    """Checksums that differ."""
+    """The checksums that differ between the sides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may be compared with what."""
+    """The rules for which cells may be compared."""
 
     doubtful: Collection[CaseKey] = ()
-    """Cases whose controls are broken."""
+    """The cases whose controls are broken."""
     allow_changed: bool = False
-    """Compare cases with another `case` or `checks` checksum too."""
+    """Also compare cases whose `case` or `checks` checksum differs."""
     across_captures: bool = False
-    """Compare a case that the sides ran in different capture modes only."""
+    """Also compare a case that the sides ran only in different capture modes."""
 
 
 def pair_cases(
@@ -91,10 +91,10 @@ def pair_cases(
     """Return the cases that both sides were graded on, and the others with the reason.
 
     Args:
-        a: one side's cells.
-        b: the other side's.
-        rules: what may be compared.
-        names: of the sides, for the reasons.
+        a: the cells of one side.
+        b: the cells of the other side.
+        rules: the rules for which cells may be compared.
+        names: the names of the sides in messages.
     """
     pairs: list[Pair] = []
     left_out: list[LeftOut] = []
@@ -109,12 +109,12 @@ def pair_cases(
 
 
 def case_mean(cells: Sequence[CellRow], good: Collection[Outcome]) -> Fraction:
-    """Share of passed cells, averaged over the repeats of a capture mode, then over the modes."""
+    """Return the share of passed cells, averaged over repeats, then over capture modes."""
     return mean_over_modes(cells, [Fraction(cell.outcome in good) for cell in cells])
 
 
 def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fraction:
-    """Return a value of each cell, averaged over the repeats of a capture mode, then over the modes."""
+    """Return the mean of a value per cell, averaged over repeats, then over capture modes."""
     modes: dict[CaptureMode, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
         modes.setdefault(cell.capture_mode, []).append(value)
@@ -235,7 +235,7 @@ def _named(left_out: LeftOut, names: tuple[str, str]) -> LeftOut:
 
 def _differing(names: Sequence[str], a: Sequence[CellRow], b: Sequence[CellRow]) -> tuple[str, ...]:
     def sums(rows: Sequence[CellRow], name: str) -> set[tuple[str, str | None]]:
-        # A capture's sum belongs to its mode; the others are the same in every mode.
+        # Each capture mode has its own checksum of captures; the others do not depend on the mode.
         return {
             (row.capture_mode if name == "capture" else "", row.checksums.get(name)) for row in rows
         }

@@ -1,4 +1,4 @@
-"""A run reduced to what comparisons need: one row per cell, small enough to keep for years."""
+"""A run reduced to what comparisons need: one row for each cell, small enough to keep for years."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ ROWS_FORMAT: Literal["pytest-autoweb/rows"] = "pytest-autoweb/rows"
 
 
 class CellRow(Record):
-    """One cell."""
+    """One cell, reduced to what comparisons need."""
 
     case_id: str
     case_path: str
@@ -23,57 +23,57 @@ class CellRow(Record):
     outcome: Outcome
     slow: bool = False
     score: float | None = None
-    """Share of check weight of the last attempt."""
+    """The share of the last attempt's checks that hold, by weight."""
     calls: int = 0
-    """Model calls."""
+    """The number of model calls."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """None: no call had a price."""
+    """The cost in US dollars; None when no call had a price."""
     cost_complete: bool = True
-    """False: `cost_usd` is a lower bound or unknown."""
+    """Whether every call had a price; otherwise `cost_usd` is a lower bound or unknown."""
     duration_ms: float = 0.0
     checksums: dict[str, str]
     folder: str = ""
-    """Of the cell, below its run folder."""
+    """The folder of the cell, relative to its run folder."""
 
 
 class RunRows(Record):
-    """One run."""
+    """One run, reduced to what comparisons need."""
 
     format: Literal["pytest-autoweb/rows"] = ROWS_FORMAT
     version: int = 1
     ts: str
-    """`yyyyMMdd_HHmmss_SSS`, local time."""
+    """The start of the run in local time, as `yyyyMMdd_HHmmss_SSS`."""
     started: datetime
     name: str = ""
-    """As saved with `--autoweb-save`."""
+    """The name under which the run was saved with `--autoweb-save`."""
     commit: str = ""
     models: tuple[str, ...]
     environment: dict[str, str]
     rows: tuple[CellRow, ...]
-    """Controls included."""
+    """The rows of all cells, including controls."""
     workers: int = 0
-    """xdist workers; durations of runs with other numbers are not comparable."""
+    """The number of xdist workers; with different numbers, durations are not comparable."""
     shard: tuple[int, int] | None = None
-    """Number and count, when only a part of the cells was run."""
+    """The number of the shard and how many there are, when only a part of the cells was run."""
     interrupted: bool = False
     gates: bool | None = None
-    """Whether the run passed its gates; None: it had none, or they were not decided."""
+    """Whether the run passed its gates; None if it had none, or they were not decided."""
 
     @property
     def fit_as_baseline(self) -> bool:
-        """Whether `latest` may mean this run.
+        """Whether `latest` may refer to this run.
 
-        A part of a run never is. A run that failed its gates is only when it was saved under a
-        name, which is its author's word that this is the level to compare with from now on.
+        It never refers to a part of a run. It refers to a run that failed its gates only if it was
+        saved under a name, because naming it declares it to be the new level to compare with.
         """
         whole = self.shard is None and not self.interrupted
         return whole and (self.gates is not False or bool(self.name))
 
 
 def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> RunRows:
-    """Reduce a run."""
+    """Reduce a run to its rows."""
     return RunRows(
         ts=info.ts,
         started=info.started,
@@ -89,7 +89,7 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
 
 
 def cell_row(cell: CellResult) -> CellRow:
-    """Reduce a cell."""
+    """Reduce a cell to its row."""
     usage = cell.total_usage
     lost = not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
     return CellRow(

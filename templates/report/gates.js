@@ -25,7 +25,7 @@ const rank = (g) => (g.passed === null ? 2 : g.soft ? 1 : 0);
 
 function gate(g) {
   const tone = g.soft && g.passed === false ? "broken" : TONES[g.passed];
-  const word = g.soft && g.passed === false ? "failed, without a say" : g.name === "baseline" ? "notice" : WORDS[g.passed];
+  const word = g.soft && g.passed === false ? "failed (soft)" : g.name === "baseline" ? "notice" : WORDS[g.passed];
   return el("li.is-" + tone, icon(tone), el("div",
     el("p", el("b", text(g.name), g.model && [" ", modelName(g.model)]), el("span.state-word", word)),
     el("p", text(g.message)),

@@ -147,7 +147,7 @@ def test_what_decided_the_exit_status_stands_on_top(rich: Path, show: Show) -> N
     expect(gates.get_by_role("heading")).to_contain_text("1 gate failed")
     names = gates.locator("li > div > p:first-child b").all_inner_texts()
     assert [name.split()[0] for name in names] == ["pinned", "drop", "cost", "pass"]
-    expect(gates).to_contain_text("failed, without a say")
+    expect(gates).to_contain_text("failed (soft)")
     expect(gates).to_contain_text(GATES[3].details[0])
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.collect.collection import NavStep, NextPage
-from pytest_autoweb.collect.guide import Decided, Guide
+from pytest_autoweb.collect.guide import Guide, GuidedDecision
 from pytest_autoweb.collect.navigation import SETTLE_MS, do_step
-from pytest_autoweb.collect.progress import Progress
-from pytest_autoweb.collect.reading import Entry, read_links
+from pytest_autoweb.collect.progress import CollectProgress
+from pytest_autoweb.collect.reading import ListEntry, read_links
 from pytest_autoweb.collect.site import Site
 
 RETRIES = 2
@@ -57,7 +57,7 @@ def set_list(
     return tuple(steps)
 
 
-def _step_of(decided: Decided) -> NavStep | None:
+def _step_of(decided: GuidedDecision) -> NavStep | None:
     fields = decided.fields
     if decided.action == "press":
         return NavStep(action="press", key=str(fields.get("key") or "Enter"))
@@ -72,7 +72,7 @@ def _step_of(decided: Decided) -> NavStep | None:
     )
 
 
-def _told(step: NavStep, decided: Decided) -> str:
+def _told(step: NavStep, decided: GuidedDecision) -> str:
     mark = decided.picked[0].mark if decided.picked else None
     name = (mark.name or mark.text)[:_NAME_CHARS] if mark else ""
     if step.action in ("select", "type"):
@@ -103,9 +103,11 @@ def find_next(guide: Guide, site: Site) -> NextPage | None:
     return None
 
 
-def pick_entries(guide: Guide, site: Site, progress: Progress, target: int) -> tuple[Entry, ...]:
+def pick_entries(
+    guide: Guide, site: Site, progress: CollectProgress, target: int
+) -> tuple[ListEntry, ...]:
     """Let the model choose the entries of the current page, in several rounds while scrolling."""
-    chosen: dict[str, Entry] = {}
+    chosen: dict[str, ListEntry] = {}
     scrolls = vain = 0
     while scrolls <= MAX_SCROLLS and vain < VAIN_ROUNDS and not guide.lost:
         known = (*progress.urls, *chosen)

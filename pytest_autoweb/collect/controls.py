@@ -81,7 +81,7 @@ class Control:
         return bool(self.href) and not self.href.strip().startswith(("#", "javascript:"))
 
 
-class Choice(NamedTuple):
+class ControlChoice(NamedTuple):
     """The control to press, or the reason why there is none."""
 
     control: Control | None
@@ -95,7 +95,7 @@ def read_controls(found: Sequence[dict[str, Any]]) -> tuple[Control, ...]:
     return tuple(Control(**entry) for entry in found)
 
 
-def choose_next(controls: Sequence[Control], page_number: int) -> Choice:
+def choose_next(controls: Sequence[Control], page_number: int) -> ControlChoice:
     """Return the control that leads to the page after `page_number`.
 
     A control with a text such as "next" wins over one with a sign such as ">", and that over the
@@ -105,7 +105,9 @@ def choose_next(controls: Sequence[Control], page_number: int) -> Choice:
     best = max(scored, key=lambda pair: (pair[0][0], pair[1].pager, pair[1].top), default=None)
     if best and best[0][0] >= _MIN_SCORE:
         (_, reason), control = best
-        return Choice(None, "disabled") if control.disabled else Choice(control, reason)
+        return (
+            ControlChoice(None, "disabled") if control.disabled else ControlChoice(control, reason)
+        )
     return _next_number(controls, page_number)
 
 
@@ -114,7 +116,7 @@ def choose_more(controls: Sequence[Control]) -> Control | None:
     fitting = [
         control
         for control in controls
-        if _MORE_TEXTS.fullmatch(_ORNAMENT.sub("", folded(control.name)))
+        if _MORE_TEXTS.fullmatch(_ORNAMENT.sub("", comparable_text(control.name)))
         and not (control.leads_away or control.disabled or control.other)
     ]
     return max(fitting, key=lambda control: control.top, default=None)
@@ -122,19 +124,19 @@ def choose_more(controls: Sequence[Control]) -> Control | None:
 
 def by_text(controls: Sequence[Control], text: str) -> Control | None:
     """Return the lowest control with that name, since pagers usually stand below their list."""
-    wanted = folded(text)
-    fitting = [c for c in controls if wanted in (folded(c.text), folded(c.label))]
+    wanted = comparable_text(text)
+    fitting = [c for c in controls if wanted in (comparable_text(c.text), comparable_text(c.label))]
     return max(fitting, key=lambda control: (control.pager, control.top), default=None)
 
 
-def folded(text: str) -> str:
+def comparable_text(text: str) -> str:
     """Return a text normalised for comparison: without case, character width and extra spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _next_score(control: Control) -> tuple[float, str]:
     """Return the confidence that a control leads to the next page, and how it was recognised."""
-    text, label = folded(control.text), folded(control.label)
+    text, label = comparable_text(control.text), comparable_text(control.label)
     pager = 0.2 if control.pager else 0.0
     if "next" in control.rel.lower().split():
         return 1.0, "rel"
@@ -150,22 +152,22 @@ def _next_score(control: Control) -> tuple[float, str]:
     return 0.0, ""
 
 
-def _next_number(controls: Sequence[Control], page_number: int) -> Choice:
+def _next_number(controls: Sequence[Control], page_number: int) -> ControlChoice:
     """Choose the number after the current page, in a row of at least two numbers."""
     rows: dict[str, list[Control]] = {}
     for control in controls:
-        if _is_number(folded(control.text)) and not control.other:
+        if _is_number(comparable_text(control.text)) and not control.other:
             rows.setdefault(_row_of(control.path), []).append(control)
     for row in sorted(rows.values(), key=lambda row: (row[0].pager, len(row)), reverse=True):
-        numbers = {int(folded(control.text)): control for control in row}
+        numbers = {int(comparable_text(control.text)): control for control in row}
         if len(numbers) < 2 or not (row[0].pager or 1 in numbers or 2 in numbers):
             continue
         shown = next((n for n, control in numbers.items() if control.current), page_number)
         if (following := numbers.get(shown + 1)) and not following.disabled:
-            return Choice(following, "number")
+            return ControlChoice(following, "number")
         if following is None and max(numbers) <= shown:
-            return Choice(None, "disabled")
-    return Choice(None, "none")
+            return ControlChoice(None, "disabled")
+    return ControlChoice(None, "none")
 
 
 def _is_number(text: str) -> bool:

@@ -10,7 +10,7 @@ from pytest_autoweb.collect.guide import Guide, Picked
 from pytest_autoweb.collect.opening import follow
 from pytest_autoweb.collect.paths import MIN_CONFIDENCE, MIN_VISITS, common_path
 from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.site import Site
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Visits:
 
     def __init__(self, guide: Guide, site: Site, pacer: Pacer, wanted: int) -> None:
         self._guide, self._site, self._pacer, self._wanted = guide, site, pacer, wanted
-        self.entries: list[Entry] = []
+        self.entries: list[ListEntry] = []
         self._done: set[tuple[object, ...]] = set()
 
     @property
@@ -116,7 +116,7 @@ class _Visits:
         if url == list_url or url in self.urls:
             self._guide.wrong("explore", "this page is the list, not a detail page")
             return
-        self.entries.append(Entry(url, ""))
+        self.entries.append(ListEntry(url, ""))
         self._site.open(list_url)
 
 

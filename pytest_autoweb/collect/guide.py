@@ -15,7 +15,7 @@ from pytest_autoweb.browser.injected import run_on_elements
 from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
 from pytest_autoweb.collect.addresses import joined
 from pytest_autoweb.collect.forms import Phase, actions_of
-from pytest_autoweb.collect.reading import Entry, entries_of
+from pytest_autoweb.collect.reading import ListEntry, entries_of
 from pytest_autoweb.results import Decision, DecisionStatus
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ KNOWN_SHOWN = 5
 """How many known addresses a question names, so that they are not chosen again."""
 
 
-class Question(NamedTuple):
+class GuideQuestion(NamedTuple):
     """A question to the model."""
 
     phase: Phase
@@ -44,11 +44,11 @@ class Question(NamedTuple):
 class Picked(NamedTuple):
     """An element that the model chose and the page confirmed."""
 
-    entry: Entry
+    entry: ListEntry
     mark: Mark
 
 
-class Decided(NamedTuple):
+class GuidedDecision(NamedTuple):
     """A reply after parsing and verification."""
 
     action: str
@@ -61,9 +61,9 @@ class Decided(NamedTuple):
 class Guide:
     """The model of one collection and the course of its questions."""
 
-    ask: Callable[[Question], str | None]
+    ask: Callable[[GuideQuestion], str | None]
     """Returns the reply, or None if the model cannot be reached, which ends all asking."""
-    keep: Callable[[Question, Decision], None]
+    keep: Callable[[GuideQuestion, Decision], None]
     """Is called with the record of each decision, which lacks its picture."""
     hide: Callable[[str], str] | None = None
     """Removes the case's secrets from texts, if it has any."""
@@ -80,7 +80,7 @@ class Guide:
         *,
         known: Sequence[str] = (),
         over: Callable[[Mark], bool] = lambda mark: False,
-    ) -> Decided:
+    ) -> GuidedDecision:
         """Ask one question about the current state of the page and verify the reply.
 
         Args:
@@ -94,13 +94,13 @@ class Guide:
         self._failed = ()
         banned = frozenset(mark.number for mark in marked.marks if over(mark))
         problems = self.feedback.begin_cycle()
-        question = Question(
+        question = GuideQuestion(
             phase, self.asked, page, marked, problems, tuple(known[-KNOWN_SHOWN:]), banned
         )
         reply = self.ask(question)
         if reply is None:
             self.lost = True
-            return Decided("")
+            return GuidedDecision("")
         try:
             fields = read_object(reply)
             action = _action_of(phase, fields)
@@ -108,7 +108,7 @@ class Guide:
         except ReplyProblem as wrong:
             self.wrong(phase, str(wrong))
             self._record(question, None, (), "invalid", str(wrong))
-            return Decided("")
+            return GuidedDecision("")
         picked = tuple(self._picked(page, marked, found.mark) for found in resolved if found.mark)
         for found in resolved:
             if found.mark is None:
@@ -117,14 +117,14 @@ class Guide:
         error = resolved[0].chosen.reason if refused else ""
         status: DecisionStatus = "refused" if refused else "performed"
         self._record(question, {**fields, "action": action}, resolved, status, error)
-        return Decided("" if refused else action, picked, fields)
+        return GuidedDecision("" if refused else action, picked, fields)
 
     def wrong(self, phase: Phase, reason: str, mark: Mark | None = None) -> None:
         """Note what was wrong with a decision, for the next question."""
         number = mark.number if mark else None
         self.feedback.add(Problem(phase, self.asked, number, "", "", None, reason))
 
-    def _refuse(self, question: Question, found: Resolution) -> None:
+    def _refuse(self, question: GuideQuestion, found: Resolution) -> None:
         chosen = found.chosen
         wrong = question.marked.mark(chosen.mark) if chosen.mark is not None else None
         if wrong:
@@ -148,12 +148,12 @@ class Guide:
         located = marked.locator(mark.number)
         found = list(entries_of(run_on_elements(located, "list_links", {}))) if located else []
         url = joined(page.url, mark.url)
-        bare = Entry(url, mark.text, (), next(iter(mark.xpaths), ""))
+        bare = ListEntry(url, mark.text, (), next(iter(mark.xpaths), ""))
         return Picked(found[0]._replace(text=mark.text) if found else bare, mark)
 
     def _record(
         self,
-        question: Question,
+        question: GuideQuestion,
         action: dict[str, Any] | None,
         resolved: Sequence[Resolution],
         status: DecisionStatus,

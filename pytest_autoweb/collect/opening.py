@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.site import CLICK_MS, Site, Way
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Opened(NamedTuple):
     problem: str
 
 
-def follow(site: Site, entry: Entry) -> Opened:
+def follow(site: Site, entry: ListEntry) -> Opened:
     """Click an entry and come back to the list; a new tab is closed.
 
     Going back in the history is tried first; if that fails, the list's address is opened again.

@@ -20,7 +20,7 @@ Status = Literal["running", "paused", "done"]
 """`done`: nothing is left to fetch; `paused`: a later run may continue."""
 
 
-class Progress(Record):
+class CollectProgress(Record):
     """The state of a collection, in a single file so that its parts are always consistent."""
 
     format: Literal["pytest-autoweb/progress"] = "pytest-autoweb/progress"
@@ -49,8 +49,8 @@ class Progress(Record):
 
 
 def save_progress(
-    progress: Progress, folder: Path, clean: Callable[[str], str] = lambda text: text
-) -> Progress:
+    progress: CollectProgress, folder: Path, clean: Callable[[str], str] = lambda text: text
+) -> CollectProgress:
     """Write `progress.json`, then `urls.json` and `urls.txt` for people and other programs.
 
     Args:
@@ -79,10 +79,10 @@ def save_urls(urls: tuple[str, ...], folder: Path, clean: Callable[[str], str]) 
     write_text_atomic(folder / URLS_TEXT, clean("".join(f"{url}\n" for url in urls)))
 
 
-def unfinished(folder: Path, list_url: str, task: str) -> Progress | None:
+def unfinished(folder: Path, list_url: str, task: str) -> CollectProgress | None:
     """Return the unfinished progress for this list and task, or None if there is none."""
     try:
-        progress = Progress.model_validate_json((folder / PROGRESS_FILE).read_bytes())
+        progress = CollectProgress.model_validate_json((folder / PROGRESS_FILE).read_bytes())
     except (OSError, ValidationError):
         return None
     same = (progress.list_url, progress.task_description) == (list_url, task)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-class Entry(NamedTuple):
+class ListEntry(NamedTuple):
     """One entry of a list."""
 
     url: str
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
         return self.url or self.text
 
 
-def read_entries(page: "Page", collection: Collection) -> tuple[Entry, ...]:
+def read_entries(page: "Page", collection: Collection) -> tuple[ListEntry, ...]:
     """Return the entries that a collection's pattern finds on the page, in the order of the page.
 
     Entries without an address are only found by an XPath.
@@ -46,12 +46,12 @@ def read_entries(page: "Page", collection: Collection) -> tuple[Entry, ...]:
     )
 
 
-def read_links(page: "Page") -> tuple[Entry, ...]:
+def read_links(page: "Page") -> tuple[ListEntry, ...]:
     """Return all links of the page that lead to another page."""
     return tuple(entry for entry in _read(page, "") if entry.url)
 
 
-def _read(page: "Page", xpath: str) -> Iterable[Entry]:
+def _read(page: "Page", xpath: str) -> Iterable[ListEntry]:
     found = run_script(page, "list_links", {"xpath": xpath})
     if found["problem"]:
         raise CaseError(
@@ -60,14 +60,14 @@ def _read(page: "Page", xpath: str) -> Iterable[Entry]:
     return entries_of(found)
 
 
-def entries_of(found: dict[str, object]) -> Iterable[Entry]:
+def entries_of(found: dict[str, object]) -> Iterable[ListEntry]:
     """Yield the entries in the result of `list_links.js`."""
     items = found["items"]
     assert isinstance(items, list)
     for item in items:
         url = joined(str(found["base"]), item["href"])
         if url or item["text"]:
-            yield Entry(url, item["text"], read_place(item["chain"]), item["path"])
+            yield ListEntry(url, item["text"], read_place(item["chain"]), item["path"])
 
 
 def page_controls(page: "Page") -> tuple[Control, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_autoweb.collect.navigation import replay_steps
-from pytest_autoweb.collect.progress import Progress
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.progress import CollectProgress
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.site import Site
 from pytest_autoweb.collect.ways import usual_way
 
@@ -29,7 +29,7 @@ class Reached(NamedTuple):
 
 
 def go_back_to(
-    site: Site, progress: Progress, reveal: Callable[[str], str] = lambda text: text
+    site: Site, progress: CollectProgress, reveal: Callable[[str], str] = lambda text: text
 ) -> Reached:
     """Open the page after the last one that was done, or the closest page before it.
 
@@ -62,7 +62,7 @@ def go_back_to(
     return Reached("start", "the page was not found again")
 
 
-def _open_list(site: Site, progress: Progress, reveal: Callable[[str], str]) -> str:
+def _open_list(site: Site, progress: CollectProgress, reveal: Callable[[str], str]) -> str:
     """Open the last page done if it has an address, else the list, and replay the filters."""
     own = progress.page_url and progress.page_url != progress.list_url
     if own and not progress.collection.nav_steps:
@@ -71,7 +71,7 @@ def _open_list(site: Site, progress: Progress, reveal: Callable[[str], str]) -> 
     return move.problem or replay_steps(site, progress.collection.nav_steps, reveal)
 
 
-def _is_done(entries: tuple[Entry, ...], progress: Progress) -> bool:
+def _is_done(entries: tuple[ListEntry, ...], progress: CollectProgress) -> bool:
     """Tell whether more than half of the last page's entries are among these.
 
     Not all are demanded, because a list may gain and lose entries between two runs.
@@ -81,7 +81,7 @@ def _is_done(entries: tuple[Entry, ...], progress: Progress) -> bool:
     return bool(known) and same > len(known) / 2
 
 
-def _jump(site: Site, progress: Progress) -> bool:
+def _jump(site: Site, progress: CollectProgress) -> bool:
     from playwright.sync_api import Error
 
     field: Locator = site.page.locator(_JUMP_FIELDS)

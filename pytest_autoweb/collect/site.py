@@ -14,7 +14,7 @@ from pytest_autoweb.act.matching import compare
 from pytest_autoweb.collect.addresses import joined
 from pytest_autoweb.collect.collection import Collection
 from pytest_autoweb.collect.controls import Control
-from pytest_autoweb.collect.reading import Entry, page_controls, read_entries
+from pytest_autoweb.collect.reading import ListEntry, page_controls, read_entries
 from pytest_autoweb.collect.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MAX_STEPS = 60
 _MISSING = (404, 410)
 
 
-class Move(NamedTuple):
+class MoveResult(NamedTuple):
     """The result of a move to another page."""
 
     kind: Literal["ok", "nothing", "gone", "failed"]
@@ -70,33 +70,33 @@ class Site:
         """What the server refused since the last move; empty when nothing was."""
         return next(iter(self._traffic.refused), "")
 
-    def open(self, url: str) -> Move:
+    def open(self, url: str) -> MoveResult:
         """Open an address in the page."""
         return self._loaded(
             url, lambda: self.page.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
         )
 
-    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> Move:
+    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> MoveResult:
         from playwright.sync_api import Error
 
         if not self.allows(url):
-            return Move("gone", f"{url} is at no allowed origin")
+            return MoveResult("gone", f"{url} is at no allowed origin")
         self._traffic.start()
         try:
             response = load()
         except Error as error:
-            return Move("failed", f"{url} could not be opened: {_first_line(error)}")
+            return MoveResult("failed", f"{url} could not be opened: {_first_line(error)}")
         if response is None or response.status < 400:
-            return Move("ok")
+            return MoveResult("ok")
         kind: Literal["gone", "failed"] = "gone" if response.status in _MISSING else "failed"
-        return Move(kind, f"{url} answered {response.status}")
+        return MoveResult(kind, f"{url} answered {response.status}")
 
-    def entries(self, collection: Collection) -> tuple[Entry, ...]:
+    def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the entries that the pattern finds, as soon as two readings in a row agree."""
         from playwright.sync_api import Error
 
         ends = time.monotonic() + CHANGE_MS / 1000
-        found: tuple[Entry, ...] | None = None
+        found: tuple[ListEntry, ...] | None = None
         while time.monotonic() < ends:
             with suppress(Error):  # the page is being replaced
                 before, found = found, read_entries(self.page, collection)
@@ -114,7 +114,7 @@ class Site:
         url = joined(self.page.url, control.href) if control.leads_away else ""
         return Way(url, control.path, control.name)
 
-    def take(self, way: Way, shown: tuple[Entry, ...], collection: Collection) -> Move:
+    def take(self, way: Way, shown: tuple[ListEntry, ...], collection: Collection) -> MoveResult:
         """Go to another page and wait until it shows entries other than those shown before."""
         before = {entry.key for entry in shown}
 
@@ -127,10 +127,14 @@ class Site:
             return move
         came = self._wait(turned)
         if self._traffic.refused:
-            return Move("failed", self._traffic.refused[0])
-        return Move("ok") if came else Move("nothing", f"{way.text or way.url} led to nothing new")
+            return MoveResult("failed", self._traffic.refused[0])
+        return (
+            MoveResult("ok")
+            if came
+            else MoveResult("nothing", f"{way.text or way.url} led to nothing new")
+        )
 
-    def _go(self, way: Way) -> Move:
+    def _go(self, way: Way) -> MoveResult:
         if way.url:
             return self.open(way.url)
         if self._traffic.lost:
@@ -139,7 +143,7 @@ class Site:
             reload = self.page.reload
             return self._loaded(self.page.url, lambda: reload(wait_until="domcontentloaded"))
         problem = self.press(way)
-        return Move("failed", problem) if problem else Move("ok")
+        return MoveResult("failed", problem) if problem else MoveResult("ok")
 
     def press(self, way: Way) -> str:
         """Click a control if it still has the expected text; return the problem if it fails."""
@@ -184,17 +188,17 @@ class Site:
         finally:
             tab.close()
 
-    def grew(self, shown: tuple[Entry, ...], collection: Collection) -> bool:
+    def grew(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
         """Tell whether new entries appear after something was pressed or scrolled."""
         before = {entry.key for entry in shown}
         return self._wait(lambda: any(e.key not in before for e in self._now(collection)))
 
-    def wait_for_entries(self, collection: Collection) -> tuple[Entry, ...]:
+    def wait_for_entries(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the entries as soon as there are any, or nothing after a while."""
         self._wait(lambda: bool(self._now(collection)))
         return self.entries(collection)
 
-    def _now(self, collection: Collection) -> tuple[Entry, ...]:
+    def _now(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the current entries; none while the page is being replaced."""
         from playwright.sync_api import Error
 

@@ -13,10 +13,10 @@ from pytest_autoweb.collect.collection import NextPage
 from pytest_autoweb.collect.controls import choose_more
 from pytest_autoweb.collect.opening import follow
 from pytest_autoweb.collect.paging import predicted
-from pytest_autoweb.collect.progress import Progress, Status
+from pytest_autoweb.collect.progress import CollectProgress, Status
 from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import Entry
-from pytest_autoweb.collect.site import Move, Site, Way
+from pytest_autoweb.collect.reading import ListEntry
+from pytest_autoweb.collect.site import MoveResult, Site, Way
 from pytest_autoweb.collect.ways import usual_way
 
 MAX_FAILURES = 3
@@ -30,7 +30,7 @@ ITEMS_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WalkLimits:
     """The limits of a walk."""
 
     target: int = 50
@@ -46,17 +46,17 @@ class Ports:
     """The functions that the walk gets from its caller."""
 
     pacer: Pacer
-    save: Callable[[Progress], Progress] = lambda progress: progress
+    save: Callable[[CollectProgress], CollectProgress] = lambda progress: progress
     find_next: Callable[[], NextPage | None] = lambda: None
     """Asks a model for the next page where no usual control leads to it."""
-    pick: Callable[[Progress], tuple[Entry, ...]] | None = None
+    pick: Callable[[CollectProgress], tuple[ListEntry, ...]] | None = None
     """Chooses the entries of a page where no pattern is known."""
 
 
 class _Shown(NamedTuple):
     """The current page of the list, whose entries have been collected."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ListEntry, ...]
     way: Way | None
     ended: str
     """The reason why there is no next page; empty when there may be one."""
@@ -67,7 +67,7 @@ class _Shown(NamedTuple):
 class Walk:
     """One collection under way."""
 
-    def __init__(self, site: Site, ports: Ports, limits: Limits) -> None:
+    def __init__(self, site: Site, ports: Ports, limits: WalkLimits) -> None:
         self._site, self._ports, self._limits = site, ports, limits
         self._vain_scrolls = 0
         self._empty_pages = 0
@@ -76,7 +76,7 @@ class Walk:
         self._knows_the_way = False
         """A usual control led on before, so when it is gone the list ends and no model is asked."""
 
-    def run(self, progress: Progress, *, page_is_done: bool = False) -> Progress:
+    def run(self, progress: CollectProgress, *, page_is_done: bool = False) -> CollectProgress:
         """Collect from the current page to the end.
 
         Args:
@@ -103,23 +103,23 @@ class Walk:
                 progress, shown = self._read(progress)
             return self._ended(progress, "done", reason)
 
-    def _enough(self, progress: Progress) -> str:
+    def _enough(self, progress: CollectProgress) -> str:
         if len(progress.urls) >= self._limits.target:
             return "the target is reached"
         if progress.current_page_num >= self._limits.pages:
             return "the page limit is reached"
         return ""
 
-    def _ended(self, progress: Progress, status: Status, reason: str) -> Progress:
+    def _ended(self, progress: CollectProgress, status: Status, reason: str) -> CollectProgress:
         self._site.note(f"collect: {len(progress.urls)} addresses; {status}: {reason}")
         return self._save(progress, status=status, pause_reason=reason)
 
-    def _save(self, progress: Progress, **update: object) -> Progress:
+    def _save(self, progress: CollectProgress, **update: object) -> CollectProgress:
         pacer = self._ports.pacer
         pace = {"backoff_level": pacer.level, "consecutive_success_pages": pacer.good}
         return self._ports.save(progress.model_copy(update={**update, **pace}))
 
-    def _read(self, progress: Progress) -> tuple[Progress, _Shown]:
+    def _read(self, progress: CollectProgress) -> tuple[CollectProgress, _Shown]:
         """Collect the entries of the current page, including those that it loads on demand."""
         known = len(progress.urls)
         progress, shown = self._taken(progress, self._entries(progress))
@@ -136,12 +136,14 @@ class Walk:
             return progress, shown._replace(ended="nothing new on the last pages")
         return (progress, shown) if self._enough(progress) else self._way_on(progress, shown)
 
-    def _entries(self, progress: Progress) -> tuple[Entry, ...]:
+    def _entries(self, progress: CollectProgress) -> tuple[ListEntry, ...]:
         if self._ports.pick is not None:
             return self._ports.pick(progress)
         return self._site.wait_for_entries(progress.collection)
 
-    def _taken(self, progress: Progress, entries: tuple[Entry, ...]) -> tuple[Progress, _Shown]:
+    def _taken(
+        self, progress: CollectProgress, entries: tuple[ListEntry, ...]
+    ) -> tuple[CollectProgress, _Shown]:
         """Add the addresses of entries to the progress and save it with the page as done."""
         progress = self._followed(progress, entries)
         urls = [entry.url or progress.opened.get(entry.text, "") for entry in entries]
@@ -159,7 +161,9 @@ class Walk:
         )
         return progress, shown
 
-    def _followed(self, progress: Progress, entries: tuple[Entry, ...]) -> Progress:
+    def _followed(
+        self, progress: CollectProgress, entries: tuple[ListEntry, ...]
+    ) -> CollectProgress:
         """Click the entries without an address, and save the progress after each of them."""
         failures = 0
         for entry in entries:
@@ -177,7 +181,7 @@ class Walk:
                 progress = self._save(progress, opened={**progress.opened, entry.text: url})
         return progress
 
-    def _grown(self, progress: Progress, shown: _Shown) -> tuple[Entry, ...]:
+    def _grown(self, progress: CollectProgress, shown: _Shown) -> tuple[ListEntry, ...]:
         """Make the page load more entries, by scrolling or by a control, and return all entries."""
         collection, site = progress.collection, self._site
         if self._ports.pick is not None or self._limits.over():
@@ -203,7 +207,9 @@ class Walk:
         self._ports.pacer.succeeded()
         return site.entries(collection)
 
-    def _grown_at_last(self, progress: Progress, shown: _Shown) -> tuple[tuple[Entry, ...], str]:
+    def _grown_at_last(
+        self, progress: CollectProgress, shown: _Shown
+    ) -> tuple[tuple[ListEntry, ...], str]:
         """Make the page load more entries, trying again after a pause if the server refuses.
 
         Returns:
@@ -220,7 +226,7 @@ class Walk:
             self._ports.pacer.pause()
         return (), refusal
 
-    def _turn(self, progress: Progress, shown: _Shown) -> tuple[Status, str] | None:
+    def _turn(self, progress: CollectProgress, shown: _Shown) -> tuple[Status, str] | None:
         """Go to the next page, trying again after a pause if that fails.
 
         Returns:
@@ -230,7 +236,7 @@ class Walk:
             return "paused", shown.refused or "the time is over"
         if shown.way is None:
             return "done", "no way to a next page"
-        pacer, in_vain, move = self._ports.pacer, 0, Move("failed")
+        pacer, in_vain, move = self._ports.pacer, 0, MoveResult("failed")
         before = self._site.entries(progress.collection)
         for _ in range(MAX_FAILURES):
             if self._limits.over():
@@ -250,7 +256,7 @@ class Walk:
             pacer.refused()
         return "paused", move.problem
 
-    def _way_on(self, progress: Progress, shown: _Shown) -> tuple[Progress, _Shown]:
+    def _way_on(self, progress: CollectProgress, shown: _Shown) -> tuple[CollectProgress, _Shown]:
         """Find the way to the next page; ask the model if no usual control is found."""
         if shown.way is None and not shown.ended:
             shown = self._usual_way(progress, shown.entries)
@@ -262,6 +268,6 @@ class Walk:
             shown = self._usual_way(progress, shown.entries)
         return progress, shown
 
-    def _usual_way(self, progress: Progress, entries: tuple[Entry, ...]) -> _Shown:
+    def _usual_way(self, progress: CollectProgress, entries: tuple[ListEntry, ...]) -> _Shown:
         found = usual_way(self._site, progress.collection, self._shown_page)
         return _Shown(entries, found.way, found.ended)

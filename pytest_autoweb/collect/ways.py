@@ -8,7 +8,7 @@ from pytest_autoweb.collect.paging import next_by_parameter
 from pytest_autoweb.collect.site import Site, Way
 
 
-class Found(NamedTuple):
+class NextWay(NamedTuple):
     """The way to the next page, or the reason why there is none."""
 
     way: Way | None
@@ -16,7 +16,7 @@ class Found(NamedTuple):
     """The reason why this is the last page; empty when it may not be."""
 
 
-def usual_way(site: Site, collection: Collection, page_number: int) -> Found:
+def usual_way(site: Site, collection: Collection, page_number: int) -> NextWay:
     """Return the way from the page that is shown to the next one.
 
     Args:
@@ -26,16 +26,16 @@ def usual_way(site: Site, collection: Collection, page_number: int) -> Found:
     """
     given = collection.next
     if given and given.parameter:
-        return Found(Way(url=next_by_parameter(site.page.url, given.parameter)), "")
+        return NextWay(Way(url=next_by_parameter(site.page.url, given.parameter)), "")
     controls = site.controls()
     if given:
         named = by_text(controls, given.text) if given.text else None
         if named:
-            return Found(site.way_of(named), "the last page" if named.disabled else "")
+            return NextWay(site.way_of(named), "the last page" if named.disabled else "")
         for xpath in given.xpaths:
             if site.page.locator(f"xpath={xpath}").count() == 1:
-                return Found(Way(xpath=xpath, text=given.text), "")
+                return NextWay(Way(xpath=xpath, text=given.text), "")
     choice = choose_next(controls, page_number)
     if choice.control is not None:
-        return Found(site.way_of(choice.control), "")
-    return Found(None, "the last page" if choice.reason == "disabled" else "")
+        return NextWay(site.way_of(choice.control), "")
+    return NextWay(None, "the last page" if choice.reason == "disabled" else "")

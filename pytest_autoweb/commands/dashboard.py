@@ -48,14 +48,14 @@ def run(args: argparse.Namespace) -> int:
         StoreError: the store cannot be read.
     """
     store = open_store(args.store)
-    from pytest_autoweb.store.extra import need
+    from pytest_autoweb.store.extra import require_packages
 
-    need("dashboard", "fastapi", "uvicorn")
+    require_packages("dashboard", "fastapi", "uvicorn")
     from pytest_autoweb.dashboard.serve import serve
 
     with store:
         with store.read():
-            print(f"autoweb dashboard of {store.shown}; stop it with Ctrl-C", flush=True)
+            print(f"autoweb dashboard of {store.display_url}; stop it with Ctrl-C", flush=True)
         token = os.environ.get("AUTOWEB_DASHBOARD_TOKEN", "")
         tell = lambda address: print(address, flush=True)  # noqa: E731
         serve(store, host=args.host, port=args.port, token=token, tell=tell)

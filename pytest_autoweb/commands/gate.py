@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_autoweb.errors import AutowebError, SettingsError
 
 if TYPE_CHECKING:
-    from pytest_autoweb.report.decision import Decision
+    from pytest_autoweb.report.decision import GateDecision
     from pytest_autoweb.report.gate_policy import GatePolicy
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -142,7 +142,7 @@ def _option(name: str) -> Any:
     return next(option for option in OPTIONS if option.name == name)
 
 
-def _tell_github(folder: Path, decision: "Decision", policy: "GatePolicy", report: Any) -> None:
+def _tell_github(folder: Path, decision: "GateDecision", policy: "GatePolicy", report: Any) -> None:
     from pytest_autoweb.report.github import annotations, append_summary, on_github, path_prefix
     from pytest_autoweb.report.markdown import render_markdown
     from pytest_autoweb.report.run_folder import read_run

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.cases.check_specs import JudgeQuery
     from pytest_autoweb.judge.evidence import Evidence, RubricFinding, RubricJudge
     from pytest_autoweb.judge.labels import Label
-    from pytest_autoweb.report.run_folder import Run
+    from pytest_autoweb.report.run_folder import RecordedRun
     from pytest_autoweb.results import Attempt, CellResult, CheckResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -129,7 +129,7 @@ def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
 
 
 def _asked(
-    args: argparse.Namespace, saved: "Run", labels: "dict[Key, Label]"
+    args: argparse.Namespace, saved: "RecordedRun", labels: "dict[Key, Label]"
 ) -> "Iterator[tuple[Key, CheckResult]]":
     """Ask the judge about the labelled cells, with the evidence that the run kept."""
     from pytest_autoweb.report.run_folder import read_run

@@ -113,7 +113,7 @@ def search(page: "Page", client: "Client", args: argparse.Namespace) -> "Locator
         args: the command's arguments.
     """
     from pytest_autoweb.llm.client import Request
-    from pytest_autoweb.locate.eyes import Eyes
+    from pytest_autoweb.locate.eyes import VisionModel
     from pytest_autoweb.locate.sight import Sight
     from pytest_autoweb.report.locations import render_film
     from pytest_autoweb.saving import json_text, write_text_atomic
@@ -127,7 +127,7 @@ def search(page: "Page", client: "Client", args: argparse.Namespace) -> "Locator
         return name
 
     request = Request(model=args.model, messages=(), stage="locate", case_id="autoweb-locate")
-    sight = Sight(page, Eyes(client, request), algorithm=args.algorithm, save=save)
+    sight = Sight(page, VisionModel(client, request), algorithm=args.algorithm, save=save)
     result = sight.locate(args.description, expected_text=args.expected_text, role=args.role)
     write_text_atomic(args.out / "location.json", json_text(result.location))
     write_text_atomic(args.out / "exchanges.json", json_text(list(result.transcript)))

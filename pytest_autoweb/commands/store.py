@@ -69,9 +69,9 @@ def open_store(text: str | None) -> "Store":
     Raises:
         SettingsError: the URL is invalid, or a package is missing.
     """
-    from pytest_autoweb.store.extra import need
+    from pytest_autoweb.store.extra import require_packages
 
-    need("store", "sqlalchemy", "alembic")
+    require_packages("store", "sqlalchemy", "alembic")
     from pytest_autoweb.store.address import read_address
     from pytest_autoweb.store.opening import Store
 
@@ -101,7 +101,7 @@ def run_sync(args: argparse.Namespace) -> int:
                 refused += 1
                 continue
             counts = f"{written.cells} cells, {written.tool_calls} tool calls"
-            print(f"{folder}: {counts}, as {written.run_id[:8]} in {store.shown}")
+            print(f"{folder}: {counts}, as {written.run_id[:8]} in {store.display_url}")
     return 4 if refused else 0
 
 
@@ -122,5 +122,5 @@ def run_prune(args: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     with store:
         gone = prune(store, before=now - timedelta(days=days), now=now)
-    print(f"{gone} runs removed from {store.shown}")
+    print(f"{gone} runs removed from {store.display_url}")
     return 0

@@ -17,15 +17,15 @@ from pytest_autoweb.dashboard.calibration_api import calibration_routes
 from pytest_autoweb.dashboard.guard import Guard
 from pytest_autoweb.dashboard.pages import page, page_routes
 from pytest_autoweb.dashboard.runs_api import run_routes
-from pytest_autoweb.dashboard.shapes import Problem
+from pytest_autoweb.dashboard.shapes import ErrorShape
 from pytest_autoweb.errors import StoreError
 from pytest_autoweb.store.opening import Store
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "The body is not JSON, or is contradictory."},
-    401: {"model": Problem, "description": "The token is missing or wrong."},
-    422: {"model": Problem, "description": "The request does not fit this description."},
-    503: {"model": Problem, "description": "The store cannot be reached."},
+    400: {"model": ErrorShape, "description": "The body is not JSON, or is contradictory."},
+    401: {"model": ErrorShape, "description": "The token is missing or wrong."},
+    422: {"model": ErrorShape, "description": "The request does not fit this description."},
+    503: {"model": ErrorShape, "description": "The store cannot be reached."},
 }
 
 

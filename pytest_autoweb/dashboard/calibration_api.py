@@ -14,10 +14,10 @@ from pytest_autoweb.dashboard.shapes import (
     AnalyzeRequest,
     ContextInfo,
     DashboardAnswer,
+    ErrorShape,
     FailureTypeCount,
-    Interval,
+    IntervalShape,
     Name,
-    Problem,
     ToolStats,
     VerifyAnswer,
     VerifyRequest,
@@ -45,7 +45,7 @@ def calibration_routes(store: Store) -> APIRouter:
         """Return the rates of failures, repetitions and corrections, and the reliable tools."""
         return overview(store, since(days))
 
-    @routes.get("/tool/{name}/stats", responses={404: {"model": Problem}})
+    @routes.get("/tool/{name}/stats", responses={404: {"model": ErrorShape}})
     def tool_stats(name: Name) -> ToolStats:
         """Return the reliability of one tool over all days."""
         with store.read() as connection:
@@ -121,9 +121,9 @@ def tool_shape(tool: queries.Tool) -> ToolStats:
     )
 
 
-def interval_shape(known: Known | None) -> Interval | None:
+def interval_shape(known: Known | None) -> IntervalShape | None:
     """Return an interval in the form of the REST API."""
-    return Interval(low=known.low, high=known.high) if known else None
+    return IntervalShape(low=known.low, high=known.high) if known else None
 
 
 def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_autoweb.dashboard.shapes import TrendPoint
+from pytest_autoweb.dashboard.shapes import TrendPointShape
 
 WIDTH, HEIGHT, MARGIN = 640, 140, 14
 COST_HEIGHT = 36
@@ -11,7 +11,7 @@ MOST = 30
 """The most points that are drawn; the table below the chart has all of them."""
 
 
-class Mark(NamedTuple):
+class ChartPoint(NamedTuple):
     """One run of a model as a point of a chart."""
 
     x: float
@@ -21,23 +21,23 @@ class Mark(NamedTuple):
     high: float
     cost: float
     """The height of the bar for the cost of the run; 0 when the cost is unknown."""
-    point: TrendPoint
+    point: TrendPointShape
 
 
 class Trend(NamedTuple):
     """The chart of one model over its runs."""
 
     model: str
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartPoint, ...]
     line: str
     """The points of the polyline, in SVG syntax."""
-    points: tuple[TrendPoint, ...]
+    points: tuple[TrendPointShape, ...]
     """All points, newest first, for the table below the chart."""
     dearest: float
     """The cost of the most expensive run drawn, in US dollars; 0 when no cost is known."""
 
 
-def trends_of(points: Sequence[TrendPoint]) -> list[Trend]:
+def trends_of(points: Sequence[TrendPointShape]) -> list[Trend]:
     """Return one chart for each model, in the order of their names.
 
     Args:
@@ -47,7 +47,7 @@ def trends_of(points: Sequence[TrendPoint]) -> list[Trend]:
     return [_trend(model, [point for point in points if point.model == model]) for model in models]
 
 
-def _trend(model: str, points: list[TrendPoint]) -> Trend:
+def _trend(model: str, points: list[TrendPointShape]) -> Trend:
     drawn = points[-MOST:]
     step = (WIDTH - 2 * MARGIN) / max(len(drawn) - 1, 1)
     start = MARGIN if len(drawn) > 1 else WIDTH / 2
@@ -57,12 +57,12 @@ def _trend(model: str, points: list[TrendPoint]) -> Trend:
     return Trend(model, marks, line, tuple(reversed(points)), dearest)
 
 
-def _mark(point: TrendPoint, x: float, dearest: float) -> Mark:
+def _mark(point: TrendPointShape, x: float, dearest: float) -> ChartPoint:
     rate, interval = point.pass_rate, point.pass_interval
     low, high = (interval.low, interval.high) if interval else (rate or 0.0, rate or 0.0)
     cost = (point.cost_usd or 0.0) / dearest * COST_HEIGHT if dearest else 0.0
     height = None if rate is None else _height(rate)
-    return Mark(x, height, _height(low), _height(high), cost, point)
+    return ChartPoint(x, height, _height(low), _height(high), cost, point)
 
 
 def _height(rate: float) -> float:

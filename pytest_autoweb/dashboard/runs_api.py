@@ -9,20 +9,20 @@ from pytest_autoweb.dashboard.asked import since
 from pytest_autoweb.dashboard.calibration_api import Days, interval_shape
 from pytest_autoweb.dashboard.reports import cell_anchor, report_page
 from pytest_autoweb.dashboard.shapes import (
-    Cell,
     CellDetail,
+    CellShape,
+    ErrorShape,
     Name,
-    Problem,
-    Run,
     RunDetail,
-    TrendPoint,
+    RunShape,
+    TrendPointShape,
 )
 from pytest_autoweb.store import history
 from pytest_autoweb.store.fields import clean
 from pytest_autoweb.store.opening import Store
 
 Id = Annotated[str, InPath(pattern="^[0-9a-f]{32}$", description="32 hexadecimal digits.")]
-MISSING: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
+MISSING: dict[int | str, dict[str, Any]] = {404: {"model": ErrorShape}}
 
 
 def run_routes(store: Store) -> APIRouter:
@@ -34,7 +34,7 @@ def run_routes(store: Store) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         model: Name = "",
-    ) -> list[Run]:
+    ) -> list[RunShape]:
         """Return runs, newest first."""
         with store.read() as connection:
             found = history.runs(connection, limit=limit, offset=offset, model=clean(model))
@@ -51,7 +51,7 @@ def run_routes(store: Store) -> APIRouter:
         return cell_detail(store, cell_id)
 
     @routes.get("/trends")
-    def trends(days: Days = 90) -> list[TrendPoint]:
+    def trends(days: Days = 90) -> list[TrendPointShape]:
         """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
             return [trend_shape(point) for point in history.trends(connection, since(days))]
@@ -93,22 +93,22 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
     )
 
 
-def run_shape(run: history.RunSummary) -> Run:
+def run_shape(run: history.RunSummary) -> RunShape:
     """Return a run in the form of the REST API, which leaves out its folder."""
     facts = run.model_dump(exclude={"folder", "models"})
     report = f"/runs/{run.id}/report" if report_page(run) else None
-    return Run(**facts, models=list(run.models), report=report)
+    return RunShape(**facts, models=list(run.models), report=report)
 
 
-def cell_shape(row: history.Row) -> Cell:
+def cell_shape(row: history.Row) -> CellShape:
     """Return a cell in the form of the REST API."""
-    return Cell(**{name: row[name] for name in Cell.model_fields})
+    return CellShape(**{name: row[name] for name in CellShape.model_fields})
 
 
-def trend_shape(point: history.ModelInRun) -> TrendPoint:
+def trend_shape(point: history.ModelInRun) -> TrendPointShape:
     """Return a point of a trend in the form of the REST API."""
     rate = point.first_attempt.all_trials
-    return TrendPoint(
+    return TrendPointShape(
         run_id=point.run_id,
         started_at=point.started_at,
         commit=point.commit,

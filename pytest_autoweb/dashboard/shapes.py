@@ -29,13 +29,13 @@ class Shape(BaseModel):
     )
 
 
-class Problem(Shape):
+class ErrorShape(Shape):
     """The reason why a request failed."""
 
     detail: str
 
 
-class Interval(Shape):
+class IntervalShape(Shape):
     """A 95% confidence interval."""
 
     low: Fraction
@@ -84,7 +84,7 @@ class ToolStats(Shape):
     tool_name: str
     total_calls: Count
     success_rate: Fraction | None
-    success_interval: Interval | None
+    success_interval: IntervalShape | None
     avg_execution_time: Annotated[float, Field(ge=0)] | None
     """The mean duration of a call in milliseconds."""
     correction_success_rate: Fraction | None
@@ -155,7 +155,7 @@ class VerifyAnswer(Shape):
     context_info: ContextInfo
 
 
-class Run(Shape):
+class RunShape(Shape):
     """One run with the counts of its cells."""
 
     id: str
@@ -173,7 +173,7 @@ class Run(Shape):
     """The address of the run's report; null when the report is not on this machine."""
 
 
-class Cell(Shape):
+class CellShape(Shape):
     """One cell with its result."""
 
     id: str
@@ -196,14 +196,14 @@ class Cell(Shape):
 class RunDetail(Shape):
     """A run with its cells."""
 
-    run: Run
-    cells: list[Cell]
+    run: RunShape
+    cells: list[CellShape]
 
 
 class CellDetail(Shape):
     """A cell with its attempts."""
 
-    cell: Cell
+    cell: CellShape
     run_id: str
     report: str | None
     """The address of the cell in the report of its run."""
@@ -211,7 +211,7 @@ class CellDetail(Shape):
     """The attempts as rows of the store, each with `checks`, `tool_calls` and `correction`."""
 
 
-class TrendPoint(Shape):
+class TrendPointShape(Shape):
     """The results of one model in one run, a point of its trend."""
 
     run_id: str
@@ -223,7 +223,7 @@ class TrendPoint(Shape):
     """The number of cases, which are the units of the interval."""
     pass_rate: Fraction | None
     """The share of cells that passed at the first attempt, among all cells that were run."""
-    pass_interval: Interval | None
+    pass_interval: IntervalShape | None
     after_repair_rate: Fraction | None
     cost_usd: float | None
     cost_complete: bool

@@ -10,8 +10,8 @@ from pytest_autoweb.locate.likelihood import (
     echo_likelihoods,
     pick_likelihoods,
 )
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.question import Answer, Candidate, Question
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.question import Candidate, PictureAnswer, PictureQuestion
 
 ELSEWHERE_MISSED = 0.1
 """The probability of the answer *not there* when the target is none of the candidates."""
@@ -26,7 +26,9 @@ class Belief:
     there is one list of `weights`, which says which candidate the answers are about.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], model: LineModel, limits: Limits) -> None:
+    def __init__(
+        self, candidates: Sequence[Candidate], model: LineModel, limits: SearchLimits
+    ) -> None:
         self._names = [candidate.name for candidate in candidates]
         self._columns = [(one.box.x, one.box.right) for one in candidates]
         self._rows = [(one.box.y, one.box.bottom) for one in candidates]
@@ -58,7 +60,7 @@ class Belief:
         kept = (index for index, weight in enumerate(self.weights) if weight >= least)
         return sorted(kept, key=lambda index: -self.weights[index])
 
-    def update(self, question: Question, answer: Answer) -> bool:
+    def update(self, question: PictureQuestion, answer: PictureAnswer) -> bool:
         """Update the belief with an answer; return False if the answer held no information."""
         limits = self._limits
         if answer.visible is False:
@@ -80,7 +82,9 @@ class Belief:
             self._scale(fit, unseen + (1 - limits.noticed) * fit, erratic)
         return True
 
-    def _factors(self, question: Question, answer: Answer) -> tuple[list[list[float]], float]:
+    def _factors(
+        self, question: PictureQuestion, answer: PictureAnswer
+    ) -> tuple[list[list[float]], float]:
         """Return the likelihoods of each part of the answer, and the one if answers are erratic."""
         factors: list[list[float]] = []
         erratic = 1.0

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_autoweb.locate.question import Box, Candidate, Element
+from pytest_autoweb.locate.question import Candidate, Element, Rect
 from pytest_autoweb.values.text import normalise
 
 SAME_PLACE = 0.8
@@ -70,7 +70,7 @@ def weigh(
     return tuple(weighed)
 
 
-def overlap(one: Box, other: Box) -> float:
+def overlap(one: Rect, other: Rect) -> float:
     """Return the intersection over union of two boxes, from 0 to 1."""
     width = min(one.right, other.right) - max(one.x, other.x)
     height = min(one.bottom, other.bottom) - max(one.y, other.y)

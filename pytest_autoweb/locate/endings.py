@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pytest_autoweb.locate.question import Answer, Question
+from pytest_autoweb.locate.question import PictureAnswer, PictureQuestion
 from pytest_autoweb.results.location import LocatorStatus
 
 
@@ -10,8 +10,8 @@ from pytest_autoweb.results.location import LocatorStatus
 class Turn:
     """One question, its answer, and what was known afterwards."""
 
-    question: Question
-    answer: Answer | None
+    question: PictureQuestion
+    answer: PictureAnswer | None
     """The answer; None when the reply could not be parsed."""
     surviving: tuple[int, ...]
     """The candidates that still have a relevant probability."""

@@ -9,7 +9,7 @@ from pytest_autoweb.llm.client import Client, Message, Request
 from pytest_autoweb.results import Exchange, Usage
 
 
-class Eyes:
+class VisionModel:
     """The vision model of one attempt.
 
     Args:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_autoweb.locate.likelihood import CROSSED, LOW, OUTCOMES, Span
-from pytest_autoweb.locate.question import Answer, Candidate, Question, Viewport
+from pytest_autoweb.locate.question import Candidate, PictureAnswer, PictureQuestion, Viewport
 
 SAME_LINE = 2
 """The distance in pixels within which two lines give practically the same picture."""
@@ -91,7 +91,9 @@ class Extents(NamedTuple):
         """Return the extents of a rectangle of which only the viewport is known."""
         return cls(Extent.within(0, room.width), Extent.within(0, room.height))
 
-    def after(self, question: Question, answer: Answer, tolerance: float) -> "Extents":
+    def after(
+        self, question: PictureQuestion, answer: PictureAnswer, tolerance: float
+    ) -> "Extents":
         """Return the extents after the answers about the lines of a question."""
         x, y = self
         if question.x is not None and answer.x is not None:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.limits import SearchLimits
 from pytest_autoweb.values.text import normalise
 
 Span = tuple[float, float]
@@ -63,7 +63,7 @@ class LineModel(NamedTuple):
         return [self.outcomes[self.place(line, span)][outcome] for span in spans]
 
 
-def line_model(limits: Limits, scale: float) -> LineModel:
+def line_model(limits: SearchLimits, scale: float) -> LineModel:
     """Return the model for a picture that shows `scale` pixels per CSS pixel."""
     slack = [(pixels / scale, weight) for pixels, weight in limits.slack]
     steps = (0.0, *sorted(pixels for pixels, _ in slack if pixels > 0))
@@ -82,7 +82,7 @@ def _blur(shares: Shares, misread: float) -> Shares:
 
 
 def pick_likelihoods(
-    count: int, marked: Sequence[int | None], answer: int, limits: Limits
+    count: int, marked: Sequence[int | None], answer: int, limits: SearchLimits
 ) -> list[float]:
     """Return the likelihood of a chosen number for each of `count` candidates.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """Budget, thresholds, and assumptions about the mistakes of vision models.
 
     The assumptions come from simulation on 243 pages, not from a real model; docs/locator.md shows

@@ -23,7 +23,7 @@ BEST_OF_AXIS = 24
 """The number of places on each axis that are tried in pairs."""
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """A possible line on one axis."""
 
     line: float
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     """The bits of the answer that are noise."""
 
 
-class Lines(NamedTuple):
+class LinePair(NamedTuple):
     """The lines of one question; an axis without a useful line has None."""
 
     x: float | None
@@ -50,7 +50,7 @@ def best_lines(
     room: tuple[float, float],
     used: tuple[tuple[float, ...], tuple[float, ...]],
     model: LineModel,
-) -> Lines:
+) -> LinePair:
     """Choose the best pair of lines.
 
     The result is cached, because the first choice on a page is the same for every target.
@@ -69,18 +69,18 @@ def best_lines(
         x = across[0] if across else None
         y = down[0] if down else None
         best = x or y
-        return Lines(x and x.line, y and y.line, best.gain if best else 0.0)
+        return LinePair(x and x.line, y and y.line, best.gain if best else 0.0)
     return _best_pair(across, down, columns, rows, weights, model)
 
 
 def _best_pair(
-    across: Sequence[Place],
-    down: Sequence[Place],
+    across: Sequence[LinePlace],
+    down: Sequence[LinePlace],
     columns: Sequence[Span],
     rows: Sequence[Span],
     weights: Sequence[float],
     model: LineModel,
-) -> Lines:
+) -> LinePair:
     """Return the pair with the greatest joint gain.
 
     The joint gain is at most the sum of both gains. As the places are sorted by gain, the loops
@@ -88,7 +88,7 @@ def _best_pair(
     """
     size = len(model.outcomes)
     y_classes: dict[float, list[int]] = {}
-    best = Lines(None, None, -1.0)
+    best = LinePair(None, None, -1.0)
     for x in across:
         if x.gain + down[0].gain <= best.gain:
             break
@@ -100,7 +100,7 @@ def _best_pair(
                 y_classes[y.line] = [model.place(y.line, span) for span in rows]
             joint = _joint_entropy(x_class, y_classes[y.line], weights, model)
             if joint - x.noise - y.noise > best.gain:
-                best = Lines(x.line, y.line, joint - x.noise - y.noise)
+                best = LinePair(x.line, y.line, joint - x.noise - y.noise)
     return best
 
 
@@ -124,7 +124,7 @@ def best_places(
     size: float,
     used: Sequence[float],
     model: LineModel,
-) -> list[Place]:
+) -> list[LinePlace]:
     """Return the best lines on one axis, best first.
 
     Only the middles between neighbouring edges are tried: within such a gap a line separates the
@@ -157,7 +157,7 @@ class _Tally:
         sums = list(accumulate((weight for _, weight in starts), initial=0.0))
         self._after = [sums[-1] - part for part in sums]
 
-    def place(self, line: float) -> Place:
+    def place(self, line: float) -> LinePlace:
         model = self._model
         beyond = [self._before[bisect_right(self._ends, line - step)] for step in model.steps]
         before = [self._after[bisect_left(self._starts, line + step)] for step in model.steps]
@@ -173,7 +173,7 @@ class _Tally:
                 noise += mass * bits
                 for index, share in enumerate(outcome):
                     shares[index] += mass * share
-        return Place(line, max(0.0, entropy(shares) - noise), noise)
+        return LinePlace(line, max(0.0, entropy(shares) - noise), noise)
 
 
 def binary_entropy(share: float) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pytest_autoweb.results.location import LocatorStatus
 
 
-class Known(NamedTuple):
+class RememberedSearch(NamedTuple):
     """The result of an earlier search on the same picture."""
 
     status: LocatorStatus
@@ -21,13 +21,13 @@ class Memory:
     """Results of searches, by a key made from everything they depend on."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, RememberedSearch] = {}
 
-    def recall(self, key: str) -> Known | None:
+    def recall(self, key: str) -> RememberedSearch | None:
         """Return the result of an earlier search, or None if there was none."""
         return self._known.get(key)
 
-    def keep(self, key: str, known: Known) -> None:
+    def keep(self, key: str, known: RememberedSearch) -> None:
         """Remember a result, unless only the budget ended the search: a retry may get further."""
         if known.status != "budget":
             self._known[key] = known

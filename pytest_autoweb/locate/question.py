@@ -17,7 +17,7 @@ numbered boxes (`combined`), numbered boxes only (`pick`), a single box that may
 (`confirm`), or nothing drawn at all, to ask whether the target is there (`look`)."""
 
 
-class Box(NamedTuple):
+class Rect(NamedTuple):
     """A rectangle in CSS pixels of the viewport."""
 
     x: float
@@ -54,7 +54,7 @@ class Viewport(NamedTuple):
 class Element:
     """One clickable element as collected from the page, before merging."""
 
-    box: Box
+    box: Rect
     """The visible part, clipped to the viewport and to the scroll containers around it."""
     role: str = ""
     name: str = ""
@@ -68,7 +68,7 @@ class Element:
 class Candidate:
     """A possible target: one element, or several that no picture can tell apart."""
 
-    box: Box
+    box: Rect
     role: str = ""
     name: str = ""
     members: tuple[int, ...] = ()
@@ -82,13 +82,13 @@ class Badge:
     """A numbered box to draw."""
 
     number: int
-    box: Box
+    box: Rect
     candidate: int | None = None
     """The index of the candidate; None for a place without an element."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PictureQuestion:
     """One picture to draw and to ask about."""
 
     index: int
@@ -122,7 +122,7 @@ def kind_of(x: float | None, y: float | None, badges: Sequence[Badge]) -> Questi
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PictureAnswer:
     """The content of a reply, where None stands for no information.
 
     A contradictory reply (one axis `not found` and the other answered; a number that is not in the
@@ -142,5 +142,5 @@ class Answer:
     """The number of model calls that the answer took."""
 
 
-Ask = Callable[[Question], Answer | None]
+Ask = Callable[[PictureQuestion], PictureAnswer | None]
 """Draws the picture, asks the model and parses the reply; returns None for an unusable reply."""

@@ -7,8 +7,8 @@ from pytest_autoweb.browser.crosshair import View
 from pytest_autoweb.browser.marks import Box as PageBox
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.locate.algorithm import Answer, Candidate, Outcome, Question
-from pytest_autoweb.locate.eyes import Eyes, data_uri
+from pytest_autoweb.locate.algorithm import Candidate, Outcome, PictureAnswer, PictureQuestion
+from pytest_autoweb.locate.eyes import VisionModel, data_uri
 from pytest_autoweb.locate.reading import form_of, read_reply
 from pytest_autoweb.results.location import Probe
 
@@ -21,9 +21,9 @@ UNNAMED = "clickable"
 class Asked:
     """One question with everything that the film shows about it."""
 
-    question: Question
+    question: PictureQuestion
     picture: str | None
-    answer: Answer | None
+    answer: PictureAnswer | None
     reply: str
 
 
@@ -32,13 +32,13 @@ class Questioner:
     """The `ask` function of `algorithm.search`, which also keeps each picture for the film."""
 
     view: View
-    eyes: Eyes
+    eyes: VisionModel
     description: str
     candidates: Sequence[Candidate]
     save: Callable[[bytes], str | None]
     asked: list[Asked] = field(default_factory=list)
 
-    def __call__(self, question: Question) -> Answer | None:
+    def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
         """Draw the picture, ask the model and return its answer; see `algorithm.Ask`.
 
         Raises:
@@ -63,7 +63,7 @@ class Questioner:
             messages = (*messages, said, again[1])
         return asked.answer
 
-    def _messages(self, question: Question, picture: bytes) -> tuple[Message, ...]:
+    def _messages(self, question: PictureQuestion, picture: bytes) -> tuple[Message, ...]:
         return render(
             "locate",
             images=(data_uri(picture),),
@@ -82,8 +82,8 @@ class Questioner:
         return UNNAMED if candidate is None else self.candidates[candidate].role or UNNAMED
 
 
-def _with_calls(answer: Answer, calls: int) -> Answer:
-    return Answer(answer.visible, answer.x, answer.y, answer.mark, answer.text, calls)
+def _with_calls(answer: PictureAnswer, calls: int) -> PictureAnswer:
+    return PictureAnswer(answer.visible, answer.x, answer.y, answer.mark, answer.text, calls)
 
 
 def probes_of(
@@ -108,10 +108,10 @@ def probes_of(
                 kind=one.question.kind,
                 picture=one.picture,
                 lines=one.question.lines,
-                answer=shown_answer(one.answer) if turn is None or turn.answer else "",
+                answer=describe_answer(one.answer) if turn is None or turn.answer else "",
                 reply=one.reply,
                 surviving=len(turn.surviving) if turn else len(candidates),
-                leader="" if leader is None else shown(candidates[leader]),
+                leader="" if leader is None else describe_candidate(candidates[leader]),
                 leader_probability=turn.probability if turn else 0.0,
             )
         )
@@ -130,13 +130,13 @@ def denied(asked: Sequence[Asked], chosen: int) -> bool:
     return bool(said) and not any(said)
 
 
-def shown(candidate: Candidate) -> str:
+def describe_candidate(candidate: Candidate) -> str:
     """Return a short description of a candidate for people."""
     role = candidate.role or UNNAMED
     return f"{role} “{candidate.name[:60]}”" if candidate.name else role
 
 
-def shown_answer(answer: Answer | None) -> str:
+def describe_answer(answer: PictureAnswer | None) -> str:
     """Return the content of an answer for people; empty when there is none."""
     if answer is None:
         return ""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.locate.badges import numbered
 from pytest_autoweb.locate.belief import Belief
 from pytest_autoweb.locate.likelihood import NONE_IF_OUTSIDE, LineModel
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.lines import Lines, best_lines, binary_entropy
-from pytest_autoweb.locate.question import Badge, Candidate, Question, Viewport, kind_of
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.lines import LinePair, best_lines, binary_entropy
+from pytest_autoweb.locate.question import Badge, Candidate, PictureQuestion, Viewport, kind_of
 
 RELEVANT = 0.01
 """The share of the leader's probability above which a candidate gets a numbered box."""
@@ -27,7 +27,11 @@ class Planner:
     """
 
     def __init__(
-        self, candidates: Sequence[Candidate], viewport: Viewport, model: LineModel, limits: Limits
+        self,
+        candidates: Sequence[Candidate],
+        viewport: Viewport,
+        model: LineModel,
+        limits: SearchLimits,
     ) -> None:
         self._candidates = candidates
         self._columns = [(one.box.x, one.box.right) for one in candidates]
@@ -39,12 +43,12 @@ class Planner:
         self._shown: set[Picture] = set()
         self._numberings = 0
 
-    def next(self, belief: Belief, index: int, calls_left: int) -> Question | None:
+    def next(self, belief: Belief, index: int, calls_left: int) -> PictureQuestion | None:
         """Return the most informative question, or None if every picture has been shown."""
         for x, y, badges in self._choices(belief):
             if (x, y, badges) not in self._shown:
                 self._note(x, y, badges)
-                return Question(index, kind_of(x, y, badges), x, y, badges, calls_left)
+                return PictureQuestion(index, kind_of(x, y, badges), x, y, badges, calls_left)
         return None
 
     def _note(self, x: float | None, y: float | None, badges: tuple[Badge, ...]) -> None:
@@ -72,7 +76,7 @@ class Planner:
         # Adding unlikely candidates makes a picture that has not been shown before.
         yield None, None, self._badges(belief.ranked(0)[: self._limits.pick_marks])
 
-    def _lines(self, belief: Belief) -> Lines:
+    def _lines(self, belief: Belief) -> LinePair:
         kept = [index for index, weight in enumerate(belief.weights) if weight > THINKABLE]
         total = sum(belief.weights[index] for index in kept)
         return best_lines(
@@ -88,7 +92,7 @@ class Planner:
         return numbered(self._candidates, chosen, self._numberings)
 
 
-def _pick_gain(weights: Sequence[float], limits: Limits) -> float:
+def _pick_gain(weights: Sequence[float], limits: SearchLimits) -> float:
     """Return the expected information in bits of a choice among candidates."""
     boxes = len(weights)
     error = limits.pick_error(boxes)

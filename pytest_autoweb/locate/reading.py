@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
-from pytest_autoweb.locate.question import Answer, Question, XRelation, YRelation
+from pytest_autoweb.locate.question import PictureAnswer, PictureQuestion, XRelation, YRelation
 from pytest_autoweb.values.text import normalise
 
 _MAX_TEXT = 200
@@ -44,16 +44,16 @@ _FIELD = re.compile(r"^[\s*\-\"]*(?P<name>[^\W\d][\w ]{0,30}?)[\s*\"]*[:：=]\s*
 class Reading(NamedTuple):
     """The content of a reply, and what is wrong with it."""
 
-    answer: Answer
+    answer: PictureAnswer
     problem: str
     """Part of a sentence for asking again; empty when the answer can be used as it is."""
 
 
-def read_reply(reply: str, question: Question) -> Reading:
+def read_reply(reply: str, question: PictureQuestion) -> Reading:
     """Parse the reply to a question; parts that are missing or contradictory are None."""
     fields = _fields(reply)
     if not fields:
-        return Reading(Answer(), "it holds no JSON object with the asked fields")
+        return Reading(PictureAnswer(), "it holds no JSON object with the asked fields")
     words = {key: normalise(str(value)).casefold() for key, value in fields.items()}
     x, x_problem = _relation(words, "v", ("left", "right"), asked=question.x is not None)
     y, y_problem = _relation(words, "h", ("above", "below"), asked=question.y is not None)
@@ -61,10 +61,10 @@ def read_reply(reply: str, question: Question) -> Reading:
     visible, problem = _visible(words, (x, y), mark, asked=question.kind == "look")
     text = normalise(str(fields.get("text") or ""))[:_MAX_TEXT]
     if problem:
-        return Reading(Answer(text=text), problem)
+        return Reading(PictureAnswer(text=text), problem)
     if visible is False:
-        return Reading(Answer(visible=False), "")
-    answer = Answer(
+        return Reading(PictureAnswer(visible=False), "")
+    answer = PictureAnswer(
         visible=visible,
         x=cast("XRelation | None", x),
         y=cast("YRelation | None", y),
@@ -74,7 +74,7 @@ def read_reply(reply: str, question: Question) -> Reading:
     return Reading(answer, x_problem or y_problem or mark_problem)
 
 
-def form_of(question: Question) -> str:
+def form_of(question: PictureQuestion) -> str:
     """Return the form of an answer to this question, as shown in the prompt."""
     form = ['"found": true|false']
     form += ['"v": "left|right|crossed"'] if question.x is not None else []
@@ -148,7 +148,7 @@ def _has(value: str, word: str) -> bool:
     return word in value if not word.isascii() else bool(re.search(rf"\b{word}\b", value))
 
 
-def _mark(words: Mapping[str, str], question: Question) -> tuple[int | None, str]:
+def _mark(words: Mapping[str, str], question: PictureQuestion) -> tuple[int | None, str]:
     if not question.badges:
         return None, ""
     value = words.get("mark", "")

@@ -6,8 +6,8 @@ It keeps a posterior as for candidates, but over where the target begins and end
 from dataclasses import dataclass, field
 
 from pytest_autoweb.locate.likelihood import OUTCOMES, line_model
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.question import Answer, Ask, Badge, Box, Question, kind_of
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.question import Ask, Badge, PictureAnswer, PictureQuestion, Rect, kind_of
 from pytest_autoweb.locate.stretch import Stretch
 from pytest_autoweb.results.location import LocatorStatus
 
@@ -18,23 +18,23 @@ CONFIRMATIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RegionResult:
     """The end of a search for a place. Only `found` is a success."""
 
     status: LocatorStatus
     point: tuple[float, float] | None
     """The point to click, inside what the target surely covers if known; None unless `found`."""
-    estimate: Box
+    estimate: Rect
     """The estimated box, made from the medians of the edges."""
     confidence: float
     """The probability that the point is on the target; 0 unless `found`."""
     calls: int
-    questions: tuple[tuple[Question, Answer | None], ...]
+    questions: tuple[tuple[PictureQuestion, PictureAnswer | None], ...]
 
 
 def search_region(
-    room: Box, ask: Ask, *, limits: Limits | None = None, scale: float = 1.0
-) -> Place:
+    room: Rect, ask: Ask, *, limits: SearchLimits | None = None, scale: float = 1.0
+) -> RegionResult:
     """Find the target within a box, without candidates.
 
     The most informative lines are drawn until each edge is known. Then a numbered box is drawn
@@ -46,7 +46,7 @@ def search_region(
         limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
     """
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     model = line_model(limits, scale)
     across = Stretch(room.x, room.right, model)
     down = Stretch(room.y, room.bottom, model)
@@ -57,12 +57,12 @@ def search_region(
 @dataclass(slots=True)
 class _Bracketing:
     ask: Ask
-    limits: Limits
+    limits: SearchLimits
     across: Stretch
     down: Stretch
     absent: float
     """The probability that the target is missing."""
-    asked: list[tuple[Question, Answer | None]] = field(default_factory=list)
+    asked: list[tuple[PictureQuestion, PictureAnswer | None]] = field(default_factory=list)
     calls: int = 0
     confidence: float = 0.0
 
@@ -79,10 +79,10 @@ class _Bracketing:
                 return "found"
         return "inconsistent" if refused else "ambiguous"
 
-    def place(self, status: LocatorStatus) -> Place:
+    def place(self, status: LocatorStatus) -> RegionResult:
         """Return the result of the search."""
         found = status == "found"
-        return Place(
+        return RegionResult(
             status,
             self._point if found else None,
             self._estimate,
@@ -104,7 +104,7 @@ class _Bracketing:
                 (y, answer and answer.y, self.down),
             ):
                 if line is not None:
-                    axis.shown(line)
+                    axis.exclude(line)
                     if relation:
                         axis.update(line, OUTCOMES[relation])
 
@@ -120,9 +120,9 @@ class _Bracketing:
         return answer is not None and answer.mark == 0
 
     @property
-    def _estimate(self) -> Box:
+    def _estimate(self) -> Rect:
         (left, right), (top, bottom) = self.across.estimate, self.down.estimate
-        return Box(left, top, right - left, bottom - top)
+        return Rect(left, top, right - left, bottom - top)
 
     @property
     def _point(self) -> tuple[float, float]:
@@ -137,9 +137,9 @@ class _Bracketing:
         *,
         spare: int = 0,
         badges: tuple[Badge, ...] = (),
-    ) -> Answer | None:
+    ) -> PictureAnswer | None:
         left = self.limits.place_calls - self.calls - spare
-        question = Question(len(self.asked) + 1, kind_of(x, y, badges), x, y, badges, left)
+        question = PictureQuestion(len(self.asked) + 1, kind_of(x, y, badges), x, y, badges, left)
         answer = self.ask(question)
         self.calls += answer.calls if answer else 1
         self.asked.append((question, answer))

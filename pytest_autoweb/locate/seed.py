@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pytest_autoweb.locate.badges import numbered
 from pytest_autoweb.locate.endings import Outcome, Turn, nothing_to_ask
 from pytest_autoweb.locate.intervals import CONTRADICTIONS, UNSEEN, Extents
-from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.limits import SearchLimits
 from pytest_autoweb.locate.question import (
-    Answer,
     Ask,
     Candidate,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
     Viewport,
     kind_of,
 )
@@ -33,7 +33,7 @@ REASONS: dict[LocatorStatus, str] = {
 
 
 def eliminate(
-    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: Limits
+    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: SearchLimits
 ) -> Outcome:
     """Search by elimination; see `algorithm.search`."""
     if not candidates:
@@ -51,7 +51,7 @@ class _Elimination:
 
     candidates: tuple[Candidate, ...]
     ask: Ask
-    limits: Limits
+    limits: SearchLimits
     extents: Extents
     surviving: tuple[int, ...]
     turns: list[Turn] = field(default_factory=list)
@@ -128,17 +128,17 @@ class _Elimination:
         spare: int = 0,
         shift: int = 0,
         chosen: tuple[int, ...] = (),
-    ) -> Question:
+    ) -> PictureQuestion:
         badges = numbered(self.candidates, chosen, shift)
         calls_left = self.limits.seed_calls - self.calls - spare
-        return Question(len(self.turns) + 1, kind_of(x, y, badges), x, y, badges, calls_left)
+        return PictureQuestion(len(self.turns) + 1, kind_of(x, y, badges), x, y, badges, calls_left)
 
-    def _put(self, question: Question) -> Answer | None:
+    def _put(self, question: PictureQuestion) -> PictureAnswer | None:
         answer = self.ask(question)
         self.calls += answer.calls if answer else 1
         return answer
 
-    def _not_there(self, answer: Answer | None) -> LocatorStatus | None:
+    def _not_there(self, answer: PictureAnswer | None) -> LocatorStatus | None:
         """Return `not_found` once the target was missed often enough.
 
         After the first miss the model is asked on a picture without lines whether the target is
@@ -154,7 +154,9 @@ class _Elimination:
             self._note(question, bare)
         return "not_found" if self.unseen >= UNSEEN else None
 
-    def _narrow(self, question: Question, answer: Answer | None) -> LocatorStatus | None:
+    def _narrow(
+        self, question: PictureQuestion, answer: PictureAnswer | None
+    ) -> LocatorStatus | None:
         """Drop the candidates that do not fit the answer, unless none would remain."""
         if answer is None or answer.visible is False:
             return None
@@ -166,7 +168,7 @@ class _Elimination:
         self.contradictions += 1
         return "inconsistent" if self.contradictions > CONTRADICTIONS else None
 
-    def _note(self, question: Question, answer: Answer | None) -> None:
+    def _note(self, question: PictureQuestion, answer: PictureAnswer | None) -> None:
         turn = Turn(
             question,
             answer,

@@ -9,18 +9,18 @@ from pytest_autoweb.browser.crosshair_scroll import Scroll
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.locate.algorithm import (
-    Box,
     Candidate,
     Element,
-    Limits,
     Outcome,
+    Rect,
+    SearchLimits,
     Viewport,
     search,
 )
 from pytest_autoweb.locate.candidates import gather, weigh
-from pytest_autoweb.locate.eyes import Eyes
-from pytest_autoweb.locate.memory import Known, Memory, key_of
-from pytest_autoweb.locate.questioning import Questioner, denied, probes_of, shown
+from pytest_autoweb.locate.eyes import VisionModel
+from pytest_autoweb.locate.memory import Memory, RememberedSearch, key_of
+from pytest_autoweb.locate.questioning import Questioner, denied, describe_candidate, probes_of
 from pytest_autoweb.locate.region import search_region
 from pytest_autoweb.results import Exchange
 from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
@@ -67,7 +67,7 @@ class _Search:
     description: str
     expected_text: str
     role: str
-    within: Box | None
+    within: Rect | None
     calls_left: int
     probes: tuple[Probe, ...] = ()
     calls: int = 0
@@ -113,16 +113,16 @@ class Sight:
     def __init__(
         self,
         page: "Page",
-        eyes: Eyes,
+        eyes: VisionModel,
         *,
         algorithm: LocatorAlgorithm = "bayes",
-        limits: Limits | None = None,
+        limits: SearchLimits | None = None,
         hide: Callable[[str], str] | None = None,
         save: Callable[[bytes], str | None] = lambda picture: None,
         memory: Memory | None = None,
     ) -> None:
         self._page, self._eyes, self._algorithm = page, eyes, algorithm
-        self._limits = limits or Limits()
+        self._limits = limits or SearchLimits()
         self._hide, self._save = hide, save
         self._memory = memory or Memory()
 
@@ -197,7 +197,7 @@ class Sight:
         return view, end
 
     def _search(self, view: View, wanted: _Search, what: str) -> _End:
-        marks = [mark for mark in view.marks if _inside(Box(*mark.box), wanted.within)]
+        marks = [mark for mark in view.marks if _inside(Rect(*mark.box), wanted.within)]
         candidates = weigh(
             gather([_element(mark, what) for mark in marks]),
             expected_text=wanted.expected_text,
@@ -225,7 +225,9 @@ class Sight:
         mark = marks[chosen.members[0]]
         return _End(known.status, known.confidence, known.reason, mark, chosen)
 
-    def _ask(self, view: View, wanted: _Search, candidates: tuple[Candidate, ...]) -> Known:
+    def _ask(
+        self, view: View, wanted: _Search, candidates: tuple[Candidate, ...]
+    ) -> RememberedSearch:
         questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
@@ -240,12 +242,12 @@ class Sight:
         unsettled = outcome.status in ("found", "ambiguous", "budget")
         if unsettled and outcome.guess is not None and denied(questioner.asked, outcome.guess):
             # The target may be in the picture without being a candidate, which is not a success.
-            return Known("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
-        return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
+            return RememberedSearch("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
+        return RememberedSearch(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
 
     def _on_canvas(self, view: View, wanted: _Search, canvas: Mark) -> _End:
         """Search a canvas for the target; the result may also be the canvas itself."""
-        whole = Candidate(Box(*canvas.box), "canvas", canvas.text)
+        whole = Candidate(Rect(*canvas.box), "canvas", canvas.text)
         questioner = Questioner(view, self._eyes, wanted.description, (whole,), self._save)
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
@@ -268,7 +270,7 @@ class Sight:
             description=hide(wanted.description),
             algorithm=self._algorithm,
             status=end.status,
-            element=shown(end.candidate) if end.candidate else "",
+            element=describe_candidate(end.candidate) if end.candidate else "",
             box=tuple(end.candidate.box) if end.candidate else None,
             viewport=wanted.viewport,
             confidence=end.confidence,
@@ -285,23 +287,23 @@ def _canvas_of(view: View, end: _End) -> Mark | None:
     if end.status == "found":
         return end.mark if end.mark is not None and end.mark.tag == "canvas" else None
     canvases = [mark for mark in view.marks if mark.tag == "canvas"]
-    return max(canvases, key=lambda mark: Box(*mark.box).area, default=None)
+    return max(canvases, key=lambda mark: Rect(*mark.box).area, default=None)
 
 
 def _element(mark: Mark, what: str) -> Element:
     """Return a mark as an element, named by its visible text or else by its accessible name."""
     role = mark.role or ("text" if what == "show" else "")
-    return Element(Box(*mark.box), role, mark.text or mark.name)
+    return Element(Rect(*mark.box), role, mark.text or mark.name)
 
 
-def _limited(limits: Limits, calls: int) -> Limits:
+def _limited(limits: SearchLimits, calls: int) -> SearchLimits:
     budgets = {
         name: min(getattr(limits, name), calls) for name in ("calls", "place_calls", "seed_calls")
     }
     return replace(limits, **budgets)
 
 
-def _box_of(within: Any) -> Box | None:
+def _box_of(within: Any) -> Rect | None:
     """Return the visible box of a frame or an element that a search is limited to."""
     from playwright.sync_api import Frame, Page
 
@@ -315,11 +317,11 @@ def _box_of(within: Any) -> Box | None:
     element.scroll_into_view_if_needed()
     box = element.bounding_box()
     if box is None:
-        return Box(0, 0, 0, 0)
-    return Box(box["x"], box["y"], box["width"], box["height"])
+        return Rect(0, 0, 0, 0)
+    return Rect(box["x"], box["y"], box["width"], box["height"])
 
 
-def _inside(box: Box, around: Box | None) -> bool:
+def _inside(box: Rect, around: Rect | None) -> bool:
     if around is None:
         return True
     x, y = box.x + box.width / 2, box.y + box.height / 2

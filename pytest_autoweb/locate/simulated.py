@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pytest_autoweb.locate.candidates import overlap
 from pytest_autoweb.locate.question import (
-    Answer,
     Badge,
     Candidate,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
     XRelation,
     YRelation,
 )
@@ -25,7 +25,7 @@ ABOUT_THERE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class ModelNoise:
     """How often a simulated model errs, as shares from 0 to 1."""
 
     wrong: float = 0.0
@@ -56,7 +56,7 @@ class Oracle:
     """A simulated model that answers questions about one target."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], target: int | None, noise: Noise, seed: int
+        self, candidates: Sequence[Candidate], target: int | None, noise: ModelNoise, seed: int
     ) -> None:
         """Begin a search.
 
@@ -75,7 +75,7 @@ class Oracle:
             target = dice.randrange(len(candidates))
         self._target = target
 
-    def __call__(self, question: Question) -> Answer | None:
+    def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
         """Answer a question as a model would."""
         noise = self._noise
         dice = random.Random(f"{self._seed} {question.lines} {question.badges}")
@@ -83,7 +83,7 @@ class Oracle:
             return None
         unseen = noise.noticed if self._missing else noise.overlooked
         if dice.random() < unseen:
-            return Answer(visible=False, mark=0 if question.badges else None)
+            return PictureAnswer(visible=False, mark=0 if question.badges else None)
         box = self._candidates[self._target].box
         x: XRelation | None = None
         y: YRelation | None = None
@@ -92,7 +92,7 @@ class Oracle:
         if question.y is not None:
             y = Y_RELATIONS[self._relation(question.y, box.y, box.bottom, dice)]
         mark = self._pick(question.badges, dice)
-        return Answer(True, x, y, mark, self._text(dice))
+        return PictureAnswer(True, x, y, mark, self._text(dice))
 
     def _relation(self, line: float, low: float, high: float, dice: random.Random) -> int:
         slack = self._noise.slack

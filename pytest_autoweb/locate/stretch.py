@@ -39,7 +39,7 @@ class Stretch:
         """Update the posterior with the answer about a line: `LOW`, `CROSSED` or `HIGH`."""
         self._weigh(self._model.likelihoods(line, self._spans, outcome))
 
-    def shown(self, line: float) -> None:
+    def exclude(self, line: float) -> None:
         """Exclude a line from now on, because the same picture would bring the same answer."""
         self._used.append(line)
 

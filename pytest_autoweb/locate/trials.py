@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_autoweb.locate.algorithm import (
-    Box,
     Candidate,
     Element,
-    Limits,
     Outcome,
+    Rect,
+    SearchLimits,
     Viewport,
     search,
 )
 from pytest_autoweb.locate.candidates import gather
-from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 
@@ -35,13 +35,13 @@ class Contender:
 
     name: str
     algorithm: LocatorAlgorithm
-    limits: Limits
+    limits: SearchLimits
     echo: bool = False
     """The simulated model also says what text it reads on the target."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class SearchTrial:
     """One search and the true target."""
 
     outcome: Outcome
@@ -64,7 +64,7 @@ def geometry_of(page: Mapping[str, Any]) -> PageGeometry:
     """Read a page in the format of captured pages (docs/locator.md)."""
     elements = [
         Element(
-            Box(one["x"], one["y"], one["w"], one["h"]),
+            Rect(one["x"], one["y"], one["w"], one["h"]),
             one.get("role") or "",
             one.get("name") or "",
             one.get("own", 1),
@@ -84,12 +84,12 @@ def geometry_of(page: Mapping[str, Any]) -> PageGeometry:
 def trials(
     pages: Sequence[PageGeometry],
     contender: Contender,
-    noise: Noise,
+    noise: ModelNoise,
     *,
     targets: int,
     absent: bool = False,
     seed: int = 0,
-) -> Iterator[Trial]:
+) -> Iterator[SearchTrial]:
     """Search up to `targets` random targets of each page, and yield each result.
 
     The same seed gives every contender the same targets, and the same answers to the same pictures.
@@ -109,4 +109,4 @@ def trials(
                 limits=contender.limits,
                 algorithm=contender.algorithm,
             )
-            yield Trial(outcome, wanted, page)
+            yield SearchTrial(outcome, wanted, page)

@@ -8,7 +8,7 @@ from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_rates import by_model, first_attempt_rate
 from pytest_autoweb.report.gates import GateResult
 from pytest_autoweb.report.markdown import escape
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.verdicts import points
 from pytest_autoweb.report.wording import rate
 
@@ -72,7 +72,7 @@ def _scores(rows: RunRows, pairs: dict[str, Comparison]) -> Iterator[str]:
         yield ""
 
 
-def _score(rows: Sequence[CellRow]) -> str:
+def _score(rows: Sequence[CellSummary]) -> str:
     return rate(first_attempt_rate(rows))
 
 

@@ -18,12 +18,12 @@ from pytest_autoweb.report.pairing import (
     LeftOut,
     Metric,
     Pair,
-    Rules,
+    PairingRules,
     case_mean,
     pair_cases,
 )
 from pytest_autoweb.report.power import detectable_by_mcnemar, detectable_mean
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.sides import Change, Half, Side, change_of, costs, side_of, times
 from pytest_autoweb.report.statistics import (
     ALPHA,
@@ -148,7 +148,7 @@ def compare_models(
     halves = [Half(name, name, rows.ts, _rows_of(rows, name)) for name in names]
     return _decide(
         [
-            _contest("models", metric, pair, Rules(doubtful=doubtful))
+            _contest("models", metric, pair, PairingRules(doubtful=doubtful))
             for pair in combinations(halves, 2)
         ]
     )
@@ -179,7 +179,7 @@ def compare_runs(
     if models is None:
         known = contestants(before)
         models = [(name, name) for name in contestants(after) if name in known]
-    rules = Rules(doubtful, allow_changed=allow_changed, across_captures=True)
+    rules = PairingRules(doubtful, allow_changed=allow_changed, across_captures=True)
     notes = tuple(_about_runs(before, after))
     contests = []
     for first, second in models:
@@ -194,7 +194,7 @@ def contestants(rows: RunRows) -> tuple[str, ...]:
     return tuple(model for model in every if not is_control(model))
 
 
-def _rows_of(rows: RunRows, model: str) -> list[CellRow]:
+def _rows_of(rows: RunRows, model: str) -> list[CellSummary]:
     return [row for row in rows.rows if row.model == model]
 
 
@@ -210,7 +210,7 @@ def _contest(
     kind: Literal["models", "runs"],
     metric: Metric,
     halves: tuple[Half, Half],
-    rules: Rules,
+    rules: PairingRules,
     notes: tuple[str, ...] = (),
 ) -> _Contest:
     a, b = halves

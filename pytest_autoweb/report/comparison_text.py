@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from pytest_autoweb.report.comparison import CasePair, Comparison
-from pytest_autoweb.report.numbers import Cost, Rate
+from pytest_autoweb.report.numbers import Cost, PassRate
 from pytest_autoweb.report.pairing import LeftOut
 from pytest_autoweb.report.sides import Change, Side
 from pytest_autoweb.report.verdicts import p_text, signed
@@ -63,7 +63,7 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _rates(a: Rate, b: Rate) -> tuple[str, str, str]:
+def _rates(a: PassRate, b: PassRate) -> tuple[str, str, str]:
     return rate(a), rate(b), ""
 
 

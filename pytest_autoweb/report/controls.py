@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pytest_autoweb.report.numbers import CaseKey
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.results import CellResult, Record
 
 ORACLE = "builtin/oracle"
@@ -16,7 +16,7 @@ NOOP = "builtin/noop"
 ControlState = Literal["holds", "broken", "unproven"]
 """The state of a control; `unproven` means that it did not reach a verdict."""
 
-Cell = CellResult | CellRow
+Cell = CellResult | CellSummary
 
 OTHER_VERSION = "the controls were run on another version of the case or its checks"
 _SAME = ("case", "checks")
@@ -132,6 +132,6 @@ def _noop_state(cell: Cell) -> ControlState:
 
 
 def _was_judged(cell: Cell) -> bool:
-    if isinstance(cell, CellRow):
+    if isinstance(cell, CellSummary):
         return cell.score is not None
     return bool(cell.attempts) and cell.attempts[-1].checks_passed is False

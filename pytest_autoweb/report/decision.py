@@ -15,7 +15,7 @@ from pytest_autoweb.report.gates import GateResult, evaluate_gates, verdict_of
 from pytest_autoweb.report.github import neutral
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows, run_rows
-from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, read_run
 from pytest_autoweb.report.run_source import load_any
 from pytest_autoweb.report.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE
 from pytest_autoweb.report.storage import save_run, saved_rows
@@ -40,7 +40,7 @@ class Standard:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class GateDecision:
     """The rows of a run and the results of its gates."""
 
     rows: RunRows
@@ -73,7 +73,7 @@ def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> St
     return Standard(policy, storage, baseline, "", standard.notices)
 
 
-def decide(folder: Path, standard: Standard, spending: Spending | None = None) -> Decision:
+def decide(folder: Path, standard: Standard, spending: Spending | None = None) -> GateDecision:
     """Judge a run folder, and write baseline, history and gates into it for the report.
 
     Args:
@@ -102,10 +102,10 @@ def decide(folder: Path, standard: Standard, spending: Spending | None = None) -
             (folder / name).unlink(missing_ok=True)
         else:
             write_text_atomic(folder / name, json_text(content))
-    return Decision(rows.model_copy(update={"gates": verdict_of(gates)}), gates)
+    return GateDecision(rows.model_copy(update={"gates": verdict_of(gates)}), gates)
 
 
-def rows_of(run: Run) -> RunRows:
+def rows_of(run: RecordedRun) -> RunRows:
     """Return the rows of a run, which counts as interrupted if some of its cells never ran."""
     rows = run_rows(run.info, run.cells)
     return rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
@@ -131,7 +131,7 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
     return save_run(rows, storage), ""
 
 
-def _is_partial(run: Run) -> bool:
+def _is_partial(run: RecordedRun) -> bool:
     """Tell whether planned cells were never run, as after `-x`."""
     return any(cell.outcome == "skipped" and not is_control(cell.model) for cell in run.cells)
 

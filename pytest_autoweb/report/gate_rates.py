@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from pytest_autoweb.report.gate_policy import GatePolicy
 from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import Group, nobody_belongs
-from pytest_autoweb.report.numbers import Rate, rate_of
+from pytest_autoweb.report.groups import CaseGroup, nobody_belongs
+from pytest_autoweb.report.numbers import PassRate, rate_of
 from pytest_autoweb.report.pairing import GOOD, GRADED
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.report.wording import rate
 
 PASSED = GOOD["after_repair"]
@@ -21,15 +21,15 @@ _LISTED = 20
 _ROUNDING = 1e-9
 
 
-def by_model(rows: Sequence[CellRow]) -> dict[str, list[CellRow]]:
+def by_model(rows: Sequence[CellSummary]) -> dict[str, list[CellSummary]]:
     """The rows per model, in their order."""
-    models: dict[str, list[CellRow]] = defaultdict(list)
+    models: dict[str, list[CellSummary]] = defaultdict(list)
     for row in rows:
         models[row.model].append(row)
     return dict(models)
 
 
-def without_verdict(rows: Sequence[CellRow]) -> Iterator[GateResult]:
+def without_verdict(rows: Sequence[CellSummary]) -> Iterator[GateResult]:
     """An error for each model of whose cells not one came to a verdict."""
     for model, own in by_model(rows).items():
         if not any(row.outcome in GRADED for row in own):
@@ -42,7 +42,7 @@ def without_verdict(rows: Sequence[CellRow]) -> Iterator[GateResult]:
             )
 
 
-def pinned_cases(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+def pinned_cases(rows: Sequence[CellSummary], policy: GatePolicy) -> Iterator[GateResult]:
     """Every cell of a pinned case has to pass, a repair allowed."""
     pinned = [row for row in rows if policy.is_pinned(row)]
     if not pinned:
@@ -58,7 +58,7 @@ def pinned_cases(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateRe
     )
 
 
-def pass_rates(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+def pass_rates(rows: Sequence[CellSummary], policy: GatePolicy) -> Iterator[GateResult]:
     """The first-attempt rate of each model, over all cells that were planned."""
     if policy.min_pass_rate is None:
         return
@@ -71,7 +71,7 @@ def pass_rates(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResu
         yield result
 
 
-def groups(rows: Sequence[CellRow], policy: GatePolicy) -> Iterator[GateResult]:
+def groups(rows: Sequence[CellSummary], policy: GatePolicy) -> Iterator[GateResult]:
     """What `[tool.autoweb.groups]` asks, model by model."""
     for group in policy.groups:
         name = f"group {group.name}"
@@ -92,7 +92,7 @@ class Spending(NamedTuple):
 
 
 def cost_cap(
-    rows: Sequence[CellRow], policy: GatePolicy, spending: Spending | None
+    rows: Sequence[CellSummary], policy: GatePolicy, spending: Spending | None
 ) -> Iterator[GateResult]:
     """A run whose calls were refused because of the cap has not been measured in full.
 
@@ -115,18 +115,18 @@ def cost_cap(
     )
 
 
-def has_unknown_cost(row: CellRow) -> bool:
+def has_unknown_cost(row: CellSummary) -> bool:
     """Whether some of the cell's calls have no known price."""
     return row.cost_usd is None or not row.cost_complete
 
 
-def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
+def first_attempt_rate(rows: Sequence[CellSummary]) -> PassRate:
     """Over cases; whatever did not pass at the first attempt counts as not passed."""
     return rate_of(rows, GOOD["first_attempt"])
 
 
 def _group_gates(
-    name: str, group: Group, model: str, rows: Sequence[CellRow]
+    name: str, group: CaseGroup, model: str, rows: Sequence[CellSummary]
 ) -> Iterator[GateResult]:
     if group.must_pass:
         bad = [row for row in rows if row.outcome not in PASSED]
@@ -146,7 +146,7 @@ def _group_gates(
         yield GateResult(name=name, model=model, passed=None, message=message, soft=True)
 
 
-def _least_rate(name: str, model: str, rows: Sequence[CellRow], least: float) -> GateResult:
+def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float) -> GateResult:
     reached = first_attempt_rate(rows)
     if reached.value is None:
         return GateResult(name=name, model=model, passed=None, message="there are no cells to rate")
@@ -170,17 +170,17 @@ def _least_rate(name: str, model: str, rows: Sequence[CellRow], least: float) ->
     )
 
 
-def _counts(rows: Sequence[CellRow]) -> str:
+def _counts(rows: Sequence[CellSummary]) -> str:
     outcomes = [row.outcome for row in rows]
     return ", ".join(f"{outcomes.count(each)} {each}" for each in dict.fromkeys(outcomes))
 
 
-def _listed(rows: Sequence[CellRow]) -> tuple[str, ...]:
+def _listed(rows: Sequence[CellSummary]) -> tuple[str, ...]:
     lines = [cell_line(row) for row in rows[:_LISTED]]
     return (*lines, f"and {len(rows) - _LISTED} more") if len(rows) > _LISTED else tuple(lines)
 
 
-def cell_line(row: CellRow) -> str:
+def cell_line(row: CellSummary) -> str:
     """A cell and what became of it."""
     repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
     return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"

@@ -14,7 +14,7 @@ from pytest_autoweb.near_miss import near_miss
 TABLE = "tool.autoweb.groups"
 
 
-class Member(Protocol):
+class GroupMember(Protocol):
     """A cell or its row, as far as groups are concerned."""
 
     @property
@@ -28,7 +28,7 @@ class Member(Protocol):
         ...
 
 
-class Group(BaseModel):
+class CaseGroup(BaseModel):
     """One group: the cases that belong to it, and what its gates demand of them."""
 
     model_config = ConfigDict(
@@ -47,14 +47,14 @@ class Group(BaseModel):
     soft: bool = False
     """Failures are reported but do not fail the run, and other gates leave these cases out."""
 
-    def has(self, member: Member) -> bool:
+    def has(self, member: GroupMember) -> bool:
         """Tell whether a case belongs to the group."""
         return bool(set(self.tags) & set(member.tags)) or any(
             fnmatchcase(member.case_id, pattern) for pattern in self.cases
         )
 
 
-def read_groups(pyproject: Path) -> tuple[Group, ...]:
+def read_groups(pyproject: Path) -> tuple[CaseGroup, ...]:
     """Read the groups in the file's order; a missing file has none.
 
     Raises:
@@ -75,7 +75,7 @@ def read_groups(pyproject: Path) -> tuple[Group, ...]:
     return tuple(_group(name, table, pyproject) for name, table in data.items())
 
 
-def _group(name: str, table: Any, pyproject: Path) -> Group:
+def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
     where = f"{pyproject}: [{TABLE}.{name}]"
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
@@ -83,7 +83,7 @@ def _group(name: str, table: Any, pyproject: Path) -> Group:
         if key not in _KEYS:
             raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
     try:
-        group = Group.model_validate({**table, "name": name})
+        group = CaseGroup.model_validate({**table, "name": name})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
@@ -101,7 +101,7 @@ def _listed_keys() -> str:
     return ", ".join(f"`{key}`" for key in _KEYS)
 
 
-def nobody_belongs(group: Group, members: Iterable[Member]) -> str:
+def nobody_belongs(group: CaseGroup, members: Iterable[GroupMember]) -> str:
     """Return a sentence that says the group is empty and suggests the nearest existing tag."""
     known = sorted({tag for member in members for tag in member.tags})
     unknown = [tag for tag in group.tags if tag not in known]
@@ -109,4 +109,4 @@ def nobody_belongs(group: Group, members: Iterable[Member]) -> str:
     return f"no case of this run belongs to the group{guess}"
 
 
-_KEYS = tuple(field for field in Group.model_fields if field != "name")
+_KEYS = tuple(field for field in CaseGroup.model_fields if field != "name")

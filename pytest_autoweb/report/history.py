@@ -13,7 +13,7 @@ from pytest_autoweb.report.comparison import contestants
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.numbers import CaseKey, Cost, Rates, rates_of
 from pytest_autoweb.report.pairing import GOOD, GRADED
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.sides import cost_of
 from pytest_autoweb.report.statistics import all_failures_late, percentile
 from pytest_autoweb.results import CaptureMode, Record
@@ -149,12 +149,12 @@ class _Record:
     """A case on a model in a capture mode, under the checksums it has now."""
 
     place: Place
-    now: list[CellRow]
-    earlier: list[list[CellRow]]
+    now: list[CellSummary]
+    earlier: list[list[CellSummary]]
     """One list per earlier run that has such cells."""
 
     @property
-    def before(self) -> list[CellRow]:
+    def before(self) -> list[CellSummary]:
         """The earlier cells of all runs."""
         return [row for run in self.earlier for row in run]
 
@@ -177,8 +177,8 @@ def _records(earlier: Sequence[RunRows], current: RunRows) -> list[_Record]:
     return list(records.values())
 
 
-def _by_place(rows: Sequence[CellRow]) -> dict[Place, list[CellRow]]:
-    places: dict[Place, list[CellRow]] = {}
+def _by_place(rows: Sequence[CellSummary]) -> dict[Place, list[CellSummary]]:
+    places: dict[Place, list[CellSummary]] = {}
     for row in rows:
         if not is_control(row.model) and row.outcome != "skipped":
             place = (row.model, row.case_path, row.case_id, row.capture_mode)
@@ -213,7 +213,7 @@ def _points(earlier: Sequence[RunRows], current: RunRows) -> Iterator[TrendPoint
             )
 
 
-def _tally(rows: Sequence[CellRow]) -> dict[str, int]:
+def _tally(rows: Sequence[CellSummary]) -> dict[str, int]:
     cases: dict[CaseKey, dict[CaptureMode, str]] = {}
     for row in rows:
         modes = cases.setdefault((row.case_path, row.case_id), {})
@@ -221,11 +221,11 @@ def _tally(rows: Sequence[CellRow]) -> dict[str, int]:
     return dict(Counter("|".join(modes.values()) for modes in cases.values()))
 
 
-def _ran(run: RunRows, model: str) -> list[CellRow]:
+def _ran(run: RunRows, model: str) -> list[CellSummary]:
     return [row for row in run.rows if row.model == model and row.outcome != "skipped"]
 
 
-def _case_set(rows: Sequence[CellRow]) -> str:
+def _case_set(rows: Sequence[CellSummary]) -> str:
     asked = {
         (
             row.case_path,

@@ -15,7 +15,7 @@ from pytest_autoweb.report.judge_agreement import Agreement
 from pytest_autoweb.report.numbers import CaseKey, case_key
 from pytest_autoweb.report.rejudged import Rejudging
 from pytest_autoweb.report.rows import RunRows, run_rows
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
 from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results import CaptureMode, CellResult, Record
@@ -104,7 +104,7 @@ class Report(Record):
 
 
 def build_report(
-    run: Run, analysis: Analysis | None = None, beside: SideFiles = NO_SIDE_FILES
+    run: RecordedRun, analysis: Analysis | None = None, beside: SideFiles = NO_SIDE_FILES
 ) -> Report:
     """Put a run, its numbers, what lies beside them and a local analysis into one document."""
     info = run.info
@@ -141,7 +141,7 @@ def build_report(
     )
 
 
-def _comparisons(run: Run, baseline: RunRows | None) -> tuple[Comparison, ...]:
+def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison, ...]:
     rows = run_rows(run.info, run.cells)
     since = compare_runs(baseline, rows) if baseline else ()
     return (*compare_models(rows), *since)

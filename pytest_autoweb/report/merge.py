@@ -14,7 +14,7 @@ from pytest_autoweb.report.blob import files_below
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.merge_info import MERGE_FILE, MergedSource, MergeInfo
 from pytest_autoweb.report.merge_notes import difference_notes, duplicate_notes, missing_notes
-from pytest_autoweb.report.merge_sources import Source, find_inputs, read_sources
+from pytest_autoweb.report.merge_sources import MergeSource, find_inputs, read_sources
 from pytest_autoweb.report.run_folder import CONTROLS_FOLDER, NOT_RUN
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, PlannedCell, RunInfo
@@ -56,7 +56,7 @@ class _Key(NamedTuple):
 
 
 class _Found(NamedTuple):
-    source: Source
+    source: MergeSource
     cell: CellResult
 
 
@@ -100,7 +100,7 @@ def _holds(folder: Path, path: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
 
 
-def _put_together(sources: Sequence[Source]) -> _Parts:
+def _put_together(sources: Sequence[MergeSource]) -> _Parts:
     planned = {_key(cell): cell for source in sources for cell in source.whole}
     found: dict[_Key, list[_Found]] = {}
     for source in sources:
@@ -156,7 +156,7 @@ def _candidates(key: _Key) -> Iterator[str]:
         yield cell_folder(name, key.model, key.capture_mode, key.repeat)
 
 
-def _write(folder: Path, sources: Sequence[Source], parts: _Parts) -> None:
+def _write(folder: Path, sources: Sequence[MergeSource], parts: _Parts) -> None:
     for key, (source, cell) in parts.kept.items():
         _copy(source.run.folder / cell.folder, folder / parts.folders[key])
     save_manifest(
@@ -176,7 +176,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy2(path, copy)
 
 
-def _run_info(sources: Sequence[Source]) -> RunInfo:
+def _run_info(sources: Sequence[MergeSource]) -> RunInfo:
     infos = [source.run.info for source in sources]
     first = infos[0]
     return RunInfo(
@@ -215,7 +215,7 @@ def _environment(infos: Sequence[RunInfo]) -> dict[str, str]:
     }
 
 
-def _record(source: Source) -> MergedSource:
+def _record(source: MergeSource) -> MergedSource:
     info = source.run.info
     return MergedSource(
         name=source.name,

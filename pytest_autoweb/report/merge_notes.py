@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.merge_sources import Source
+from pytest_autoweb.report.merge_sources import MergeSource
 from pytest_autoweb.results import CellResult, PlannedCell
 
 NAMED = 5
@@ -15,7 +15,7 @@ _OF_ONE_SHARD = {"shard", "blobs", "report", "stdout"}
 
 
 def missing_notes(
-    sources: Sequence[Source], missing: Sequence[PlannedCell], planned: int
+    sources: Sequence[MergeSource], missing: Sequence[PlannedCell], planned: int
 ) -> list[str]:
     """Return notes about missing shards and about cells without a result."""
     notes = []
@@ -59,7 +59,7 @@ def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) ->
     return notes
 
 
-def difference_notes(sources: Sequence[Source], cells: Sequence[CellResult]) -> list[str]:
+def difference_notes(sources: Sequence[MergeSource], cells: Sequence[CellResult]) -> list[str]:
     """Return notes about differences that suggest the sources are not parts of one run."""
     notes = [
         f"{source.name} left no run.json: its settings and exit status are unknown"
@@ -81,7 +81,7 @@ def cell_label(cell: PlannedCell) -> str:
     return f"{cell.case_id} on {cell.model} {cell.capture_mode}{repeat}"
 
 
-def _is_part(source: Source) -> bool:
+def _is_part(source: MergeSource) -> bool:
     return source.run.info.shard is not None
 
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.blob import unpack
-from pytest_autoweb.report.run_folder import Run, is_run_folder, read_manifest, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, is_run_folder, read_manifest, read_run
 from pytest_autoweb.results import PlannedCell
 from pytest_autoweb.saving import RUN_FILE
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MergeSource:
     """One run, or one shard of it."""
 
     name: str
     """The name in messages: the number of the shard, or else the name of the file or folder."""
-    run: Run
+    run: RecordedRun
     whole: tuple[PlannedCell, ...]
     """All cells of the whole run, including those of other shards."""
     known: bool
@@ -41,7 +41,7 @@ def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(found.values())
 
 
-def read_sources(inputs: Iterable[Path], scratch: Path) -> list[Source]:
+def read_sources(inputs: Iterable[Path], scratch: Path) -> list[MergeSource]:
     """Read all inputs, oldest first, unpacking the packed ones below `scratch`.
 
     Raises:
@@ -66,10 +66,10 @@ def _inputs_at(path: Path, depth: int) -> Iterator[Path]:
                 yield from _inputs_at(inner, depth - 1)
 
 
-def _read(name: str, folder: Path) -> Source:
+def _read(name: str, folder: Path) -> MergeSource:
     run, manifest = read_run(folder), read_manifest(folder)
     shard = run.info.shard
-    return Source(
+    return MergeSource(
         name=f"shard {shard[0]} of {shard[1]}" if shard else name,
         run=run,
         whole=manifest.whole or manifest.cells,

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from pytest_autoweb.report.repeats import PassAtK, flaky, pass_at
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.report.statistics import Interval, percentile, rate_interval
 from pytest_autoweb.results import Attempt, CaptureMode, CellResult, Outcome, Record, Usage
 
@@ -27,7 +27,7 @@ class Counts(Record):
     skipped: int = 0
 
 
-class Rate(Record):
+class PassRate(Record):
     """A pass rate over cases, for which repeats and capture modes of a case are averaged first."""
 
     value: float | None
@@ -44,9 +44,9 @@ class Rate(Record):
 class Rates(Record):
     """One pass rate with both denominators."""
 
-    all_trials: Rate
+    all_trials: PassRate
     """The rate over every cell that was run."""
-    graded: Rate
+    graded: PassRate
     """The rate over graded cells only: without `broken` and `ungraded` ones and without cases whose
     controls are broken."""
 
@@ -186,7 +186,7 @@ def count_outcomes(cells: Iterable[CellResult]) -> Counts:
 
 
 def rates_of(
-    cells: Sequence[CellResult | CellRow],
+    cells: Sequence[CellResult | CellSummary],
     good: Collection[Outcome],
     doubtful: Collection[CaseKey] = (),
 ) -> Rates:
@@ -202,14 +202,14 @@ def rates_of(
     return Rates(all_trials=rate_of(ran, good), graded=rate_of(graded, good))
 
 
-def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) -> Rate:
+def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]) -> PassRate:
     """Return the pass rate, averaged over repeats, then over capture modes, then over cases."""
     trials: dict[CaseKey, dict[CaptureMode, list[bool]]] = {}
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})
         modes.setdefault(cell.capture_mode, []).append(cell.outcome in good)
     means = [fmean(map(fmean, modes.values())) for modes in trials.values()]
-    return Rate(
+    return PassRate(
         value=fmean(means) if means else None,
         interval=rate_interval(means, [sum(map(len, own.values())) for own in trials.values()]),
         passed_trials=sum(cell.outcome in good for cell in cells),
@@ -218,7 +218,7 @@ def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) ->
     )
 
 
-def case_key(cell: CellResult | CellRow) -> CaseKey:
+def case_key(cell: CellResult | CellSummary) -> CaseKey:
     """Return the key that identifies the case of a cell within a run."""
     return cell.case_path, cell.case_id
 
@@ -227,7 +227,7 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
     return sum(1 for item in items if holds(item))
 
 
-def _graded(cell: CellResult | CellRow) -> bool:
+def _graded(cell: CellResult | CellSummary) -> bool:
     return cell.outcome not in ("broken", "ungraded", "skipped")
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from pytest_autoweb.report.numbers import CaseKey
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.results import CaptureMode, Outcome, Record
 
 Metric = Literal["first_attempt", "after_repair"]
@@ -67,14 +67,14 @@ class Pair:
     """A case with the graded cells of both sides, by capture mode and repeat."""
 
     key: CaseKey
-    a: tuple[CellRow, ...]
-    b: tuple[CellRow, ...]
+    a: tuple[CellSummary, ...]
+    b: tuple[CellSummary, ...]
     changed: tuple[str, ...]
     """The checksums that differ between the sides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PairingRules:
     """The rules for which cells may be compared."""
 
     doubtful: Collection[CaseKey] = ()
@@ -86,7 +86,7 @@ class Rules:
 
 
 def pair_cases(
-    a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules, names: tuple[str, str]
+    a: Sequence[CellSummary], b: Sequence[CellSummary], rules: PairingRules, names: tuple[str, str]
 ) -> tuple[tuple[Pair, ...], tuple[LeftOut, ...]]:
     """Return the cases that both sides were graded on, and the others with the reason.
 
@@ -108,12 +108,12 @@ def pair_cases(
     return tuple(pairs), tuple(left_out)
 
 
-def case_mean(cells: Sequence[CellRow], good: Collection[Outcome]) -> Fraction:
+def case_mean(cells: Sequence[CellSummary], good: Collection[Outcome]) -> Fraction:
     """Return the share of passed cells, averaged over repeats, then over capture modes."""
     return mean_over_modes(cells, [Fraction(cell.outcome in good) for cell in cells])
 
 
-def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fraction:
+def mean_over_modes(cells: Sequence[CellSummary], values: Sequence[Fraction]) -> Fraction:
     """Return the mean of a value per cell, averaged over repeats, then over capture modes."""
     modes: dict[CaptureMode, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
@@ -123,15 +123,15 @@ def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fra
     )
 
 
-def _by_case(rows: Sequence[CellRow]) -> dict[CaseKey, list[CellRow]]:
-    cases: dict[CaseKey, list[CellRow]] = {}
+def _by_case(rows: Sequence[CellSummary]) -> dict[CaseKey, list[CellSummary]]:
+    cases: dict[CaseKey, list[CellSummary]] = {}
     for row in rows:
         cases.setdefault((row.case_path, row.case_id), []).append(row)
     return cases
 
 
 def _pair(
-    key: CaseKey, a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules
+    key: CaseKey, a: Sequence[CellSummary], b: Sequence[CellSummary], rules: PairingRules
 ) -> Iterator[Pair | LeftOut]:
     if not a or not b:
         yield _left_out(key, "missing", "b" if a else "a", "no such case on {side}")
@@ -161,8 +161,8 @@ def _pair(
 
 def _pair_in_modes(
     key: CaseKey,
-    a: Sequence[CellRow],
-    b: Sequence[CellRow],
+    a: Sequence[CellSummary],
+    b: Sequence[CellSummary],
     modes: Sequence[CaptureMode],
     question: tuple[str, ...],
 ) -> Iterator[Pair | LeftOut]:
@@ -185,7 +185,7 @@ def _pair_in_modes(
 
 
 def _pair_of_graded(
-    key: CaseKey, a: Sequence[CellRow], b: Sequence[CellRow], question: tuple[str, ...]
+    key: CaseKey, a: Sequence[CellSummary], b: Sequence[CellSummary], question: tuple[str, ...]
 ) -> Iterator[Pair | LeftOut]:
     graded_a = [row for row in a if row.outcome in GRADED]
     graded_b = [row for row in b if row.outcome in GRADED]
@@ -202,7 +202,7 @@ def _pair_of_graded(
     yield _left_out(key, reason, side, message)
 
 
-def _why_not_graded(rows: Sequence[CellRow]) -> tuple[LeftOutReason, str]:
+def _why_not_graded(rows: Sequence[CellSummary]) -> tuple[LeftOutReason, str]:
     outcomes = {row.outcome for row in rows}
     if "broken" in outcomes:
         return "broken", "no verdict on {side}: infrastructure failed"
@@ -233,8 +233,10 @@ def _named(left_out: LeftOut, names: tuple[str, str]) -> LeftOut:
     return left_out.model_copy(update={"message": left_out.message.replace(_SIDE, side)})
 
 
-def _differing(names: Sequence[str], a: Sequence[CellRow], b: Sequence[CellRow]) -> tuple[str, ...]:
-    def sums(rows: Sequence[CellRow], name: str) -> set[tuple[str, str | None]]:
+def _differing(
+    names: Sequence[str], a: Sequence[CellSummary], b: Sequence[CellSummary]
+) -> tuple[str, ...]:
+    def sums(rows: Sequence[CellSummary], name: str) -> set[tuple[str, str | None]]:
         # Each capture mode has its own checksum of captures; the others do not depend on the mode.
         return {
             (row.capture_mode if name == "capture" else "", row.checksums.get(name)) for row in rows
@@ -243,9 +245,9 @@ def _differing(names: Sequence[str], a: Sequence[CellRow], b: Sequence[CellRow])
     return tuple(name for name in names if sums(a, name) != sums(b, name))
 
 
-def _modes(rows: Sequence[CellRow]) -> list[CaptureMode]:
+def _modes(rows: Sequence[CellSummary]) -> list[CaptureMode]:
     return list(dict.fromkeys(row.capture_mode for row in rows))
 
 
-def _place(row: CellRow) -> tuple[str, int]:
+def _place(row: CellSummary) -> tuple[str, int]:
     return row.capture_mode, row.repeat

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from pytest_autoweb.llm.price import Price
 from pytest_autoweb.report.numbers import Cost
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.wording import columns, count_of, money, one_line
 
 Basis = Literal["case", "model", "prompts", "control"]
@@ -21,7 +21,7 @@ NEWEST = 50
 """The most earlier cells that a mean is taken over; the newest ones are."""
 
 
-class Group(NamedTuple):
+class RepeatGroup(NamedTuple):
     """Cells that differ only in their repeat."""
 
     case_path: str
@@ -48,14 +48,16 @@ class Estimate(NamedTuple):
 class PreviewRow(NamedTuple):
     """A line of the preview."""
 
-    group: Group
+    group: RepeatGroup
     estimate: Estimate
 
 
 NOTHING = Estimate(0, 0, 0, Cost(usd=0.0), "control")
 
 
-def from_history(group: Group, runs: Sequence[RunRows], price: Price | None) -> Estimate | None:
+def from_history(
+    group: RepeatGroup, runs: Sequence[RunRows], price: Price | None
+) -> Estimate | None:
     """Return the mean of earlier cells, or None if there are none.
 
     These are cells of the same unchanged case, or else of any case of the model in this mode.
@@ -89,18 +91,18 @@ def preview_lines(rows: Sequence[PreviewRow]) -> list[str]:
     return columns(shown)
 
 
-def _is_like(row: CellRow, group: Group) -> bool:
+def _is_like(row: CellSummary, group: RepeatGroup) -> bool:
     """Tell whether a row is of the same model and mode, and the model was really asked."""
     asked = row.calls > 0 and row.outcome not in ("broken", "skipped")
     return asked and row.model == group.model and row.capture_mode == group.mode
 
 
-def _is_of(row: CellRow, group: Group) -> bool:
+def _is_of(row: CellSummary, group: RepeatGroup) -> bool:
     known = row.checksums.get("case", group.checksum)
     return (row.case_path, row.case_id, known) == (group.case_path, group.case_id, group.checksum)
 
 
-def _cost(rows: Sequence[CellRow], price: Price | None, given: float, made: float) -> Cost:
+def _cost(rows: Sequence[CellSummary], price: Price | None, given: float, made: float) -> Cost:
     """Return the mean cost that was paid, or today's price of the tokens if that is unknown."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None and row.cost_complete]
     if len(known) == len(rows):

@@ -9,7 +9,7 @@ from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record, Run
 ROWS_FORMAT: Literal["pytest-autoweb/rows"] = "pytest-autoweb/rows"
 
 
-class CellRow(Record):
+class CellSummary(Record):
     """One cell, reduced to what comparisons need."""
 
     case_id: str
@@ -51,7 +51,7 @@ class RunRows(Record):
     commit: str = ""
     models: tuple[str, ...]
     environment: dict[str, str]
-    rows: tuple[CellRow, ...]
+    rows: tuple[CellSummary, ...]
     """The rows of all cells, including controls."""
     workers: int = 0
     """The number of xdist workers; with different numbers, durations are not comparable."""
@@ -88,11 +88,11 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
     )
 
 
-def cell_row(cell: CellResult) -> CellRow:
+def cell_row(cell: CellResult) -> CellSummary:
     """Reduce a cell to its row."""
     usage = cell.total_usage
     lost = not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
-    return CellRow(
+    return CellSummary(
         **{name: getattr(cell, name) for name in _KEPT},
         score=cell.attempts[-1].score if cell.attempts else None,
         calls=usage.calls,

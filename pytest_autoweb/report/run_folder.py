@@ -32,7 +32,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RecordedRun:
     """A run as it was read from its folder."""
 
     folder: Path
@@ -53,7 +53,7 @@ def is_run_folder(folder: Path) -> bool:
     return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path) -> RecordedRun:
     """Read a run folder.
 
     A planned cell without a result is `broken` if it had started, because then its process died,
@@ -68,7 +68,7 @@ def read_run(folder: Path) -> Run:
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)
     cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
-    return Run(folder, info or _info_from(cells, began), cells, tuple(notes))
+    return RecordedRun(folder, info or _info_from(cells, began), cells, tuple(notes))
 
 
 def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:

@@ -6,9 +6,9 @@ from fractions import Fraction
 from math import fsum
 from statistics import fmean
 
-from pytest_autoweb.report.numbers import CaseKey, Cost, Rate, Rates, rate_of, rates_of
+from pytest_autoweb.report.numbers import CaseKey, Cost, PassRate, Rates, rate_of, rates_of
 from pytest_autoweb.report.pairing import GOOD, Metric, mean_over_modes
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.report.statistics import Interval, ratio_interval
 from pytest_autoweb.results import Record
 
@@ -33,10 +33,10 @@ class Side(Record):
     first_attempt: Rates
     """The rates over all cases of this side, compared or not."""
     after_repair: Rates
-    compared: Rate
+    compared: PassRate
     """The rate in the comparison's metric over graded cells of compared cases only; the difference
     is between the two sides' values of this rate."""
-    compared_all: Rate
+    compared_all: PassRate
     """The rate over the same cases with `broken` and `ungraded` cells counted as not passed."""
     total_cost: Cost
     """The cost of all cells of this side."""
@@ -56,12 +56,12 @@ class Half:
     label: str
     model: str
     run: str
-    rows: Sequence[CellRow]
+    rows: Sequence[CellSummary]
 
 
 def side_of(
     half: Half,
-    cases: Sequence[tuple[CellRow, ...]],
+    cases: Sequence[tuple[CellSummary, ...]],
     metric: Metric,
     doubtful: Collection[CaseKey],
 ) -> Side:
@@ -97,7 +97,7 @@ def side_of(
     )
 
 
-def cost_of(rows: Sequence[CellRow]) -> Cost:
+def cost_of(rows: Sequence[CellSummary]) -> Cost:
     """Return the total cost of cells, as far as prices are known."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return Cost(
@@ -106,20 +106,20 @@ def cost_of(rows: Sequence[CellRow]) -> Cost:
     )
 
 
-def costs(cases: Sequence[tuple[CellRow, ...]]) -> list[float] | None:
+def costs(cases: Sequence[tuple[CellSummary, ...]]) -> list[float] | None:
     """Return the mean cost of a cell for each case; None unless all costs are known."""
     if not all(row.cost_complete and row.cost_usd is not None for case in cases for row in case):
         return None
     return _per_case(cases, lambda row: row.cost_usd or 0.0)
 
 
-def times(cases: Sequence[tuple[CellRow, ...]]) -> list[float]:
+def times(cases: Sequence[tuple[CellSummary, ...]]) -> list[float]:
     """Return the mean time of a cell in seconds for each case."""
     return _per_case(cases, lambda row: row.duration_ms / 1000)
 
 
 def _per_case(
-    cases: Sequence[tuple[CellRow, ...]], value: Callable[[CellRow], float]
+    cases: Sequence[tuple[CellSummary, ...]], value: Callable[[CellSummary], float]
 ) -> list[float]:
     return [float(mean_over_modes(case, [Fraction(value(row)) for row in case])) for case in cases]
 

@@ -13,13 +13,13 @@ from pytest_autoweb.report.numbers import (
     CaseKey,
     Counts,
     Numbers,
-    Rate,
+    PassRate,
     case_key,
     count_outcomes,
     number,
 )
 from pytest_autoweb.report.repeats import FlakyRepeats, flaky
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.slow import SlowCell, slowest
 from pytest_autoweb.results import CaptureMode, CellResult, Outcome, Record
 
@@ -81,7 +81,7 @@ class Summary(Record):
     matrix: tuple[MatrixRow, ...]
 
 
-def summarise(run: Run, comparisons: Sequence[Comparison] = ()) -> Summary:
+def summarise(run: RecordedRun, comparisons: Sequence[Comparison] = ()) -> Summary:
     """Compute the summary of a run.
 
     Args:
@@ -105,7 +105,7 @@ def summarise(run: Run, comparisons: Sequence[Comparison] = ()) -> Summary:
 
 
 def _models(
-    run: Run, cells: Sequence[CellResult], doubtful: Collection[CaseKey]
+    run: RecordedRun, cells: Sequence[CellResult], doubtful: Collection[CaseKey]
 ) -> Iterable[ModelSummary]:
     named = [model for model in run.info.models if not is_control(model)]
     several = len({cell.capture_mode for cell in cells}) > 1
@@ -131,7 +131,7 @@ def _rank(row: ModelSummary) -> tuple[float, float, str]:
     return -_or_lowest(first), -_or_lowest(after), row.model
 
 
-def _or_lowest(rate: Rate) -> float:
+def _or_lowest(rate: PassRate) -> float:
     return -1.0 if rate.value is None else rate.value
 
 

@@ -15,7 +15,7 @@ Performed = Literal["right", "wrong", "asked", "nothing"]
 several have the text and the model is `asked` again, or nothing at all."""
 
 
-class Trial(NamedTuple):
+class ChoiceTrial(NamedTuple):
     """One choice whose right answer is known."""
 
     wrong: bool
@@ -27,7 +27,7 @@ class Trial(NamedTuple):
     performed: Performed
 
 
-class Share(Record):
+class ShareOfChoices(Record):
     """A part of a whole, as counts and as a share."""
 
     count: int
@@ -42,13 +42,13 @@ class VerifierFacts(Record):
     """How well verification distinguishes wrong choices from right ones."""
 
     trials: int
-    caught: Share
+    caught: ShareOfChoices
     """Wrong choices that were not performed, among those whose element has another text."""
-    set_right: Share
+    set_right: ShareOfChoices
     """Wrong choices performed on the right element thanks to the text, among the same ones."""
-    false_alarms: Share
+    false_alarms: ShareOfChoices
     """Right choices that were not performed, among those that came with a text."""
-    missed_alike: Share
+    missed_alike: ShareOfChoices
     """Wrong choices that were performed, among those whose element has the very same text."""
 
 
@@ -74,7 +74,7 @@ class Gain(Record):
     """The p value of McNemar's exact test."""
 
 
-def verifier_facts(trials: Sequence[Trial]) -> VerifierFacts:
+def verifier_facts(trials: Sequence[ChoiceTrial]) -> VerifierFacts:
     """Count how right and wrong choices ended."""
     other = [t.performed for t in trials if t.wrong and t.distinguishable]
     alike = [t.performed for t in trials if t.wrong and not t.distinguishable]
@@ -109,7 +109,7 @@ def gain(pairs: Sequence[tuple[bool, bool]]) -> Gain:
     )
 
 
-def share(count: int, n: int) -> Share:
+def share(count: int, n: int) -> ShareOfChoices:
     """Return a share with its interval."""
     value = count / n if n else None
-    return Share(count=count, n=n, value=value, interval=wilson(count, n))
+    return ShareOfChoices(count=count, n=n, value=value, interval=wilson(count, n))

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from pytest_autoweb.report.numbers import Cost, Rate
+from pytest_autoweb.report.numbers import Cost, PassRate
 from pytest_autoweb.results import Attempt, CellResult
 
 _UNSEEN = re.compile(
@@ -34,7 +34,7 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def rate(rate: Rate) -> str:
+def rate(rate: PassRate) -> str:
     """Return a rate with its interval and counts, such as `70% (48–85%), 14 of 20`."""
     if rate.interval is None:
         return "–"

@@ -7,7 +7,7 @@ from sqlalchemy.exc import ArgumentError
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.redaction import without_password
-from pytest_autoweb.store.extra import need
+from pytest_autoweb.store.extra import require_packages
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",
@@ -41,14 +41,14 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
         )
     url = url.set(drivername=driver)
     if driver != _DRIVERS["sqlite"]:
-        need("postgres", "psycopg")
+        require_packages("postgres", "psycopg")
         return url
     if not url.database or url.database.startswith((":", "file:")):
         raise SettingsError(f"{text!r} names no file; write sqlite:///PATH")
     return url.set(database=str((base or Path()) / url.database))
 
 
-def shown(url: URL) -> str:
+def display_url(url: URL) -> str:
     """Return the URL without its password and its driver, as it may be printed."""
     plain = url.set(drivername=url.get_backend_name())
     return without_password(plain.render_as_string(hide_password=True))

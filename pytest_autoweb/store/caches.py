@@ -12,7 +12,7 @@ from pytest_autoweb.calibrate.redundancy import Cache
 from pytest_autoweb.errors import SettingsError, StoreError
 from pytest_autoweb.redaction import without_password
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.extra import need
+from pytest_autoweb.store.extra import require_packages
 from pytest_autoweb.store.fields import row_id
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.redis_cache import RedisCache
@@ -36,7 +36,7 @@ def open_cache(text: str, *, base: Path | None = None) -> Cache:
     """
     if not text.startswith(("redis://", "rediss://", "unix://")):
         return StoreCache(Store(read_address(text, base=base), wait_s=WAIT_S))
-    need("redis", "redis")
+    require_packages("redis", "redis")
     try:
         return RedisCache(text)
     except ValueError as error:

@@ -14,7 +14,7 @@ _PART = re.compile(r"(?:^|\.)([a-z_]+)$")
 _VERDICT = {False: "a check does not hold", None: "no check could be evaluated", True: ""}
 
 
-class Retry(NamedTuple):
+class RetriedAttempt(NamedTuple):
     """An attempt that followed a failed one."""
 
     failed: Attempt
@@ -79,7 +79,7 @@ def _validation(call: ToolCall) -> str:
     return "VALID" if call.target.startswith("expect(") else "UNVERIFIED"
 
 
-def correction_row(retry: Retry) -> dict[str, Any]:
+def correction_row(retry: RetriedAttempt) -> dict[str, Any]:
     """Return the row about a correction: what was tried after a failure, and whether it helped."""
     failed, attempt, told = retry.failed, retry.attempt, retry.attempt.correction
     known = (told.of if told else None) or failed.classification

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pytest_autoweb.errors import SettingsError
 
 
-def need(extra: str, *packages: str) -> None:
+def require_packages(extra: str, *packages: str) -> None:
     """Check that the packages of an extra are installed.
 
     Raises:

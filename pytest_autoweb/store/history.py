@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from pytest_autoweb.report.numbers import Rates, rates_of
 from pytest_autoweb.report.pairing import GOOD
-from pytest_autoweb.report.rows import CellRow as Reduced
+from pytest_autoweb.report.rows import CellSummary as Reduced
 from pytest_autoweb.report.sides import cost_of
 from pytest_autoweb.results import Record
 from pytest_autoweb.store.rollup import count_if

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_autoweb.errors import StoreError
-from pytest_autoweb.store.address import shown
+from pytest_autoweb.store.address import display_url
 from pytest_autoweb.store.migrating import migrate
 
 WAIT_S = 60
@@ -36,7 +36,7 @@ class Store:
     """
 
     def __init__(self, url: URL, *, wait_s: int = WAIT_S) -> None:
-        self.shown = shown(url)
+        self.display_url = display_url(url)
         self._wait_s = wait_s
         self._password = url.password or ""
         self._sqlite = url.get_backend_name() == "sqlite"
@@ -102,7 +102,7 @@ class Store:
             reason = str(getattr(error, "orig", None) or error).strip()
             if self._password:
                 reason = reason.replace(self._password, "***")
-            raise StoreError(f"the store {self.shown}: {reason}") from None
+            raise StoreError(f"the store {self.display_url}: {reason}") from None
 
 
 def _sqlite_engine(url: URL, wait_s: int) -> Engine:

@@ -20,7 +20,7 @@ from pytest_autoweb.store.tables import (
 )
 
 
-class Share(Record):
+class ShareOfCalls(Record):
     """A part of a whole, as counts and as a share."""
 
     part: int
@@ -36,9 +36,9 @@ class Day(Record):
 
     date: dt.date | None = None
     calls: int
-    duplicates: Share
-    failures: Share
-    corrections: Share
+    duplicates: ShareOfCalls
+    failures: ShareOfCalls
+    corrections: ShareOfCalls
     """How many of the corrections that were tried helped."""
 
 
@@ -47,7 +47,7 @@ class FailureCount(Record):
 
     failure_type: str
     web_kind: str
-    calls: Share
+    calls: ShareOfCalls
     """The share of these calls among all failed calls."""
 
 
@@ -55,9 +55,9 @@ class Tool(Record):
     """The reliability of one tool over all records."""
 
     name: str
-    successes: Share
+    successes: ShareOfCalls
     avg_ms: float | None
-    corrections: Share
+    corrections: ShareOfCalls
     last_failure_type: str | None
     updated_at: dt.datetime
 
@@ -66,16 +66,16 @@ class ArmNumbers(Record):
     """How often one way of correcting helped."""
 
     arm: str
-    solved: Share
+    solved: ShareOfCalls
     avg_ms: float | None
     """The mean duration of the attempts that corrected."""
     calls: int
     """The number of model calls in these attempts."""
 
 
-def share_of(part: int, n: int) -> Share:
+def share_of(part: int, n: int) -> ShareOfCalls:
     """Return a share with its interval."""
-    return Share(part=part, n=n, value=share(part, n), interval=wilson(part, n))
+    return ShareOfCalls(part=part, n=n, value=share(part, n), interval=wilson(part, n))
 
 
 def days(connection: Connection, since: dt.date) -> tuple[Day, ...]:
@@ -238,9 +238,9 @@ def _begin(day: dt.date) -> dt.datetime:
 class Precedent(Record):
     """What the records say about calls like the one in question."""
 
-    same_call: Share
+    same_call: ShareOfCalls
     """Successes of calls with the same tool and the same parameters."""
-    same_tool: Share
+    same_tool: ShareOfCalls
     """Successes of all calls of the tool."""
     last_error: str | None
     """The latest error of the tool."""

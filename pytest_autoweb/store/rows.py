@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from pytest_autoweb.calibrate.classify import classify_failure
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.rows import cell_row
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.results import Attempt, CellResult, Classification, Failure, Usage, total_usage
 from pytest_autoweb.store import tables
-from pytest_autoweb.store.calls import Retry, call_rows, correction_row
+from pytest_autoweb.store.calls import RetriedAttempt, call_rows, correction_row
 from pytest_autoweb.store.fields import clean, clean_value, row_id
 
 Row = dict[str, Any]
@@ -28,7 +28,7 @@ def run_id(ts: str, folders: Iterable[str]) -> str:
     return row_id("run", ts, *sorted(folders))
 
 
-def rows_of(run: Run, identity: str) -> Rows:
+def rows_of(run: RecordedRun, identity: str) -> Rows:
     """Return all rows of a run.
 
     Args:
@@ -53,7 +53,7 @@ def rows_of(run: Run, identity: str) -> Rows:
     return Rows(_run(run, identity), of_table)
 
 
-def _run(run: Run, identity: str) -> Row:
+def _run(run: RecordedRun, identity: str) -> Row:
     info = run.info
     return {
         "id": identity,
@@ -136,7 +136,7 @@ def _of_line(
             yield tables.AttemptRow, row
             yield from ((tables.CheckRow, row) for row in _checks(attempt, own))
             if failed is not None and not control:
-                retry = Retry(*failed, attempt, own, began)
+                retry = RetriedAttempt(*failed, attempt, own, began)
                 yield tables.CorrectionRecord, correction_row(retry)
             retried = attempt is not line.attempts[-1] or (
                 place == 0 and any(other.attempts for other in cell.arms)

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from pytest_autoweb.errors import AutowebError
-from pytest_autoweb.store.address import read_address, shown
+from pytest_autoweb.store.address import display_url, read_address
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.sync import sync_run
 
@@ -26,4 +26,4 @@ def store_at_end(text: str, rootdir: Path, folder: Path) -> str:
     except (AutowebError, OSError) as error:
         again = f"autoweb store sync {shlex.quote(str(folder))} --store URL"
         return f"the run is not in the store yet ({error}); nothing is lost: `{again}` catches up"
-    return f"stored as {written.run_id[:8]} in {shown(url)}"
+    return f"stored as {written.run_id[:8]} in {display_url(url)}"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, insert, select
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.run_folder import Run, is_run_folder, read_manifest, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, is_run_folder, read_manifest, read_run
 from pytest_autoweb.saving import Manifest
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.rollup import roll_up
@@ -21,7 +21,7 @@ from pytest_autoweb.store.tables import (
 )
 
 
-class Written(NamedTuple):
+class SyncResult(NamedTuple):
     """The id of the run that was written, and how many rows it has."""
 
     run_id: str
@@ -29,7 +29,7 @@ class Written(NamedTuple):
     tool_calls: int
 
 
-def sync_run(store: Store, folder: Path) -> Written:
+def sync_run(store: Store, folder: Path) -> SyncResult:
     """Write a run in one transaction, replacing what the store had of it.
 
     Raises:
@@ -47,7 +47,7 @@ def sync_run(store: Store, folder: Path) -> Written:
         after = reach_of(connection, rows.run["id"])
         roll_up(connection, before.days | after.days, before.tools | after.tools)
     calls = rows.of_table[ToolCallRecord]
-    return Written(rows.run["id"], len(rows.of_table[CellRow]), len(calls))
+    return SyncResult(rows.run["id"], len(rows.of_table[CellRow]), len(calls))
 
 
 def read_rows(folder: Path) -> Rows:
@@ -75,7 +75,7 @@ def identify(folder: Path) -> str | None:
     return _identity(manifest, None if manifest.ts and manifest.cells else read_run(folder))
 
 
-def _identity(manifest: Manifest, run: Run | None) -> str:
+def _identity(manifest: Manifest, run: RecordedRun | None) -> str:
     """Return the run's id from its manifest, or from the whole run where that is incomplete."""
     ts, cells = manifest.ts, tuple(cell.folder for cell in manifest.cells)
     if run is not None:

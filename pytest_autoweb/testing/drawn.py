@@ -54,7 +54,7 @@ _DIGITS: tuple[tuple[str, ...], ...] = (
 """The look of the digits in each font, as brightness 0 to f in a grid of 8 by 12."""
 
 
-class Label(NamedTuple):
+class BoxLabel(NamedTuple):
     """The numbered label of a box."""
 
     number: int
@@ -62,20 +62,20 @@ class Label(NamedTuple):
     rect: Rect
 
 
-class Drawing(NamedTuple):
+class RecognisedDrawing(NamedTuple):
     """The lines and labels that were drawn over a picture."""
 
     x: float | None
     """The middle of the vertical line in pixels; None when there is no line."""
     y: float | None
     """The middle of the horizontal line in pixels; None when there is no line."""
-    labels: tuple[Label, ...]
+    labels: tuple[BoxLabel, ...]
 
 
-def read_drawing(picture: Image.Image) -> Drawing:
+def read_drawing(picture: Image.Image) -> RecognisedDrawing:
     """Find the lines and labels of a picture in mode RGB."""
     labels = tuple(label for colour in BOX_COLOURS for label in _labels(picture, colour))
-    return Drawing(_line(picture, VERTICAL, 0), _line(picture, HORIZONTAL, 1), labels)
+    return RecognisedDrawing(_line(picture, VERTICAL, 0), _line(picture, HORIZONTAL, 1), labels)
 
 
 def outlined(picture: Image.Image, box: Sequence[float], colour: Colour) -> float:
@@ -116,7 +116,7 @@ def _line(picture: Image.Image, colour: Colour, axis: int) -> float | None:
     return (core[0] + core[-1]) / 2 if core else None
 
 
-def _labels(picture: Image.Image, colour: Colour) -> Iterator[Label]:
+def _labels(picture: Image.Image, colour: Colour) -> Iterator[BoxLabel]:
     mask = _mask(picture, colour)
     for rect in _areas(mask):
         left, top, right, bottom = rect
@@ -126,7 +126,7 @@ def _labels(picture: Image.Image, colour: Colour) -> Iterator[Label]:
         filled = sum(mask.crop(rect).histogram()[128:]) / (height * width)
         number = _number(picture.crop(rect), colour) if filled >= _LEAST_FILL else None
         if number is not None:
-            yield Label(number, colour, rect)
+            yield BoxLabel(number, colour, rect)
 
 
 def _areas(mask: Image.Image) -> Iterator[Rect]:

@@ -14,7 +14,7 @@ from PIL import Image
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.results import Usage
-from pytest_autoweb.testing.drawn import Drawing, Label, frames, outlined, read_drawing
+from pytest_autoweb.testing.drawn import BoxLabel, RecognisedDrawing, frames, outlined, read_drawing
 
 GUESS = 0.25
 """The intersection over union above which a box counts as containing the target."""
@@ -90,7 +90,7 @@ class PixelReadingClient:
         self._noise, self._form = noise or Noise(), form
         self.requests: list[Request] = []
         """All requests, in order."""
-        self.drawings: list[Drawing] = []
+        self.drawings: list[RecognisedDrawing] = []
         """What was recognised in the picture of each request."""
 
     def complete(self, request: Request) -> Reply:
@@ -123,7 +123,11 @@ class PixelReadingClient:
         return random.Random(f"{self._seed} {turn} {description} {picture}")
 
     def _answer(
-        self, picture: Image.Image, drawing: Drawing, target: Target | None, luck: random.Random
+        self,
+        picture: Image.Image,
+        drawing: RecognisedDrawing,
+        target: Target | None,
+        luck: random.Random,
     ) -> dict[str, Any]:
         noise = self._noise
         if target is None or luck.random() < noise.unseen:
@@ -170,7 +174,9 @@ class PixelReadingClient:
         return "\n".join(["[发现]", "是" if seen else "未发现", *sections])
 
 
-def number_of(picture: Image.Image, drawing: Drawing, target: Target, scale: float) -> int:
+def number_of(
+    picture: Image.Image, drawing: RecognisedDrawing, target: Target, scale: float
+) -> int:
     """Return the number of the box that is drawn around the target; 0 when there is none."""
     box = (
         target.x * scale,
@@ -198,7 +204,7 @@ def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
     return shared > GUESS * (sum(areas) - shared)
 
 
-def _distance(label: Label, box: tuple[float, float, float, float]) -> float:
+def _distance(label: BoxLabel, box: tuple[float, float, float, float]) -> float:
     left, top, right, bottom = label.rect
     across = max(0.0, box[0] - right, left - box[2])
     down = max(0.0, box[1] - bottom, top - box[3])

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from pytest_autoweb.values.locale_data import locale_of, word_sources
-from pytest_autoweb.values.text import plain, without_marks
+from pytest_autoweb.values.text import canonical_text, without_marks
 
 _LETTERS = r"[^\W\d_]"
 _BETWEEN = frozenset(
@@ -61,19 +61,19 @@ def _month_names(language: str) -> list[tuple[str, int]]:
         for context in ("format", "stand-alone")
         for width in ("wide", "abbreviated")
         for number, raw in locale.months[context][width].items()
-        if not (name := folded(raw)).isdigit() and name
+        if not (name := lookup_form(raw)).isdigit() and name
     ]
     # Some languages write a word without a space before or after the month: Hebrew, Basque.
     patterns = " ".join(str(p.pattern) for p in locale.date_formats.values())
-    before = {folded(text) for text in re.findall(r"([^\x00-\x7f]+)M{3,}", patterns)}
-    after = {folded(text) for text in re.findall(r"M{3,}'?([^\W\d_]+)'", patterns)}
+    before = {lookup_form(text) for text in re.findall(r"([^\x00-\x7f]+)M{3,}", patterns)}
+    after = {lookup_form(text) for text in re.findall(r"M{3,}'?([^\W\d_]+)'", patterns)}
     names += [(f"{word}{name}", number) for name, number in names for word in before]
     return names + [(f"{name}{word}", number) for name, number in names for word in after]
 
 
-def folded(text: str) -> str:
+def lookup_form(text: str) -> str:
     """Return a text in the form in which the word tables are keyed."""
-    return without_marks(plain(text)).casefold().strip(". ")
+    return without_marks(canonical_text(text)).casefold().strip(". ")
 
 
 def _small_words(language: str) -> set[str]:
@@ -89,13 +89,13 @@ def _small_words(language: str) -> set[str]:
         # What is quoted is written as it is; without quotes only letters outside ASCII are.
         texts += re.findall(r"'([^']+)'", pattern)
         texts += re.findall(r"[^\x00-\x7f]+", re.sub(r"'[^']*'", " ", pattern))
-    return {word for text in texts for word in re.findall(rf"{_LETTERS}+", folded(text))}
+    return {word for text in texts for word in re.findall(rf"{_LETTERS}+", lookup_form(text))}
 
 
 def _day_halves(language: str) -> list[tuple[str, str]]:
     periods = locale_of(language).day_periods
     return [
-        (folded(name), at)
+        (lookup_form(name), at)
         for widths in periods.values()
         for names in widths.values()
         for at, name in names.items()
@@ -118,7 +118,7 @@ def _edge(char: str, side: str) -> str:
     return "" if _is_unspaced(char) else rf"(?{side}{_LETTERS})"
 
 
-def is_small_talk(rest: str, words: DateWords) -> bool:
+def is_filler(rest: str, words: DateWords) -> bool:
     """Tell whether a text holds only words and signs that do not affect the date."""
     if re.search(r"[^\w\s.,/'()،、，;:-]", rest) or "_" in rest:
         return False

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from pytest_autoweb.values.date_words import DateWords, date_words, folded, is_small_talk
+from pytest_autoweb.values.date_words import DateWords, date_words, is_filler, lookup_form
 from pytest_autoweb.values.locale_data import locale_of
 
 _MARKERS = str.maketrans({"年": "-", "년": "-", "月": "-", "월": "-", "日": " ", "일": " "})
@@ -43,7 +43,7 @@ def date_readings(value: Any, locale: str | None) -> frozenset[date]:
         return frozenset({value})
     if not isinstance(value, str):
         return frozenset()
-    text = folded(value)
+    text = lookup_form(value)
     found = _dates(text, locale)
     # Only without a plain date: "12.10.2026" must not be taken for the time 12:10.
     return found or frozenset(day for day, _ in _days_and_times(text, locale))
@@ -56,7 +56,7 @@ def datetime_readings(value: Any, locale: str | None) -> frozenset[datetime]:
     if not isinstance(value, str):
         return frozenset()
     found = set()
-    for day, time in _days_and_times(folded(value), locale):
+    for day, time in _days_and_times(lookup_form(value), locale):
         hour, minute, second, micro, zone = time
         try:
             moment = datetime(day.year, day.month, day.day, hour, minute, second, micro, zone)
@@ -122,7 +122,7 @@ def _dates(text: str, locale: str | None) -> frozenset[date]:
     for words in date_words(locale):
         if numeric := _NUMERIC.search(bare):
             rest = f"{bare[: numeric.start()]} {bare[numeric.end() :]}"
-            if not re.search(r"\d", rest) and is_small_talk(rest, words):
+            if not re.search(r"\d", rest) and is_filler(rest, words):
                 return _ordered(numeric[1], numeric[3], numeric[4], locale)
         if found := _with_month_name(text, words, locale):
             return found
@@ -134,7 +134,7 @@ def _with_month_name(text: str, words: DateWords, locale: str | None) -> frozens
     for name in words.pattern.finditer(text):
         rest = f"{text[: name.start()]} {text[name.end() :]}"
         numbers = re.findall(r"\d+", rest)
-        if len(numbers) == 2 and is_small_talk(rest, words):
+        if len(numbers) == 2 and is_filler(rest, words):
             found |= _day_and_year(numbers, words.months[name.group()], locale)
     return frozenset(found)
 

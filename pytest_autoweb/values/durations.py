@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.values.locale_data import locale_of, word_sources
-from pytest_autoweb.values.numbers import NUMBER, shown_number, unsigned_readings
-from pytest_autoweb.values.text import plain
+from pytest_autoweb.values.numbers import NUMBER, format_number, unsigned_readings
+from pytest_autoweb.values.text import canonical_text
 
 _AMOUNT = r"(\d+(?:[.,]\d+)?)"
 _ISO = re.compile(
@@ -54,7 +54,7 @@ class Duration(NamedTuple):
 
     def __str__(self) -> str:
         parts = [(self.months, "months"), (self.seconds, "s")]
-        shown = [f"{shown_number(amount)} {unit}" for amount, unit in parts if amount]
+        shown = [f"{format_number(amount)} {unit}" for amount, unit in parts if amount]
         return " ".join(shown) or "0 s"
 
 
@@ -62,7 +62,7 @@ def duration_readings(value: Any, locale: str | None) -> frozenset[Duration]:
     """Return the durations that a value may mean; a number without a unit means none."""
     if not isinstance(value, str):
         return frozenset()
-    text = plain(value).casefold()
+    text = canonical_text(value).casefold()
     if match := _ISO.fullmatch(text):
         return _iso(match)
     if match := _CLOCK.fullmatch(text):
@@ -146,7 +146,7 @@ def _words(language: str) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for unit, length, n in product(_UNITS, _LENGTHS, _COUNTS):
         text = format_unit(n, f"duration-{unit}", length=length, locale=locale_of(language))
-        word = re.sub(r"[\d.,٫ ]+", " ", plain(text).casefold()).strip(". ")
+        word = re.sub(r"[\d.,٫ ]+", " ", canonical_text(text).casefold()).strip(". ")
         if word and "duration" not in word:
             table.setdefault(word, set()).add(unit)
     return {word: frozenset(units) for word, units in table.items()}

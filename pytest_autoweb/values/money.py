@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from pytest_autoweb.values.locale_data import LANGUAGES, locale_of
-from pytest_autoweb.values.numbers import NUMBER, number_readings, shown_number, unsigned_readings
-from pytest_autoweb.values.text import plain
+from pytest_autoweb.values.numbers import NUMBER, format_number, number_readings, unsigned_readings
+from pytest_autoweb.values.text import canonical_text
 
 _AMOUNT = re.compile(NUMBER)
 _LEADING, _TRAILING = re.compile(r"^[+-]"), re.compile(r"[+-]$")
@@ -29,7 +29,7 @@ class Money(NamedTuple):
     currency: str | None
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (shown_number(self.amount), self.currency)))
+        return " ".join(filter(None, (format_number(self.amount), self.currency)))
 
 
 def money_readings(value: Any, locale: str | None, currency: str | None) -> frozenset[Money]:
@@ -42,7 +42,7 @@ def money_readings(value: Any, locale: str | None, currency: str | None) -> froz
     """
     if not isinstance(value, str):
         return frozenset(Money(each, currency) for each in number_readings(value, locale))
-    text = _NO_CENTS.sub("", plain(value))
+    text = _NO_CENTS.sub("", canonical_text(value))
     chunks = list(_AMOUNT.finditer(text))
     if len(chunks) != 1:
         return frozenset()
@@ -129,7 +129,7 @@ def _signs(locale: str) -> dict[str, frozenset[str]]:
 def _inverted(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for word, code in pairs:
-        table.setdefault(plain(word).casefold().strip("."), set()).add(code)
+        table.setdefault(canonical_text(word).casefold().strip("."), set()).add(code)
     return {word: frozenset(codes) for word, codes in table.items() if word}
 
 

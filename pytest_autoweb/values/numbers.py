@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from pytest_autoweb.values.locale_data import locale_of
-from pytest_autoweb.values.text import normalise, plain
+from pytest_autoweb.values.text import canonical_text, normalise
 
 NUMBER = r"(?:\d(?:[\d.,'٫٬،⹁ ]*\d)?|(?<![\w.,'])[.,٫]\d+)"
 """Matches the part of a text that may be a number, without its sign."""
@@ -34,7 +34,7 @@ def number_readings(value: Any, locale: str | None) -> frozenset[Fraction]:
         return frozenset({Fraction(repr(value))}) if math.isfinite(value) else frozenset()
     if not isinstance(value, str):
         return frozenset()
-    text = plain(value)
+    text = canonical_text(value)
     if _SCIENTIFIC.fullmatch(text):
         return frozenset({Fraction(text)})
     match = _SIGNED.fullmatch(text)
@@ -56,7 +56,7 @@ def unsigned_readings(body: str, locale: str | None) -> frozenset[Fraction]:
 @cache
 def _separators(locale: str) -> tuple[str, str]:
     symbols = locale_of(locale).number_symbols["latn"]
-    return normalise(symbols["decimal"]), plain(symbols["group"]) or " "
+    return normalise(symbols["decimal"]), canonical_text(symbols["group"]) or " "
 
 
 def _read(body: str, decimals: tuple[str, ...], groups: tuple[str, ...]) -> frozenset[Fraction]:
@@ -88,7 +88,7 @@ def _ungrouped(whole: str, group: str) -> str:
     return ""
 
 
-def shown_number(number: Fraction) -> str:
+def format_number(number: Fraction) -> str:
     """Return the number with a dot for decimals and without separators."""
     if number.denominator == 1:
         return str(number.numerator)

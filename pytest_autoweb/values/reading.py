@@ -13,7 +13,7 @@ from pytest_autoweb.values.dates import date_readings, datetime_readings, same_m
 from pytest_autoweb.values.durations import Duration, duration_readings
 from pytest_autoweb.values.locale_data import locale_of
 from pytest_autoweb.values.money import Money, money_readings
-from pytest_autoweb.values.numbers import number_readings, shown_number
+from pytest_autoweb.values.numbers import format_number, number_readings
 from pytest_autoweb.values.text import normalise
 from pytest_autoweb.values.urls import normal_url
 
@@ -22,7 +22,7 @@ Meanings = frozenset[Any]
 _SHOWN = 3
 
 
-class Manner(NamedTuple):
+class ValueFormat(NamedTuple):
     """The type of a value and the conventions by which it is read."""
 
     type: str
@@ -54,7 +54,7 @@ def at_least(least: Meanings, actual: Meanings) -> bool | None:
     return _agreed(least, actual, _not_less)
 
 
-def shown(meanings: Meanings) -> str:
+def describe_meanings(meanings: Meanings) -> str:
     """Return the meanings of a value as a person reads them, at most three of them."""
     texts = sorted(map(_shown, meanings))
     more = ["…"] if len(texts) > _SHOWN else []
@@ -106,7 +106,7 @@ def _naive(moment: datetime) -> datetime:
 
 def _shown(meaning: Any) -> str:
     if isinstance(meaning, Fraction):
-        return shown_number(meaning)
+        return format_number(meaning)
     return meaning.isoformat() if hasattr(meaning, "isoformat") else str(meaning)
 
 
@@ -114,17 +114,17 @@ def _one(value: Hashable | None) -> Meanings:
     return frozenset() if value is None else frozenset({value})
 
 
-def _text(value: Any, manner: Manner) -> Meanings:
+def _text(value: Any, manner: ValueFormat) -> Meanings:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return frozenset()
     return _one(normalise(str(value)))
 
 
-def _url(value: Any, manner: Manner) -> Meanings:
+def _url(value: Any, manner: ValueFormat) -> Meanings:
     return _one(normal_url(value)) if isinstance(value, str) else frozenset()
 
 
-_READERS: dict[str, Callable[[Any, Manner], Meanings]] = {
+_READERS: dict[str, Callable[[Any, ValueFormat], Meanings]] = {
     "text": _text,
     "number": lambda value, how: number_readings(value, how.locale),
     "money": lambda value, how: money_readings(value, how.locale, how.currency),

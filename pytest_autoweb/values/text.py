@@ -25,7 +25,7 @@ def without_marks(text: str) -> str:
     return unicodedata.normalize("NFKC", kept)
 
 
-def plain(text: str) -> str:
+def canonical_text(text: str) -> str:
     """Return a normalised text with the digits and signs of all scripts in ASCII.
 
     The result is empty for a text that is too long to be a value.

@@ -33,7 +33,7 @@ _HIDDEN = "<hidden>"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CurrentCheck:
     """A check as it is in the case file now, which may differ from the one that was judged."""
 
     index: int
@@ -43,7 +43,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class RejudgeTools:
     """The browser, the judge and the settings for judging again."""
 
     browser: "Callable[[], Browser]"
@@ -54,10 +54,12 @@ class Bench:
     """Makes the judge of an attempt's `judge` checks; None when no model is to be asked."""
 
 
-def rejudge(attempt: Attempt, checks: Sequence[Written], stored: Stored, bench: Bench) -> Attempt:
+def rejudge(
+    attempt: Attempt, checks: Sequence[CurrentCheck], stored: Stored, bench: RejudgeTools
+) -> Attempt:
     """Return the attempt with the verdicts of these checks; nothing else in it changes."""
     results: dict[int, CheckResult] = {}
-    again: list[Written] = []
+    again: list[CurrentCheck] = []
     recorded = _Recorded(attempt.checks)
     for written in checks:
         old = recorded.take(written)
@@ -83,7 +85,7 @@ class _Recorded:
     def __init__(self, results: Sequence[CheckResult]) -> None:
         self._left = list(results)
 
-    def take(self, written: Written) -> CheckResult | None:
+    def take(self, written: CurrentCheck) -> CheckResult | None:
         same = [r for r in self._left if r.checksum and r.checksum == written.checksum]
         found = next((r for r in same if r.index == written.index), same[0] if same else None)
         if found is not None:
@@ -91,7 +93,7 @@ class _Recorded:
         return found
 
 
-def _problem(written: Written, stored: Stored, bench: Bench) -> str:
+def _problem(written: CurrentCheck, stored: Stored, bench: RejudgeTools) -> str:
     """Return why the check cannot be judged from the stored evidence; empty when it can."""
     match written.check:
         case UrlCheck() if "<secret:" in stored.url:
@@ -112,7 +114,7 @@ def _problem(written: Written, stored: Stored, bench: Bench) -> str:
 
 
 def _judge(
-    checks: Sequence[Written], attempt: Attempt, stored: Stored, bench: Bench
+    checks: Sequence[CurrentCheck], attempt: Attempt, stored: Stored, bench: RejudgeTools
 ) -> dict[int, CheckResult]:
     if not checks:
         return {}
@@ -141,7 +143,9 @@ def _judge(
 
 
 @contextmanager
-def _shown(checks: Sequence[Written], stored: Stored, bench: Bench) -> Iterator[OpenCopy | None]:
+def _shown(
+    checks: Sequence[CurrentCheck], stored: Stored, bench: RejudgeTools
+) -> Iterator[OpenCopy | None]:
     needed = any(isinstance(written.check, (*_ON_PAGE, JudgeCheck)) for written in checks)
     if not needed or stored.page is None:
         yield None
@@ -168,7 +172,7 @@ def _open_again(result: CheckResult, problem: str) -> CheckResult:
     return result.model_copy(update={"passed": None, "credit": None, "message": message})
 
 
-def _as_recorded(old: CheckResult, written: Written) -> CheckResult:
+def _as_recorded(old: CheckResult, written: CurrentCheck) -> CheckResult:
     message = old.message
     if AS_RECORDED not in message:
         message = "; ".join(filter(None, (message, AS_RECORDED)))
@@ -176,7 +180,7 @@ def _as_recorded(old: CheckResult, written: Written) -> CheckResult:
     return old.model_copy(update=fresh)
 
 
-def _undecided(written: Written, problem: str) -> CheckResult:
+def _undecided(written: CurrentCheck, problem: str) -> CheckResult:
     message = "; ".join(filter(None, (written.check.message, UNDECIDED + problem)))
     return CheckResult(
         index=written.index,

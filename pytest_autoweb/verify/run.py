@@ -15,7 +15,7 @@ from pytest_autoweb.cases.model import ServerHandle
 from pytest_autoweb.errors import BrowserError, SettingsError
 from pytest_autoweb.judge.evidence import RubricJudge
 from pytest_autoweb.judge.grader import graded
-from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, read_run
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Outcome, Record, total_usage
 from pytest_autoweb.saving import (
@@ -27,7 +27,7 @@ from pytest_autoweb.saving import (
     write_text_atomic,
 )
 from pytest_autoweb.stages.outcome import settle
-from pytest_autoweb.verify.rejudge import UNDECIDED, Bench, Written, rejudge
+from pytest_autoweb.verify.rejudge import UNDECIDED, CurrentCheck, RejudgeTools, rejudge
 from pytest_autoweb.verify.stored import read_stored
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _rejudge_cell(
     attempts: list[Attempt] = []
     notes: list[str] = []
     judge = partial(order.judge, cell) if order.judge else None
-    bench = Bench(browser, changed_only=order.changed_only, judge=judge)
+    bench = RejudgeTools(browser, changed_only=order.changed_only, judge=judge)
     for attempt in cell.attempts:
         attempts.append(_rejudge_attempt(cell, attempt, loaded, order, bench, notes))
         if attempts[-1].checks_passed and attempt is not cell.attempts[-1]:
@@ -192,7 +192,7 @@ def _rejudge_attempt(
     attempt: Attempt,
     loaded: LoadedCase,
     order: Order,
-    bench: Bench,
+    bench: RejudgeTools,
     notes: list[str],
 ) -> Attempt:
     if not attempt.checks and "dom" not in attempt.evidence:
@@ -210,7 +210,7 @@ class _NoServer(Exception):
     """Raised when a check may contain the address of a server, and the address is unknown."""
 
 
-def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> list[Written]:
+def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> list[CurrentCheck]:
     """Return the case's checks, rendered with the server's address at the time of the run."""
     server = None
     if loaded.webserver is not None:
@@ -220,7 +220,7 @@ def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> lis
         # Only `sql` and `file` checks use the data folder, and they are never judged offline.
         server = ServerHandle(url=url, data=Path("/data"))
     return [
-        Written(index, _TYPE_OF[type(check)], check, checksum)
+        CurrentCheck(index, _TYPE_OF[type(check)], check, checksum)
         for index, (check, checksum) in enumerate(
             zip(loaded.resolve(server).expect, loaded.check_checksums, strict=True)
         )
@@ -343,7 +343,7 @@ def _links(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
-def _write_run(order: Order, run: Run, verification: Verification) -> None:
+def _write_run(order: Order, run: RecordedRun, verification: Verification) -> None:
     if (manifest := order.run_folder / MANIFEST_FILE).is_file():
         shutil.copyfile(manifest, order.output / MANIFEST_FILE)
     environment = {**run.info.environment, "judged again": f"run {run.info.ts}, offline"}

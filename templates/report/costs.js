@@ -1,4 +1,4 @@
-/* What success costs, and where the time goes. */
+/* Charts of cost against success, and of the time per stage. */
 
 import { drawn, line, picture, placeLabels, scale, whisker, words } from "./charts.js";
 import { el, fold, modelName, money, percent, range, seconds, svg, text } from "./dom.js";
@@ -19,7 +19,7 @@ export function costPanel(models) {
   draw();
   return el("section", { "aria-labelledby": "cost-heading" },
     el("div.heading", el("h2", { id: "cost-heading" }, "Cost against success"),
-      el("p.small", priced ? "Up and to the left is better. The money includes the repairs." : "No model of this run has a known cost above zero, so time stands in for money.")),
+      el("p.small", priced ? "Up and to the left is better. The cost includes repairs." : "No model of this run has a known cost above zero, so the chart shows time instead of cost.")),
     el("div.card.pictures",
       el("div.toolbar", chooser("Cost or time", Object.entries(MEASURES).map(([key, m]) => [key, m.label]), state, "measure", draw),
         chooser("Rate", Object.entries(RATES), state, "rate", draw)),
@@ -102,7 +102,7 @@ function ticks(axis, measure, bottom, left, right) {
   });
 }
 
-/* Points at the same place stand side by side; the table has the exact numbers. */
+/* Points at the same place are drawn side by side; the table has the exact numbers. */
 function keepApart(points, from, to) {
   const placed = [];
   for (const point of points.sort((a, b) => a.x - b.x)) {
@@ -144,7 +144,7 @@ export function stagesPanel(models) {
   const total = (row) => row.numbers.stages.reduce((sum, s) => sum + s.per_cell_s, 0);
   const most = Math.max(...timed.map(total));
   return el("section", { "aria-labelledby": "stages-heading" },
-    el("div.heading", el("h2", { id: "stages-heading" }, "Time per stage"), el("p.small", "Seconds a cell, on average, over all its attempts.")),
+    el("div.heading", el("h2", { id: "stages-heading" }, "Time per stage"), el("p.small", "The mean seconds per cell, over all its attempts.")),
     el("div.card.pictures",
       el("div.bars", timed.map((row) => stageBar(row, stages, total(row), most))),
       el("p.legend", stages.map((stage) => el("span", el("i.stage." + tone(stage)), text(stage)))),

@@ -1,4 +1,4 @@
-/* What decided the exit status, and what a reader must know before anything else. */
+/* The gates, which decide the exit status, and the notes that every reader must see first. */
 
 import { el, fold, icon, modelName, plural, text } from "./dom.js";
 

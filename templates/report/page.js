@@ -1,4 +1,4 @@
-/* The first page: what was run, the models' rates, the controls, the analysis. */
+/* The first page: what was run, the rates of the models, the controls and the analysis. */
 
 import { OUTCOMES, append, count, copyButton, el, fold, icon, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
 
@@ -21,8 +21,8 @@ export function masthead(report, contestants) {
         el("div", el("h3", "Settings"), settingsTable(report.settings)),
         el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))))),
     report.shard && el("p.notice", `This is shard ${report.shard[0]} of ${report.shard[1]}: only a part of the cells was run here.`),
-    report.rejudging && el("p.notice", "The cells were judged again, offline, by autoweb verify, from what the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
-    report.interrupted && el("p.notice", "The run was interrupted: cells that never began count as skipped."),
+    report.rejudging && el("p.notice", "The cells were judged again offline by autoweb verify, from the evidence that the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
+    report.interrupted && el("p.notice", "The run was interrupted: cells that never started count as skipped."),
     report.notes.map((note) => el("p.notice", text(note))),
   ];
 }
@@ -52,7 +52,7 @@ function themeButton() {
     try {
       localStorage.setItem("autoweb-theme", root.dataset.theme);
     } catch {
-      /* Storage is closed to some pages opened from disk; the choice then lasts for this view. */
+      /* Some browsers deny storage to pages opened from disk; the choice then lasts for this view. */
     }
   });
   return button;
@@ -106,7 +106,7 @@ function modelRows(row) {
   return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
 }
 
-/* Both denominators, each with its interval drawn. */
+/* Show the rate with both denominators, each with its interval. */
 function rateCell(label, tone, rates, n, size = "") {
   const { all_trials: all, graded } = rates;
   return el("td.rates", { "data-label": label },
@@ -139,7 +139,7 @@ function trials(rate, n) {
   return `${count(rate.passed_trials)} of ${plural(rate.trials, "cell")}${cases}`;
 }
 
-/* Where a share of the gauge lies is geometry, set through the CSSOM that the policy allows. */
+/* Position a part of the gauge through the CSSOM: the content policy forbids style attributes. */
 function gauge(name, tone, { value, interval }) {
   if (value === null) return el("div.gauge." + tone.split(".").slice(1).join("."));
   const part = (classes, from, to) => {
@@ -159,7 +159,7 @@ function moreNumbers(row) {
   const pairs = [
     ["Every step ran", share(n.executed, n.cells - n.counts.skipped)],
     ["All checks hold", share(n.checks_passed, n.cells - n.counts.skipped)],
-    ["False success: ran, yet a check fails", String(n.false_success)],
+    ["False success: ran, but a check fails", String(n.false_success)],
     ["Healed by repair", share(n.repairs_healed, n.repairs_tried)],
     ["Plans confirmed", share(n.plans_confirmed, n.plans)],
     ["Plans with a question", String(n.plans_with_question)],
@@ -205,7 +205,7 @@ export function controlsPanel(rows, open) {
   const all = sound.length === rows.length;
   return el("section", { "aria-labelledby": "controls-heading" },
     el("div.heading", el("h2", { id: "controls-heading" }, "Controls"),
-      el("p.small", "They prove that a case can be passed, and that it cannot be passed by doing nothing.")),
+      el("p.small", "They prove that a case can be passed, but not by doing nothing.")),
     el("div.card.controls",
       el("div.controls-line",
         el("span.badge.is-" + (all ? "passed" : "failed"), icon(all ? "passed" : "failed"), all ? "All hold" : plural(rows.length - sound.length, "case") + " in doubt"),
@@ -245,7 +245,7 @@ export function analysisPanel(report) {
     report.local_analysis ? el("div.card.analysis.text", { dir: "auto" }, report.local_analysis) : el("p.notice", text(report.local_analysis_error)));
 }
 
-/* Links to the sections that this run has. */
+/* Make links to the sections that this report has. */
 export function fillContents(sections) {
   const nav = document.querySelector("nav.contents");
   const links = sections.map((section) => section.querySelector("h2[id]")).filter(Boolean);
@@ -255,7 +255,7 @@ export function fillContents(sections) {
 export function emptyState() {
   return el("section", el("div.card.empty",
     el("h2", "No cells were run"),
-    el("p", "A cell is one case on one model. Name the models, point pytest at a folder with case files, and this page fills itself."),
+    el("p", "A cell is one case on one model. Name the models, point pytest at a folder with case files, and this page will show the results."),
     el("pre", "pytest cases --autoweb-models=builtin/oracle,MODEL")));
 }
 

@@ -1,4 +1,4 @@
-/* What changes from repeat to repeat and from run to run: flaky, slow, newly failing, the trend. */
+/* Differences between repeats and between runs: flaky, slow and newly failing cases, and the trend. */
 
 import { drawn, line, picture, words } from "./charts.js";
 import { cellMark, count, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
@@ -27,7 +27,7 @@ function quiet(repeated, history) {
   return where.length ? `No case both passed and failed ${where.join(" or ")}.` : "One try at each case says nothing about flakiness. Repeat the cells with --autoweb-repeat, or save runs with --autoweb-autosave.";
 }
 
-/* Cases that disagree within this run come first, then those that disagree with earlier runs. */
+/* Cases that are flaky within this run come first, then those that are flaky across runs. */
 function flakyRows(now, before) {
   const known = new Map(before.map((row) => [nameOf(row), row]));
   const here = new Set(now.map(nameOf));

@@ -37,10 +37,10 @@ from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.report.verifier_facts import (
+    ChoiceTrial,
     Gain,
     Performed,
-    Share,
-    Trial,
+    ShareOfChoices,
     VerifierFacts,
     gain,
     share,
@@ -60,7 +60,7 @@ FAULTS = Faults(drop=0.05, drop_near=0.05, malformed=0.05, loose=0.2, heeds=0.8,
 class Course(NamedTuple):
     """What became of one choice and of those after it."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[ChoiceTrial, ...]
     """Of the first decision: its choice, and that of a second look."""
     first: Performed
     end: Performed
@@ -80,7 +80,7 @@ class Chooser:
         self._client = FaultyClient(self._right, faults, seed)
         self.calls = 0
         self._ended = ""
-        self._trials: list[Trial] = []
+        self._trials: list[ChoiceTrial] = []
 
     def _right(self, prompt: str) -> Right:
         return Right({"action": "click"}, rf"^\[{self._meant}\] ", self._text, self._near)
@@ -171,7 +171,7 @@ class Chooser:
         given = next((mark for mark in marks if mark.number == slip.given), None)
         # Where a link to the same address was given, nothing is wrong.
         wrong = slip.kind == "swapped" and not (given and self._is_meant(given))
-        self._trials.append(Trial(wrong, True, bool(slip.text), performed))
+        self._trials.append(ChoiceTrial(wrong, True, bool(slip.text), performed))
 
 
 class Row(NamedTuple):
@@ -180,7 +180,7 @@ class Row(NamedTuple):
     rate: float
     facts: dict[str, VerifierFacts]
     """By the keys of `NAMES`."""
-    end: dict[str, Share]
+    end: dict[str, ShareOfChoices]
     """By the same groups: an action on another element than was meant, at any of the tries."""
     feedback: Gain
     """Of the choices that were stopped at first: performed on the right element in the end."""
@@ -269,7 +269,7 @@ NAMES = {
 }
 
 
-def said(part: Share) -> str:
+def said(part: ShareOfChoices) -> str:
     """A share with its interval."""
     if part.value is None or part.interval is None:
         return "–"

@@ -23,7 +23,7 @@ from pytest_autoweb.gates.evaluation import evaluate_gates
 from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History, history_of
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 
 RUNS = Path(__file__).parent / "runs"
 SAMPLED = ("qwen2.5-coder-0.5b-sampled", "qwen2.5-coder-1.5b-sampled")
@@ -33,7 +33,7 @@ CHANGES = "pass_rate:5%,cost:20%,duration:20%"
 PRICE_IN, PRICE_OUT = 1e-6, 4e-6
 """US dollars a token that the free local models are priced at, for the noise of the cost."""
 
-Spoil = Callable[[random.Random, Sequence[CellRow]], list[CellRow]]
+Spoil = Callable[[random.Random, Sequence[CellSummary]], list[CellSummary]]
 
 
 @dataclass(frozen=True)
@@ -195,10 +195,10 @@ def load(name: str) -> RunRows:
 
 def dealt(run: RunRows, runs: int, repeats: int, chance: random.Random) -> Deal:
     """Deal each case's trials out to earlier runs and the current one; if enough, none twice."""
-    cases: dict[str, list[CellRow]] = {}
+    cases: dict[str, list[CellSummary]] = {}
     for row in run.rows:
         cases.setdefault(row.case_id, []).append(row)
-    hands: list[list[CellRow]] = [[] for _ in range(runs + 1)]
+    hands: list[list[CellSummary]] = [[] for _ in range(runs + 1)]
     for rows in cases.values():
         needed = (runs + 1) * repeats
         enough = needed <= len(rows)
@@ -219,13 +219,13 @@ def dealt(run: RunRows, runs: int, repeats: int, chance: random.Random) -> Deal:
     return Deal(tuple(made[:-1]), made[-1])
 
 
-def rate(rows: Sequence[CellRow]) -> float:
+def rate(rows: Sequence[CellSummary]) -> float:
     """Share of cells that passed at once."""
     return sum(row.outcome == "passed" for row in rows) / len(rows)
 
 
 def _spoiling(share: float) -> Spoil:
-    def spoil(chance: random.Random, rows: Sequence[CellRow]) -> list[CellRow]:
+    def spoil(chance: random.Random, rows: Sequence[CellSummary]) -> list[CellSummary]:
         return [_failed(row) if chance.random() < share else row for row in rows]
 
     return spoil
@@ -236,14 +236,14 @@ def _breaking(run: RunRows) -> Spoil:
     failed = {row.case_id for row in run.rows if row.outcome != "passed"}
     steady = sorted({row.case_id for row in run.rows} - failed)
 
-    def spoil(chance: random.Random, rows: Sequence[CellRow]) -> list[CellRow]:
+    def spoil(chance: random.Random, rows: Sequence[CellSummary]) -> list[CellSummary]:
         case_id = chance.choice(steady)
         return [_failed(row) if row.case_id == case_id else row for row in rows]
 
     return spoil
 
 
-def _failed(row: CellRow) -> CellRow:
+def _failed(row: CellSummary) -> CellSummary:
     return row.model_copy(update={"outcome": "failed"})
 
 

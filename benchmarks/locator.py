@@ -29,31 +29,31 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.locator_live import capture, live
 from benchmarks.locator_rows import HEAD, RULE, Row, goals, print_goal, print_row, row_of
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.question import Box, Candidate
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.question import Candidate, Rect
 from pytest_autoweb.locate.region import search_region
-from pytest_autoweb.locate.simulated import Noise, Oracle
-from pytest_autoweb.locate.trials import Contender, PageGeometry, Trial, geometry_of, trials
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
+from pytest_autoweb.locate.trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 
 PAGES = Path(__file__).parent / "locator_pages.json"
-LESS_SURE = Limits(confidence=0.95)
+LESS_SURE = SearchLimits(confidence=0.95)
 CONTENDERS = (
-    Contender("seed", "seed", Limits()),
-    Contender("bayes", "bayes", Limits(), echo=True),
+    Contender("seed", "seed", SearchLimits()),
+    Contender("bayes", "bayes", SearchLimits(), echo=True),
     Contender("bayes-95", "bayes", LESS_SURE, echo=True),
-    Contender("mute", "bayes", Limits()),
+    Contender("mute", "bayes", SearchLimits()),
     Contender("mute-95", "bayes", LESS_SURE),
     Contender("lines-95", "bayes", replace(LESS_SURE, combined_marks=0)),
-    Contender("lines-90", "bayes", Limits(confidence=0.9, combined_marks=0)),
+    Contender("lines-90", "bayes", SearchLimits(confidence=0.9, combined_marks=0)),
 )
 """`bayes` is what the product does. `95`: a probability of 0.95 is enough. `mute`: the simulated
 model does not say what text it reads on the target. `lines`: nor does it, and lines and numbered
 boxes come in separate pictures."""
 NOISES = {
-    0.0: Noise(),
-    0.05: Noise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8),
-    0.10: Noise(wrong=0.10, slack=8, overlooked=0.03, pick=0.05, noticed=0.8),
-    0.20: Noise(wrong=0.20, slack=8, overlooked=0.05, pick=0.05, noticed=0.8),
+    0.0: ModelNoise(),
+    0.05: ModelNoise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8),
+    0.10: ModelNoise(wrong=0.10, slack=8, overlooked=0.03, pick=0.05, noticed=0.8),
+    0.20: ModelNoise(wrong=0.20, slack=8, overlooked=0.05, pick=0.05, noticed=0.8),
 }
 HARDER = {
     "10 % of numbers wrong too": replace(NOISES[0.10], pick=0.10),
@@ -65,7 +65,7 @@ HARDER = {
 SIZES = (10, 30, 100, 200, 500)
 BINS = (0.9, 0.95, 0.97, 0.98, 0.99, 1.01)
 """Edges of the bins of confidence."""
-ROOM = Box(200, 100, 640, 480)
+ROOM = Rect(200, 100, 640, 480)
 """A canvas."""
 
 
@@ -162,12 +162,12 @@ def measure(pages: Sequence[PageGeometry], effort: Effort, seeds: range) -> dict
 def tried(
     pages: Sequence[PageGeometry],
     contender: Contender,
-    mistakes: Noise,
+    mistakes: ModelNoise,
     effort: Effort,
     seeds: range,
     *,
     absent: bool = False,
-) -> list[Trial]:
+) -> list[SearchTrial]:
     """Searches with each seed."""
     return [
         trial
@@ -188,7 +188,7 @@ def print_said(one: Row) -> None:
 
 
 def calibration(
-    contender: Contender, noise: float, present: Sequence[Trial], gone: Sequence[Trial]
+    contender: Contender, noise: float, present: Sequence[SearchTrial], gone: Sequence[SearchTrial]
 ) -> Iterator[Row]:
     """How often `found` is right, by what it said; missing targets as often as the prior says."""
     share = contender.limits.absent
@@ -247,7 +247,7 @@ def rows_of_places(effort: Effort, seed: int) -> Iterator[Row]:
             dice = random.Random(f"{seed} {number}")
             wide, high = (16 * (200 / 16) ** dice.random() for _ in "xy")
             left = ROOM.x + dice.random() * (ROOM.width - wide)
-            target = Box(left, ROOM.y + dice.random() * (ROOM.height - high), wide, high)
+            target = Rect(left, ROOM.y + dice.random() * (ROOM.height - high), wide, high)
             oracle = Oracle((Candidate(target),), 0, mistakes, dice.randrange(2**32))
             place = search_region(ROOM, oracle)
             endings[place.status] += 1

@@ -15,8 +15,8 @@ from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.browser.crosshair import ViewportView, take_view
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.locate.candidates import SAME_PLACE, overlap
-from pytest_autoweb.locate.eyes import Eyes
-from pytest_autoweb.locate.question import Box
+from pytest_autoweb.locate.eyes import VisionModel
+from pytest_autoweb.locate.question import Rect
 from pytest_autoweb.locate.sight import Sight
 from pytest_autoweb.results.location import LocatorAlgorithm
 
@@ -73,7 +73,7 @@ def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
             seed=seed,
         )
         for algorithm in ALGORITHMS:
-            eyes = Eyes(client, Request(model="fake/pixels", stage="locate", messages=()))
+            eyes = VisionModel(client, Request(model="fake/pixels", stage="locate", messages=()))
             result = Sight(page, eyes, algorithm=algorithm).locate(what)
             box = result.location.box
             yield {
@@ -81,7 +81,7 @@ def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
                 "page": name,
                 "candidates": len(view.marks),
                 "status": result.status,
-                "right": box is not None and overlap(Box(*box), Box(*mark.box)) >= SAME_PLACE,
+                "right": box is not None and overlap(Rect(*box), Rect(*mark.box)) >= SAME_PLACE,
                 "calls": result.location.calls,
             }
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_autoweb.locate.trials import Trial
+from pytest_autoweb.locate.trials import SearchTrial
 
 HEAD = "| | noise | targets | mean | p50 | p95 | max | solved | wrong | absent reported |"
 RULE = "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
@@ -35,7 +35,7 @@ def columns(name: str, noise: float | str, calls: Sequence[int], solved: int, wr
 
 
 def row_of(
-    name: str, noise: float | str, present: Sequence[Trial], gone: Sequence[Trial] = ()
+    name: str, noise: float | str, present: Sequence[SearchTrial], gone: Sequence[SearchTrial] = ()
 ) -> Row:
     """One line of a table. Shares are fractions of all targets."""
     calls = [trial.outcome.calls for trial in present]

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, sync_playwright
 from pytest_autoweb.browser.chromium import launch_args
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.saving import plain
@@ -72,7 +72,7 @@ def made_up(models: int, cases: int, repeats: int) -> list[CellResult]:
 def measure(browser: Browser, cells: list[CellResult]) -> list[float]:
     """Seconds of each stage."""
     marks = [time.perf_counter()]
-    report = build_report(Run(Path(), run_info(cells), tuple(cells)))
+    report = build_report(RecordedRun(Path(), run_info(cells), tuple(cells)))
     marks.append(time.perf_counter())
     short = shorten(plain(report), LIMIT)
     marks.append(time.perf_counter())

@@ -28,10 +28,10 @@ from pytest_autoweb.session import RunSession, end_shared
 from pytest_autoweb.shared_run import SharedRun
 
 if TYPE_CHECKING:
-    from pytest_autoweb.gates.decision import Decision, Standard
+    from pytest_autoweb.gates.decision import GateDecision, Standard
     from pytest_autoweb.gates.gate_context import Spending
     from pytest_autoweb.report.json_report import Report
-    from pytest_autoweb.report.run_folder import Run
+    from pytest_autoweb.report.run_folder import RecordedRun
 
 
 class RunController:
@@ -45,7 +45,7 @@ class RunController:
         self._notices: list[str] = []
         self._report: Report | None = None
         self._standard: Standard | None = None
-        self._decision: Decision | None = None
+        self._decision: GateDecision | None = None
         self.shared = shared
         self._display = Display(
             shared.progress_file,
@@ -87,9 +87,9 @@ class RunController:
     def _check_store(self) -> None:
         """Its URL, before the run costs anything; whether it answers is seen at the end."""
         if self._settings.store:
-            from pytest_autoweb.store.extra import need
+            from pytest_autoweb.store.extra import require_packages
 
-            need("store", "sqlalchemy", "alembic")
+            require_packages("store", "sqlalchemy", "alembic")
             from pytest_autoweb.store.address import read_address
 
             read_address(self._settings.store, base=self._settings.rootdir)
@@ -265,7 +265,7 @@ class RunController:
         terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
         self._tell_github(run, terminalreporter)
 
-    def _tell_github(self, run: "Run", terminalreporter: pytest.TerminalReporter) -> None:
+    def _tell_github(self, run: "RecordedRun", terminalreporter: pytest.TerminalReporter) -> None:
         from pytest_autoweb.report.github import annotations, append_summary, on_github, path_prefix
 
         if not on_github(os.environ) or self._report is None or self._standard is None:

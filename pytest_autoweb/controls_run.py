@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.errors import AutowebError, SettingsError
 from pytest_autoweb.report.controls import ControlRow, ControlState, control_rows
-from pytest_autoweb.report.run_folder import CONTROLS_FOLDER, Run, read_run
+from pytest_autoweb.report.run_folder import CONTROLS_FOLDER, RecordedRun, read_run
 from pytest_autoweb.report.wording import columns, one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CaptureModeName
@@ -96,7 +96,7 @@ def _state(state: ControlState | None, held: int, runs: int) -> str:
     return "–" if state is None else f"{state} ({held} of {runs})"
 
 
-def _targets(run: Run, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
+def _targets(run: RecordedRun, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
     """A node id for each case of the run, as pytest takes it from the rootdir."""
     cases: dict[str, list[str]] = {}
     for cell in run.cells:
@@ -136,12 +136,12 @@ def _failed(folder: Path) -> bool:
     return broken or any(cell.outcome == "broken" for cell in cells)
 
 
-def _settings_of(run: Run) -> dict[str, str]:
+def _settings_of(run: RecordedRun) -> dict[str, str]:
     values = ((name, _value(run, name)) for name in _SAME)
     return {name: str(value) for name, value in values if value is not None}
 
 
-def _value(run: Run, name: str) -> Any:
+def _value(run: RecordedRun, name: str) -> Any:
     setting = run.info.settings.get(name)
     return setting.get("value") if isinstance(setting, dict) else None
 

@@ -16,8 +16,8 @@ from pytest_autoweb.report.numbers import Cost
 from pytest_autoweb.report.preview_estimate import (
     NOTHING,
     Estimate,
-    Group,
     PreviewRow,
+    RepeatGroup,
     from_history,
     from_sizes,
     preview_lines,
@@ -90,7 +90,7 @@ class _Forecast:
         prices = self._prices(list(specs.values()))
         first = {_axes(cell): cell for cell in reversed(cells)}
         groups = {
-            axes: Group(*axes, cells=count, checksum=first[axes].case.checksum)
+            axes: RepeatGroup(*axes, cells=count, checksum=first[axes].case.checksum)
             for axes, count in Counter(map(_axes, cells)).items()
         }
         rows = [
@@ -102,7 +102,11 @@ class _Forecast:
         return [*preview_lines(rows), *self._notes]
 
     def _estimate(
-        self, cell: Cell, group: Group, runs: Sequence[RunRows], prices: dict[str, Price | None]
+        self,
+        cell: Cell,
+        group: RepeatGroup,
+        runs: Sequence[RunRows],
+        prices: dict[str, Price | None],
     ) -> Estimate:
         if cell.spec.provider == "builtin":
             return NOTHING

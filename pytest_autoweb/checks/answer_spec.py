@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from pytest_autoweb.specs import Count, Regex, Spec
-from pytest_autoweb.values.reading import Manner
+from pytest_autoweb.values.reading import ValueFormat
 
 TypeName = Literal["text", "number", "money", "date", "datetime", "duration", "url"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -39,7 +39,7 @@ class Typed(Spec):
         return self
 
 
-def manner_of(how: Typed, name: str | None) -> Manner | None:
+def manner_of(how: Typed, name: str | None) -> ValueFormat | None:
     """How the values of a field are to be read; None: as they are.
 
     Args:
@@ -50,8 +50,8 @@ def manner_of(how: Typed, name: str | None) -> Manner | None:
     if own is None:
         return None
     if isinstance(own, str):
-        return Manner(own, how.locale, how.currency)
-    return Manner(own.type, own.locale or how.locale, own.currency or how.currency)
+        return ValueFormat(own, how.locale, how.currency)
+    return ValueFormat(own.type, own.locale or how.locale, own.currency or how.currency)
 
 
 class Condition(Typed):

@@ -14,11 +14,11 @@ from pytest_autoweb.checks.answer_spec import (
 from pytest_autoweb.specs import FieldError, FieldPath
 from pytest_autoweb.values.locale_data import UnknownLocale, locale_of
 from pytest_autoweb.values.money import is_currency
-from pytest_autoweb.values.reading import Manner, shown
+from pytest_autoweb.values.reading import ValueFormat, describe_meanings
 from pytest_autoweb.values.urls import normal_url
 
 _SECRET = "<secret:"
-_NUMBER = Manner("number")
+_NUMBER = ValueFormat("number")
 
 
 def refuse_unclear(spec: AnswerSpec, at: FieldPath) -> None:
@@ -84,7 +84,7 @@ def _refuse_values(value: Any, how: Typed, at: FieldPath, name: str | None = Non
 
 def _leaves(
     value: Any, how: Typed, at: FieldPath, name: str | None
-) -> Iterator[tuple[FieldPath, Any, Manner]]:
+) -> Iterator[tuple[FieldPath, Any, ValueFormat]]:
     """The values that have a type, with their places."""
     if isinstance(value, Mapping):
         for key, item in value.items():
@@ -97,7 +97,7 @@ def _leaves(
         yield at, value, manner
 
 
-def _refuse_value(value: Any, manner: Manner, at: FieldPath) -> None:
+def _refuse_value(value: Any, manner: ValueFormat, at: FieldPath) -> None:
     if isinstance(value, str) and _SECRET in value:
         return
     meanings = manner.read(value)
@@ -106,6 +106,6 @@ def _refuse_value(value: Any, manner: Manner, at: FieldPath) -> None:
     if len(meanings) > 1:
         advice = "write it in another way, or give a locale"
         advice += " or a currency" if manner.type == "money" else ""
-        raise FieldError(at, f"{value!r:.80} may be {shown(meanings)}; {advice}")
+        raise FieldError(at, f"{value!r:.80} may be {describe_meanings(meanings)}; {advice}")
     if manner.type == "money" and all(money.currency is None for money in meanings):
         raise FieldError(at, f"{value!r:.80} names no currency; give the check one")

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from pytest_autoweb.checks.answer_spec import Condition, Typed, manner_of
 from pytest_autoweb.checks.json_matching import as_text, contains, equal
-from pytest_autoweb.values.reading import Manner, Meanings, at_least, same, shown
+from pytest_autoweb.values.reading import Meanings, ValueFormat, at_least, describe_meanings, same
 
-_AS_NUMBER = Manner("number")
+_AS_NUMBER = ValueFormat("number")
 
 
 class Answer(NamedTuple):
@@ -109,7 +109,7 @@ def _ordered(bound: Any, actual: Any, how: Typed, name: str, *, downwards: bool)
 
 
 def _related(
-    manner: Manner,
+    manner: ValueFormat,
     expected: Any,
     actual: Any,
     relation: Callable[[Meanings, Meanings], bool | None],
@@ -123,19 +123,20 @@ def _related(
     holds = relation(wanted, seen)
     if holds is None:
         return Answer(None, _open_question(manner, text, wanted, seen))
-    return Answer(holds, "" if text == shown(seen) else f"{text!r:.80} read as {shown(seen)}")
+    read_as = describe_meanings(seen)
+    return Answer(holds, "" if text == read_as else f"{text!r:.80} read as {read_as}")
 
 
-def _open_question(manner: Manner, text: str, wanted: Meanings, seen: Meanings) -> str:
+def _open_question(manner: ValueFormat, text: str, wanted: Meanings, seen: Meanings) -> str:
     if len(seen) > 1:
         missing = [
             *(["a locale"] if not manner.locale else []),
             *(["a currency"] if manner.type == "money" and not manner.currency else []),
         ]
         advice = f"; give the check {' or '.join(missing)}" if missing else ""
-        return f"{text!r:.80} may be {shown(seen)}{advice}"
+        return f"{text!r:.80} may be {describe_meanings(seen)}{advice}"
     if manner.type == "money":
         return f"{text!r:.80} names no currency, or none is expected; give the check a currency"
     if manner.type == "datetime":
-        return f"only one of {shown(wanted)} and {text!r:.80} names a time zone"
-    return f"{shown(wanted)} and {text!r:.80} do not compare"
+        return f"only one of {describe_meanings(wanted)} and {text!r:.80} names a time zone"
+    return f"{describe_meanings(wanted)} and {text!r:.80} do not compare"

@@ -1,4 +1,4 @@
-"""Addresses of detail pages: joined, told apart, and what several of them have in common. Pure."""
+"""Addresses of detail pages, and the pattern that several of them have in common."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -14,18 +14,18 @@ _MAX_CHARS = 4_000
 
 
 class CommonAddress(NamedTuple):
-    """What addresses have in common."""
+    """The pattern that several addresses have in common."""
 
     pattern: str
-    """A regular expression for whole addresses."""
+    """A regular expression that matches whole addresses."""
     confidence: float
-    """0 to 1."""
+    """How far the pattern can be trusted, from 0 to 1."""
 
 
 def joined(base: str, href: str) -> str:
-    """The address that a link leads to; empty when it leads to no page.
+    """Return the address that a link leads to; empty when it does not lead to another page.
 
-    Fragments are kept: in single-page applications they are the address.
+    Fragments are kept, because in single-page applications they tell pages apart.
     """
     href = href.strip()
     if not href or len(href) > _MAX_CHARS:
@@ -43,20 +43,20 @@ def joined(base: str, href: str) -> str:
 
 
 def new_ones(known: Collection[str], found: Iterable[str]) -> list[str]:
-    """The addresses that are not known yet, in their order; compared as exact texts."""
+    """Return the addresses that are not known yet, in their order and without duplicates."""
     return [url for url in dict.fromkeys(found) if url not in known]
 
 
 def fits(pattern: str | Pattern | None, url: str) -> bool:
-    """Whether an address fits a glob or an expression; no pattern fits all."""
+    """Tell whether an address fits a glob or a regular expression; None fits every address."""
     return pattern is None or url_fits(pattern, url)
 
 
 def common_address(urls: Sequence[str]) -> CommonAddress | None:
-    """The expression that most addresses share; None when no two are alike.
+    """Return the pattern that most addresses share, or None when no two are alike.
 
-    Addresses are cut at `/ ? & # = ;`. Pieces that differ may be anything without these, but keep
-    the beginning and the end that all of them have (`item-….html`).
+    Addresses are split at `/ ? & # = ;`. A piece that differs between them may be anything without
+    these separators, but keeps the beginning and the end that all have in common (`item-….html`).
     """
     shapes: dict[tuple[str, ...], list[list[str]]] = {}
     for url in dict.fromkeys(urls):
@@ -73,14 +73,14 @@ def common_address(urls: Sequence[str]) -> CommonAddress | None:
         else:
             varying += 1
             parts.append(_varying(column))
-    # The origin is always the same; with nothing else in common every page would fit.
+    # The origin is always the same. With nothing else in common, every page would match.
     words = fixed - 1
     confidence = 0.4 if not words else max(0.0, 1.0 - 0.2 * (varying - 1))
     return CommonAddress(f"^{''.join(parts)}$", confidence)
 
 
 def _pieces(url: str) -> list[str]:
-    """Origin, then separators and words in turn."""
+    """Split an address into its origin and then, in turn, separators and words."""
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     return [origin, *_SEPARATORS.split(url[len(origin) :])]
@@ -93,7 +93,10 @@ def _varying(column: Sequence[str]) -> str:
 
 
 def _edge(words: Sequence[str]) -> str:
-    """The beginning that all words share, up to its last sign; without numbers, e.g. years."""
+    """Return the common beginning of all words, up to its last separator.
+
+    Digits are left out: ids that happen to begin alike, such as with a year, will not always.
+    """
     shared = ""
     for letters in zip(*words, strict=False):
         if len(set(letters)) > 1:

@@ -1,31 +1,32 @@
-"""What a model does where no rule helps: it sets the list, chooses entries, finds the next page."""
+"""The parts of a collection that need a model: set filters, choose entries, find the next page."""
 
 from collections.abc import Callable
 
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.collect.collection import NavStep, NextPage
-from pytest_autoweb.collect.guide import Decided, Guide
+from pytest_autoweb.collect.guide import Guide, GuidedDecision
 from pytest_autoweb.collect.navigation import SETTLE_MS, do_step
-from pytest_autoweb.collect.progress import Progress
-from pytest_autoweb.collect.reading import Entry, read_links
+from pytest_autoweb.collect.progress import CollectProgress
+from pytest_autoweb.collect.reading import ListEntry, read_links
 from pytest_autoweb.collect.site import Site
 
 RETRIES = 2
-"""Decisions that may come to nothing on one page."""
+"""The number of extra decisions for those that have no effect."""
 MAX_SCROLLS = 5
 VAIN_ROUNDS = 2
-"""Rounds without a new entry."""
+"""The number of rounds in a row without a new entry that end the choice of entries."""
 _NAME_CHARS = 30
 
 
 def set_list(
     guide: Guide, site: Site, *, limit: int, reveal: Callable[[str], str]
 ) -> tuple[NavStep, ...]:
-    """Let the model set filters until the list shows what is wanted; the steps that were done.
+    """Let the model set filters until the list shows what is wanted; return the steps.
 
-    What was set is not shown again: small models set it again and again. Each step is told with
-    what became of the list, which says whether a button is still to be pressed.
+    Controls that were used are not offered again, because small models keep setting the same one.
+    The prompt says for each step whether the list changed, so that the model knows whether a button
+    still has to be pressed.
     """
     steps: list[NavStep] = []
     told: list[str] = []
@@ -56,7 +57,7 @@ def set_list(
     return tuple(steps)
 
 
-def _step_of(decided: Decided) -> NavStep | None:
+def _step_of(decided: GuidedDecision) -> NavStep | None:
     fields = decided.fields
     if decided.action == "press":
         return NavStep(action="press", key=str(fields.get("key") or "Enter"))
@@ -71,7 +72,7 @@ def _step_of(decided: Decided) -> NavStep | None:
     )
 
 
-def _told(step: NavStep, decided: Decided) -> str:
+def _told(step: NavStep, decided: GuidedDecision) -> str:
     mark = decided.picked[0].mark if decided.picked else None
     name = (mark.name or mark.text)[:_NAME_CHARS] if mark else ""
     if step.action in ("select", "type"):
@@ -85,12 +86,12 @@ def _links(site: Site) -> list[str]:
     try:
         return [entry.url for entry in read_links(site.page)]
     except Error:
-        # It is on its way to another page.
+        # The page is navigating.
         return []
 
 
 def find_next(guide: Guide, site: Site) -> NextPage | None:
-    """The control that leads to the next page, as the model sees it; asked again when it errs."""
+    """Ask the model for the control that leads to the next page, again if its reply is unusable."""
     site.scroll()
     for _ in range(1 + RETRIES):
         decided = guide.decide("paginate", site.page)
@@ -102,9 +103,11 @@ def find_next(guide: Guide, site: Site) -> NextPage | None:
     return None
 
 
-def pick_entries(guide: Guide, site: Site, progress: Progress, target: int) -> tuple[Entry, ...]:
-    """The entries of the page that is shown, as the model chooses them, part by part."""
-    chosen: dict[str, Entry] = {}
+def pick_entries(
+    guide: Guide, site: Site, progress: CollectProgress, target: int
+) -> tuple[ListEntry, ...]:
+    """Let the model choose the entries of the current page, in several rounds while scrolling."""
+    chosen: dict[str, ListEntry] = {}
     scrolls = vain = 0
     while scrolls <= MAX_SCROLLS and vain < VAIN_ROUNDS and not guide.lost:
         known = (*progress.urls, *chosen)

@@ -1,4 +1,4 @@
-"""The saved way of a collection (`collection.json`): a later run needs no model for it."""
+"""The saved recipe of a collection (`collection.json`), with which a later run needs no model."""
 
 import json
 import re
@@ -24,25 +24,25 @@ class NavStep(Record):
 
     action: Literal["click", "type", "select", "press"]
     xpaths: tuple[str, ...] = ()
-    """Where, the best first."""
+    """XPaths of the element, the best one first."""
     expected_text: str = ""
-    """What the element says; compared before it is acted on."""
+    """The text of the element, which is compared before a click."""
     text: str = ""
-    """What is typed or chosen; secrets as `<secret:name>`."""
+    """The text to type or the option to choose, with secrets as `<secret:name>`."""
     key: str = ""
 
 
 class NextPage(Record):
-    """The way to the next page, when it is no usual one."""
+    """The way to the next page, when the usual controls are not found."""
 
     text: str = ""
-    """Of the control."""
+    """The text of the control."""
     xpaths: tuple[str, ...] = ()
     parameter: PageParameter | None = None
 
 
 class Collection(Record):
-    """How to collect without a model."""
+    """Everything that is needed to collect without a model."""
 
     format: Literal["pytest-autoweb/collection"] = "pytest-autoweb/collection"
     version: int = 1
@@ -52,23 +52,23 @@ class Collection(Record):
     detail_xpath: str = ""
     detail_pattern: str | Pattern | None = None
     confidence: float = 1.0
-    """Of what was learned."""
+    """How far the learned pattern can be trusted, from 0 to 1."""
     visited: tuple[str, ...] = ()
-    """Detail pages it was learned from."""
+    """The detail pages from which the pattern was learned."""
     next: NextPage | None = None
-    """None: whatever usual control the page has."""
+    """The way to the next page; None means whatever usual control the page has."""
     scroll: bool = True
     created_at: str = ""
     updated_at: str = ""
 
     @property
     def has_pattern(self) -> bool:
-        """Whether it says what a detail link is."""
+        """Whether it says how detail links are recognised."""
         return bool(self.detail_xpath) or self.detail_pattern is not None
 
 
 def collection_of(spec: CollectSpec, list_url: str, task: str) -> Collection:
-    """The collection as the case gives it, still without what a model would have to find."""
+    """Return the collection as the case describes it; a model may have to find the rest."""
     return Collection(
         list_url=list_url,
         task_description=task,
@@ -80,7 +80,10 @@ def collection_of(spec: CollectSpec, list_url: str, task: str) -> Collection:
 
 
 def next_page_of(given: str | PageParameter | None) -> NextPage | None:
-    """The way to the next page as a case or a script writes it."""
+    """Return the way to the next page from the notation of cases and scripts.
+
+    A text is the name of a control, unless it starts like an XPath.
+    """
     if given is None:
         return None
     if isinstance(given, PageParameter):
@@ -91,7 +94,7 @@ def next_page_of(given: str | PageParameter | None) -> NextPage | None:
 def save_collection(
     collection: Collection, folder: Path, clean: Callable[[str], str] = lambda text: text
 ) -> None:
-    """Write `collection.json`.
+    """Write `collection.json` with the current time.
 
     Raises:
         OSError: the folder cannot be written.
@@ -105,7 +108,7 @@ def load_collection(path: Path) -> Collection:
     """Read a saved collection.
 
     Raises:
-        CaseError: there is none, or it is no collection.
+        CaseError: the file cannot be read, or is not a collection.
     """
     try:
         return Collection.model_validate(json.loads(path.read_text(encoding="utf-8")))
@@ -115,13 +118,15 @@ def load_collection(path: Path) -> Collection:
         ) from None
     except (ValueError, ValidationError) as error:
         first = str(error).splitlines()[0]
-        raise CaseError(f"{path.name} is no collection: {first}", field="collect.config") from None
+        raise CaseError(
+            f"{path.name} is not a collection: {first}", field="collect.config"
+        ) from None
 
 
 def moved(collection: Collection, list_url: str) -> Collection:
-    """The collection for the list at another address, e.g. on another port.
+    """Return the collection for the same list at another address, such as on another port.
 
-    What was learned of addresses is moved along; the places of links are the same anywhere.
+    A learned pattern of addresses gets the new origin; XPaths do not depend on the origin.
     """
     pattern = collection.detail_pattern
     if isinstance(pattern, Pattern):

@@ -1,4 +1,4 @@
-"""Which control leads to the next page, or brings more of it: the usual ones are known. Pure."""
+"""The recognition of usual controls that lead to the next page or load more entries."""
 
 import re
 import unicodedata
@@ -48,92 +48,95 @@ _MIN_SCORE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Something short on the page that can be pressed."""
+    """A clickable element with a short text."""
 
     text: str
     label: str
-    """`aria-label` or `title`."""
+    """The `aria-label` or `title`."""
     rel: str
     classes: str
     icon: str
-    """Classes and alternative text of the picture inside."""
+    """The classes and the alternative text of a picture inside."""
     tag: str
     href: str
     disabled: bool
     current: bool
-    """Marked as the page that is shown."""
+    """It is marked as the current page."""
     pager: bool
-    """Inside something that looks like a pager."""
+    """It is inside something that looks like a pager."""
     other: bool
-    """Inside a carousel, a calendar or something else with a "next" of its own."""
+    """It is inside a carousel, a calendar or something else that has its own "next"."""
     top: float
     path: str
-    """XPath; empty inside a shadow root."""
+    """The XPath; empty inside a shadow root, which XPath cannot reach."""
 
     @property
     def name(self) -> str:
-        """What it is called, for messages and comparisons."""
+        """The name for messages and comparisons."""
         return self.text or self.label
 
     @property
     def leads_away(self) -> bool:
-        """Whether it has an address of its own."""
+        """Whether it is a link to another address."""
         return bool(self.href) and not self.href.strip().startswith(("#", "javascript:"))
 
 
-class Choice(NamedTuple):
-    """The control to press, or why there is none."""
+class ControlChoice(NamedTuple):
+    """The control to press, or the reason why there is none."""
 
     control: Control | None
     reason: str
-    """`text`, `rel`, `label`, `class`, `number`; `disabled` or `none` without a control."""
+    """How it was recognised: `text`, `rel`, `label`, `class` or `number`; without a control,
+    `disabled` or `none`."""
 
 
 def read_controls(found: Sequence[dict[str, Any]]) -> tuple[Control, ...]:
-    """The controls as the page's script gives them."""
+    """Return the controls that the page's script found."""
     return tuple(Control(**entry) for entry in found)
 
 
-def choose_next(controls: Sequence[Control], page_number: int) -> Choice:
-    """The control that leads to the page after `page_number`.
+def choose_next(controls: Sequence[Control], page_number: int) -> ControlChoice:
+    """Return the control that leads to the page after `page_number`.
 
-    A control that says so in words wins over one that shows a sign, and that over the number of
-    the page in a row of numbers. The "next" of a carousel or a calendar is none.
+    A control with a text such as "next" wins over one with a sign such as ">", and that over the
+    number of the page in a row of numbers. The "next" of a carousel or a calendar does not count.
     """
     scored = [(_next_score(control), control) for control in controls if not control.other]
     best = max(scored, key=lambda pair: (pair[0][0], pair[1].pager, pair[1].top), default=None)
     if best and best[0][0] >= _MIN_SCORE:
         (_, reason), control = best
-        return Choice(None, "disabled") if control.disabled else Choice(control, reason)
+        return (
+            ControlChoice(None, "disabled") if control.disabled else ControlChoice(control, reason)
+        )
     return _next_number(controls, page_number)
 
 
 def choose_more(controls: Sequence[Control]) -> Control | None:
-    """The control that brings more entries into the same page."""
+    """Return the control that loads more entries into the same page."""
     fitting = [
         control
         for control in controls
-        if _MORE_TEXTS.fullmatch(_ORNAMENT.sub("", folded(control.name)))
+        if _MORE_TEXTS.fullmatch(_ORNAMENT.sub("", comparable_text(control.name)))
         and not (control.leads_away or control.disabled or control.other)
     ]
     return max(fitting, key=lambda control: control.top, default=None)
 
 
 def by_text(controls: Sequence[Control], text: str) -> Control | None:
-    """The control with that name; the last one, since pagers stand below their list."""
-    wanted = folded(text)
-    fitting = [c for c in controls if wanted in (folded(c.text), folded(c.label))]
+    """Return the lowest control with that name, since pagers usually stand below their list."""
+    wanted = comparable_text(text)
+    fitting = [c for c in controls if wanted in (comparable_text(c.text), comparable_text(c.label))]
     return max(fitting, key=lambda control: (control.pager, control.top), default=None)
 
 
-def folded(text: str) -> str:
-    """A text without case, width and doubled spaces."""
+def comparable_text(text: str) -> str:
+    """Return a text normalised for comparison: without case, character width and extra spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _next_score(control: Control) -> tuple[float, str]:
-    """How sure it is that a control leads to the next page, and by what."""
-    text, label = folded(control.text), folded(control.label)
+    """Return the confidence that a control leads to the next page, and how it was recognised."""
+    text, label = comparable_text(control.text), comparable_text(control.label)
     pager = 0.2 if control.pager else 0.0
     if "next" in control.rel.lower().split():
         return 1.0, "rel"
@@ -142,29 +145,29 @@ def _next_score(control: Control) -> tuple[float, str]:
     if _ORNAMENT.sub("", label) in _NEXT_TEXTS and not _is_number(text):
         return 0.7 + pager, "label"
     if text in _NEXT_SIGNS and not _STOP_CLASS.search(control.classes):
-        # ">>" may as well be the last page: ">" beats it.
+        # ">>" may also lead to the last page, so ">" is preferred.
         return _SIGN_SCORE + pager - (0.05 if len(text) > 1 or text in "»≫" else 0.0), "text"
     if not text and _NEXT_CLASS.search(f"{control.classes} {control.icon}"):
         return _SIGN_SCORE + pager, "class"
     return 0.0, ""
 
 
-def _next_number(controls: Sequence[Control], page_number: int) -> Choice:
-    """In a row of at least two numbers: the one after that of the page that is shown."""
+def _next_number(controls: Sequence[Control], page_number: int) -> ControlChoice:
+    """Choose the number after the current page, in a row of at least two numbers."""
     rows: dict[str, list[Control]] = {}
     for control in controls:
-        if _is_number(folded(control.text)) and not control.other:
+        if _is_number(comparable_text(control.text)) and not control.other:
             rows.setdefault(_row_of(control.path), []).append(control)
     for row in sorted(rows.values(), key=lambda row: (row[0].pager, len(row)), reverse=True):
-        numbers = {int(folded(control.text)): control for control in row}
+        numbers = {int(comparable_text(control.text)): control for control in row}
         if len(numbers) < 2 or not (row[0].pager or 1 in numbers or 2 in numbers):
             continue
         shown = next((n for n, control in numbers.items() if control.current), page_number)
         if (following := numbers.get(shown + 1)) and not following.disabled:
-            return Choice(following, "number")
+            return ControlChoice(following, "number")
         if following is None and max(numbers) <= shown:
-            return Choice(None, "disabled")
-    return Choice(None, "none")
+            return ControlChoice(None, "disabled")
+    return ControlChoice(None, "none")
 
 
 def _is_number(text: str) -> bool:
@@ -172,6 +175,6 @@ def _is_number(text: str) -> bool:
 
 
 def _row_of(path: str) -> str:
-    """The path without the positions of its last two steps: the same for neighbours."""
+    """Return the path without the positions in its last two steps, which neighbours share."""
     steps = path.split("/")
     return "/".join([*steps[:-2], *(step.split("[")[0] for step in steps[-2:])])

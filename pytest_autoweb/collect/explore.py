@@ -1,4 +1,4 @@
-"""Learns what detail links have in common by visiting a few that a model points out."""
+"""The learning of a pattern of detail links, from a few that a model points out."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,7 +9,7 @@ from pytest_autoweb.collect.guide import Guide, Picked
 from pytest_autoweb.collect.opening import follow
 from pytest_autoweb.collect.paths import MIN_CONFIDENCE, MIN_VISITS, common_path
 from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.site import Site
 from pytest_autoweb.specs import Pattern
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from pytest_autoweb.browser.marks import Mark
 
 TRIES = 5
-"""Decisions for each page to visit."""
+"""The most decisions for each page to visit."""
 MAX_BOTTOMS = 3
-"""Times that the end of the page is reached."""
+"""How often the end of the page may be reached before exploring stops."""
 MAX_IN_VAIN = 2
-"""Decisions in a row that come to nothing, before the page is scrolled all the same."""
+"""The most decisions in a row without effect before the page is scrolled anyway."""
 
 
 class Explored(NamedTuple):
-    """What was learned."""
+    """The collection with what was learned."""
 
     collection: Collection
     reason: str
-    """Why there is no pattern; empty when there is one."""
+    """The reason why there is no pattern; empty when there is one."""
 
 
 def explore(
@@ -47,9 +47,9 @@ def explore(
         guide: asks the model.
         site: shows the list.
         pacer: pauses before each visit.
-        collection: the list, with what is known already.
-        visits: pages to visit.
-        over: whether the time is over.
+        collection: the list, with what is already known about it.
+        visits: the number of pages to visit.
+        over: tells whether the time is up.
     """
     seen = _Visits(guide, site, pacer, visits)
     bottoms = in_vain = 0
@@ -71,11 +71,11 @@ def explore(
 
 
 class _Visits:
-    """Detail pages that were seen, and where their links are."""
+    """The detail pages that were visited, with the places of their links."""
 
     def __init__(self, guide: Guide, site: Site, pacer: Pacer, wanted: int) -> None:
         self._guide, self._site, self._pacer, self._wanted = guide, site, pacer, wanted
-        self.entries: list[Entry] = []
+        self.entries: list[ListEntry] = []
         self._done: set[tuple[object, ...]] = set()
 
     @property
@@ -90,7 +90,7 @@ class _Visits:
         return mark.identity in self._done
 
     def visit(self, picked: Picked) -> None:
-        """Open what was picked and come back; what does not open is told to the model."""
+        """Open the chosen link and come back; the model is told about links that do not open."""
         entry, mark = picked
         if entry.url == self._site.page.url:
             self._guide.wrong("explore", f"{entry.text[:30]!r} leads to the list itself", mark)
@@ -111,17 +111,17 @@ class _Visits:
         self.entries.append(entry._replace(url=url))
 
     def take_current(self, list_url: str) -> None:
-        """The page that is shown is a detail page by itself."""
+        """Count the current page as a detail page, and open the list again."""
         url = self._site.page.url
         if url == list_url or url in self.urls:
             self._guide.wrong("explore", "this page is the list, not a detail page")
             return
-        self.entries.append(Entry(url, ""))
+        self.entries.append(ListEntry(url, ""))
         self._site.open(list_url)
 
 
 def _learned(collection: Collection, seen: _Visits) -> Explored:
-    """The collection with the pattern: by place if that is sure enough, else by address."""
+    """Return the collection with a pattern of places, or of addresses if places differ too much."""
     collection = collection.model_copy(update={"visited": seen.urls})
     if len(seen.entries) < MIN_VISITS:
         return Explored(collection, f"{len(seen.entries)} detail pages were visited, 2 are needed")

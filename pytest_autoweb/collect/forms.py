@@ -1,4 +1,4 @@
-"""How a model answers in each phase of collecting: examples, JSON schema, grammar. Pure."""
+"""The form of a model's reply in each phase of collecting: examples, JSON schema and grammar."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from pytest_autoweb.llm.gbnf import literal, string_rule
 Phase = Literal["navigate", "explore", "paginate", "collect"]
 
 PICKS = 3
-"""Most entries that a small model names at once."""
+"""The most entries that a small model may name at once."""
 
 _NAMES_MARKS = {"mark_id", "mark_id_text_map"}
 _ON_ONE = ("expected_text", "mark_id")
@@ -44,12 +44,12 @@ _TEXT = {"type": "string"}
 
 
 def actions_of(phase: Phase) -> tuple[str, ...]:
-    """The actions of a phase."""
+    """Return the actions of a phase."""
     return tuple(_FORMS[phase])
 
 
 def forms_text(phase: Phase, *, brief: bool = False) -> str:
-    """The forms as examples, one a line, for the prompt."""
+    """Return the forms as examples for the prompt, one on each line."""
     lines = []
     for action, fields in _FORMS[phase].items():
         form = {"action": action, **{name: _EXAMPLES[name] for name in fields}}
@@ -60,7 +60,7 @@ def forms_text(phase: Phase, *, brief: bool = False) -> str:
 
 
 def schema(phase: Phase, numbers: Sequence[int]) -> dict[str, Any]:
-    """The JSON schema of a reply on a picture with these marks."""
+    """Return the JSON schema of a reply on a picture with these marks."""
     forms = [
         _form_schema(action, fields, numbers)
         for action, fields in _FORMS[phase].items()
@@ -98,7 +98,7 @@ def _form_schema(action: str, fields: tuple[str, ...], numbers: Sequence[int]) -
 
 
 def grammar(phase: Phase, marks: Sequence[Mark]) -> str:
-    """GBNF for one line of JSON: an action of the phase on a mark that it fits."""
+    """Return a GBNF grammar for one line of JSON: an action of the phase on a suitable mark."""
     rules, lines = [], []
     for action, fields in _FORMS[phase].items():
         choice = _choice([mark.number for mark in marks if fits(action, mark)])
@@ -113,7 +113,7 @@ def grammar(phase: Phase, marks: Sequence[Mark]) -> str:
 
 
 def _choice(numbers: Sequence[int]) -> str:
-    """Any one of these numbers; empty for none."""
+    """Return the grammar for any one of these numbers; empty without numbers."""
     return f"({' | '.join(literal(str(number)) for number in numbers)})" if numbers else ""
 
 

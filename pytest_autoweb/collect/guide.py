@@ -1,7 +1,7 @@
-"""Asks a model about the page that is shown, and lets through only what the page bears out.
+"""Questions to a model about the current page, whose answers are verified against the page.
 
-Every phase goes this way: mark the page, ask, compare each chosen element with the text that came
-with it, keep a record. What was wrong is told in the next question of the phase.
+Every phase works the same way: mark the page, ask, compare each chosen element with the text that
+the model gave for it, and keep a record. The next question of the phase says what was wrong.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,62 +15,62 @@ from pytest_autoweb.browser.injected import run_on_elements
 from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
 from pytest_autoweb.collect.addresses import joined
 from pytest_autoweb.collect.forms import Phase, actions_of
-from pytest_autoweb.collect.reading import Entry, entries_of
+from pytest_autoweb.collect.reading import ListEntry, entries_of
 from pytest_autoweb.results import Decision, DecisionStatus
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 KNOWN_SHOWN = 5
-"""Addresses that a question names, so that they are not chosen again."""
+"""How many known addresses a question names, so that they are not chosen again."""
 
 
-class Question(NamedTuple):
-    """What a model is asked."""
+class GuideQuestion(NamedTuple):
+    """A question to the model."""
 
     phase: Phase
     number: int
-    """From 1, over all phases."""
+    """The number of the question over all phases, from 1."""
     page: "Page"
     marked: MarkedPage
     problems: tuple[Problem, ...]
-    """Of the cycle before."""
+    """What was wrong with the last decision."""
     known: tuple[str, ...]
-    """Addresses that are found already."""
+    """The addresses that have already been found."""
     banned: frozenset[int]
-    """Marks that need not be chosen again."""
+    """The numbers of marks that must not be chosen again."""
 
 
 class Picked(NamedTuple):
-    """An element that was verified."""
+    """An element that the model chose and the page confirmed."""
 
-    entry: Entry
+    entry: ListEntry
     mark: Mark
 
 
-class Decided(NamedTuple):
-    """A reply, read and verified."""
+class GuidedDecision(NamedTuple):
+    """A reply after parsing and verification."""
 
     action: str
-    """Empty: it could not be read."""
+    """The action; empty when the reply was unusable."""
     picked: tuple[Picked, ...] = ()
     fields: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
 class Guide:
-    """One model, asked in the course of one collection."""
+    """The model of one collection and the course of its questions."""
 
-    ask: Callable[[Question], str | None]
-    """The reply; None: the model cannot be reached, and nothing more is asked."""
-    keep: Callable[[Question, Decision], None]
-    """Told each decision, without its picture."""
+    ask: Callable[[GuideQuestion], str | None]
+    """Returns the reply, or None if the model cannot be reached, which ends all asking."""
+    keep: Callable[[GuideQuestion, Decision], None]
+    """Is called with the record of each decision, which lacks its picture."""
     hide: Callable[[str], str] | None = None
-    """Takes the case's secrets out of texts, when it has any."""
+    """Removes the case's secrets from texts, if it has any."""
     feedback: Feedback = field(default_factory=Feedback)
     asked: int = 0
     lost: bool = False
-    """The model did not answer."""
+    """The model did not answer, so it is not asked again."""
     _failed: tuple[Mark, ...] = ()
 
     def decide(
@@ -80,27 +80,27 @@ class Guide:
         *,
         known: Sequence[str] = (),
         over: Callable[[Mark], bool] = lambda mark: False,
-    ) -> Decided:
-        """One question about the page as it is now.
+    ) -> GuidedDecision:
+        """Ask one question about the current state of the page and verify the reply.
 
         Args:
-            phase: what it is about.
-            page: shows the list.
-            known: addresses that are found already.
-            over: whether a mark is done with.
+            phase: the phase, which decides what is asked.
+            page: the page that shows the list.
+            known: the addresses that have already been found.
+            over: tells whether a mark needs no further attention.
         """
         self.asked += 1
         marked = mark_page(page, failed=self._failed, hide=self.hide)
         self._failed = ()
         banned = frozenset(mark.number for mark in marked.marks if over(mark))
         problems = self.feedback.begin_cycle()
-        question = Question(
+        question = GuideQuestion(
             phase, self.asked, page, marked, problems, tuple(known[-KNOWN_SHOWN:]), banned
         )
         reply = self.ask(question)
         if reply is None:
             self.lost = True
-            return Decided("")
+            return GuidedDecision("")
         try:
             fields = read_object(reply)
             action = _action_of(phase, fields)
@@ -108,7 +108,7 @@ class Guide:
         except ReplyProblem as wrong:
             self.wrong(phase, str(wrong))
             self._record(question, None, (), "invalid", str(wrong))
-            return Decided("")
+            return GuidedDecision("")
         picked = tuple(self._picked(page, marked, found.mark) for found in resolved if found.mark)
         for found in resolved:
             if found.mark is None:
@@ -117,14 +117,14 @@ class Guide:
         error = resolved[0].chosen.reason if refused else ""
         status: DecisionStatus = "refused" if refused else "performed"
         self._record(question, {**fields, "action": action}, resolved, status, error)
-        return Decided("" if refused else action, picked, fields)
+        return GuidedDecision("" if refused else action, picked, fields)
 
     def wrong(self, phase: Phase, reason: str, mark: Mark | None = None) -> None:
-        """Note what came of a decision, for the next question."""
+        """Note what was wrong with a decision, for the next question."""
         number = mark.number if mark else None
         self.feedback.add(Problem(phase, self.asked, number, "", "", None, reason))
 
-    def _refuse(self, question: Question, found: Resolution) -> None:
+    def _refuse(self, question: GuideQuestion, found: Resolution) -> None:
         chosen = found.chosen
         wrong = question.marked.mark(chosen.mark) if chosen.mark is not None else None
         if wrong:
@@ -144,16 +144,16 @@ class Guide:
         )
 
     def _picked(self, page: "Page", marked: MarkedPage, mark: Mark) -> Picked:
-        """The mark with its place, which tells what it has in common with others."""
+        """Return the mark as an entry with its place, from which a pattern can be learned."""
         located = marked.locator(mark.number)
         found = list(entries_of(run_on_elements(located, "list_links", {}))) if located else []
         url = joined(page.url, mark.url)
-        bare = Entry(url, mark.text, (), next(iter(mark.xpaths), ""))
+        bare = ListEntry(url, mark.text, (), next(iter(mark.xpaths), ""))
         return Picked(found[0]._replace(text=mark.text) if found else bare, mark)
 
     def _record(
         self,
-        question: Question,
+        question: GuideQuestion,
         action: dict[str, Any] | None,
         resolved: Sequence[Resolution],
         status: DecisionStatus,
@@ -182,10 +182,10 @@ class Guide:
 
 
 def _action_of(phase: Phase, fields: Mapping[str, Any]) -> str:
-    """The action that a reply names, or the one that its fields mean.
+    """Return the action that a reply names, or the one that its fields imply.
 
     Raises:
-        ReplyProblem: it is none of the phase.
+        ReplyProblem: the phase has no such action.
     """
     named = str(fields.get("action") or "").strip().lower()
     named = {"scroll": "scroll_down", "next": "next_page"}.get(named, named)

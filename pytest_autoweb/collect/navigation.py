@@ -1,4 +1,4 @@
-"""Brings a list into the wanted state: steps that are recorded once and done again later."""
+"""The replay of recorded steps that bring a list into the wanted state."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -20,12 +20,12 @@ _POLL_MS = 100
 def replay_steps(
     site: Site, steps: Sequence[NavStep], reveal: Callable[[str], str] = lambda text: text
 ) -> str:
-    """Do recorded steps on the page, each compared with what the element says; what stopped them.
+    """Replay recorded steps on the page; return why they stopped, empty if all were done.
 
     Args:
         site: the list, freshly opened.
-        steps: as recorded.
-        reveal: puts secrets in.
+        steps: the recorded steps.
+        reveal: replaces the placeholders of secrets.
     """
     for number, step in enumerate(steps, 1):
         if problem := do_step(site, step, reveal):
@@ -35,7 +35,7 @@ def replay_steps(
 
 
 def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda text: text) -> str:
-    """Do one step; what stopped it."""
+    """Do one step; return why it could not be done, empty if it was."""
     from playwright.sync_api import Error
 
     try:
@@ -53,7 +53,7 @@ def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda tex
 def _perform(located: "Locator", step: NavStep, reveal: Callable[[str], str]) -> str:
     texts = run_on_elements(located, "marks_texts")[0]
     found = compare_element(step.expected_text, texts)
-    # What a field says changes with what was typed there before: its place has to do.
+    # The text of a field depends on what was typed there before, so only clicks compare it.
     if found.verdict == "mismatch" and step.action == "click":
         return found.reason
     if step.action == "click":
@@ -66,7 +66,7 @@ def _perform(located: "Locator", step: NavStep, reveal: Callable[[str], str]) ->
 
 
 def _find(site: Site, step: NavStep) -> "Locator | None":
-    """The element by the first XPath that finds exactly one; waits for it a little."""
+    """Return the element by the first XPath that finds exactly one, waiting for it a little."""
     for _ in range(_FIND_MS // _POLL_MS):
         for xpath in step.xpaths:
             located = site.page.locator(f"xpath={xpath}")

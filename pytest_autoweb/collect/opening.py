@@ -1,30 +1,30 @@
-"""Entries without an address: clicked, to see where they lead."""
+"""The clicking of entries without an address, to see where they lead."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.site import CLICK_MS, Site, Way
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 LEAVE_MS = 3_000.0
-"""A click that leads nowhere within this time leads nowhere."""
+"""How long a click may take to lead to another page before it counts as leading nowhere."""
 _POLL_MS = 50.0
 
 
 class Opened(NamedTuple):
-    """Where an entry led."""
+    """The address that an entry led to, or the problem."""
 
     url: str
     problem: str
 
 
-def follow(site: Site, entry: Entry) -> Opened:
+def follow(site: Site, entry: ListEntry) -> Opened:
     """Click an entry and come back to the list; a new tab is closed.
 
-    The list is the page it was before, or its address is opened again.
+    Going back in the history is tried first; if that fails, the list's address is opened again.
     """
     page, before = site.page, site.page.url
     popups: list[Page] = []

@@ -1,4 +1,4 @@
-"""Addresses of list pages: which part says the page, and what the next one is. Pure."""
+"""Addresses of list pages: the parameter with the page number, and the next page's address."""
 
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
@@ -8,10 +8,10 @@ _FROM_ZERO = ("offset", "start", "skip", "from")
 
 
 def next_by_parameter(url: str, given: PageParameter) -> str:
-    """The address of the page after `url`: its parameter one step on.
+    """Return the address of the page after `url`, with its parameter one step further.
 
-    A page without the parameter is the first one. What an `offset` counts is entries, so its step
-    is that of a whole page; the caller says it.
+    A page without the parameter is the first one. An `offset` counts entries, so its step is the
+    number of entries on a page, which the case gives.
     """
     now = parameter_of(url, given.parameter)
     if now is None:
@@ -21,11 +21,11 @@ def next_by_parameter(url: str, given: PageParameter) -> str:
 
 
 def predicted(before: str, now: str) -> str:
-    """The address after two of consecutive pages; empty when they do not tell.
+    """Return the address that follows those of two consecutive pages; empty when it is unclear.
 
-    They tell when one parameter alone differs and is a number that has grown; it grows by the same
-    again, so an offset is not taken for a page number. A parameter that the first page lacks is
-    taken to be 1 there, or 0 when it is as large as a page's entries.
+    It is clear when exactly one parameter differs and is a number that has grown. It then grows by
+    the same amount again, which also suits offsets. A parameter that the first page lacks counts as
+    1 there if the second page has 2, else as 0.
     """
     if urlsplit(before)._replace(query="") != urlsplit(now)._replace(query=""):
         return ""
@@ -40,12 +40,12 @@ def predicted(before: str, now: str) -> str:
 
 
 def parameter_of(url: str, name: str) -> int | None:
-    """The number that a parameter of the address has."""
+    """Return the number in a parameter of the address, or None."""
     return _numbers(url).get(name)
 
 
 def with_parameter(url: str, name: str, value: int) -> str:
-    """The address with one parameter set; the others keep their writing."""
+    """Return the address with one parameter set and the others exactly as they were."""
     parts = urlsplit(url)
     setting = f"{quote(name)}={value}"
     pieces = [piece for piece in parts.query.split("&") if piece]

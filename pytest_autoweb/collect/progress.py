@@ -1,4 +1,4 @@
-"""What a collection has done so far, written after every page: a killed run loses nothing."""
+"""The progress of a collection, written after every page so that a killed run can be resumed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,11 +17,11 @@ URLS_TEXT = "urls.txt"
 
 
 Status = Literal["running", "paused", "done"]
-"""`done`: nothing is left to fetch; `paused`: a later run may go on."""
+"""`done`: nothing is left to fetch; `paused`: a later run may continue."""
 
 
-class Progress(Record):
-    """How far a collection is. Everything is in one file, so its parts always fit together."""
+class CollectProgress(Record):
+    """The state of a collection, in a single file so that its parts are always consistent."""
 
     format: Literal["pytest-autoweb/progress"] = "pytest-autoweb/progress"
     version: int = 1
@@ -31,32 +31,32 @@ class Progress(Record):
     task_description: str = ""
     collection: Collection
     current_page_num: int = 0
-    """Pages of the list that are done."""
+    """The number of list pages that are done."""
     page_url: str = ""
-    """Address of the last of them."""
+    """The address of the last page that is done."""
     page_items: tuple[str, ...] = ()
-    """Its first detail addresses: by them it is known again."""
+    """The first detail addresses of that page, by which it is recognised."""
     next_url: str = ""
-    """Address of the page after it, where it has one."""
+    """The address of the page after it, if known."""
     collected_count: int = 0
-    """Addresses so far, for readers of the file."""
+    """The number of addresses so far, for people who read the file."""
     urls: tuple[str, ...] = ()
     opened: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
-    """Entries without an address that were clicked: entry -> address of its page."""
+    """The addresses that entries without an address led to when clicked."""
     backoff_level: int = 0
     consecutive_success_pages: int = 0
     last_updated: str = ""
 
 
 def save_progress(
-    progress: Progress, folder: Path, clean: Callable[[str], str] = lambda text: text
-) -> Progress:
-    """Write `progress.json`, then `urls.json` and `urls.txt` for readers.
+    progress: CollectProgress, folder: Path, clean: Callable[[str], str] = lambda text: text
+) -> CollectProgress:
+    """Write `progress.json`, then `urls.json` and `urls.txt` for people and other programs.
 
     Args:
-        progress: what is done.
-        folder: where to.
-        clean: takes secrets out of text.
+        progress: the state to write.
+        folder: the folder to write to.
+        clean: removes secrets from text.
 
     Raises:
         OSError: the folder cannot be written.
@@ -70,7 +70,7 @@ def save_progress(
 
 
 def save_urls(urls: tuple[str, ...], folder: Path, clean: Callable[[str], str]) -> None:
-    """Write the addresses as `urls.json` and, one a line, `urls.txt`.
+    """Write the addresses as `urls.json` and, one per line, as `urls.txt`.
 
     Raises:
         OSError: the folder cannot be written.
@@ -79,10 +79,10 @@ def save_urls(urls: tuple[str, ...], folder: Path, clean: Callable[[str], str]) 
     write_text_atomic(folder / URLS_TEXT, clean("".join(f"{url}\n" for url in urls)))
 
 
-def unfinished(folder: Path, list_url: str, task: str) -> Progress | None:
-    """The progress of a run that was stopped; None when there is none for this list and task."""
+def unfinished(folder: Path, list_url: str, task: str) -> CollectProgress | None:
+    """Return the unfinished progress for this list and task, or None if there is none."""
     try:
-        progress = Progress.model_validate_json((folder / PROGRESS_FILE).read_bytes())
+        progress = CollectProgress.model_validate_json((folder / PROGRESS_FILE).read_bytes())
     except (OSError, ValidationError):
         return None
     same = (progress.list_url, progress.task_description) == (list_url, task)

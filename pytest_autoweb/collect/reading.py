@@ -1,4 +1,4 @@
-"""What a list page holds: its entries, and the controls that lead on."""
+"""The reading of a list page: its entries and its controls."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-class Entry(NamedTuple):
+class ListEntry(NamedTuple):
     """One entry of a list."""
 
     url: str
-    """Where it leads; empty when only a click can tell."""
+    """The address it leads to; empty when only a click can tell."""
     text: str
     place: Place = ()
     path: str = ""
-    """XPath of this very element."""
+    """The XPath of this element alone."""
 
     @property
     def key(self) -> str:
-        """By what it is known again."""
+        """The address or text by which the entry is recognised."""
         return self.url or self.text
 
 
-def read_entries(page: "Page", collection: Collection) -> tuple[Entry, ...]:
-    """The entries that a collection's pattern finds on the page, in the order of the page.
+def read_entries(page: "Page", collection: Collection) -> tuple[ListEntry, ...]:
+    """Return the entries that a collection's pattern finds on the page, in the order of the page.
 
-    Entries without an address come only from an XPath.
+    Entries without an address are only found by an XPath.
 
     Raises:
-        CaseError: the XPath is none.
+        CaseError: the XPath is invalid.
     """
     return tuple(
         entry
@@ -46,28 +46,30 @@ def read_entries(page: "Page", collection: Collection) -> tuple[Entry, ...]:
     )
 
 
-def read_links(page: "Page") -> tuple[Entry, ...]:
-    """All links of the page that lead to a page."""
+def read_links(page: "Page") -> tuple[ListEntry, ...]:
+    """Return all links of the page that lead to another page."""
     return tuple(entry for entry in _read(page, "") if entry.url)
 
 
-def _read(page: "Page", xpath: str) -> Iterable[Entry]:
+def _read(page: "Page", xpath: str) -> Iterable[ListEntry]:
     found = run_script(page, "list_links", {"xpath": xpath})
     if found["problem"]:
-        raise CaseError(f"{xpath!r} is no XPath: {found['problem']}", field="collect.xpath")
+        raise CaseError(
+            f"{xpath!r} is not a valid XPath: {found['problem']}", field="collect.xpath"
+        )
     return entries_of(found)
 
 
-def entries_of(found: dict[str, object]) -> Iterable[Entry]:
-    """The entries as `list_links.js` gives them."""
+def entries_of(found: dict[str, object]) -> Iterable[ListEntry]:
+    """Yield the entries in the result of `list_links.js`."""
     items = found["items"]
     assert isinstance(items, list)
     for item in items:
         url = joined(str(found["base"]), item["href"])
         if url or item["text"]:
-            yield Entry(url, item["text"], read_place(item["chain"]), item["path"])
+            yield ListEntry(url, item["text"], read_place(item["chain"]), item["path"])
 
 
 def page_controls(page: "Page") -> tuple[Control, ...]:
-    """What can be pressed on the page."""
+    """Return the clickable controls of the page."""
     return read_controls(run_script(page, "pager_controls")["controls"])

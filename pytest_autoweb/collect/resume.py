@@ -1,11 +1,11 @@
-"""Brings a page back to where a stopped collection was. Every way is checked by the entries."""
+"""The return to the page where a collection stopped, which is recognised by its entries."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_autoweb.collect.navigation import replay_steps
-from pytest_autoweb.collect.progress import Progress
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.progress import CollectProgress
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.site import Site
 from pytest_autoweb.collect.ways import usual_way
 
@@ -21,22 +21,22 @@ _FIELD_MS = 3_000.0
 
 
 class Reached(NamedTuple):
-    """What the page shows."""
+    """The page that was reached."""
 
     at: Literal["next", "done", "start"]
-    """`next`: the page after the last one that is done; `done`: that page; `start`: the first."""
+    """`next`: the page after the last one done; `done`: the last one done; `start`: the first."""
     how: str
 
 
 def go_back_to(
-    site: Site, progress: Progress, reveal: Callable[[str], str] = lambda text: text
+    site: Site, progress: CollectProgress, reveal: Callable[[str], str] = lambda text: text
 ) -> Reached:
-    """Open the page after the last one that was done, or the nearest page from which it follows.
+    """Open the page after the last one that was done, or the closest page before it.
 
-    Tried in this order: the address of the next page; the address of the last page, when pages
-    have addresses; a field that jumps to a page; turning from the first page until the last one
-    is recognised by its entries. If none works, collecting begins at the first page again: what is
-    known already is not counted twice.
+    These are tried in order: the address of the next page; the address of the last page, if pages
+    have addresses; a field that jumps to a page; turning pages from the first one until the last
+    one is recognised by its entries. If none works, collecting starts at the first page again;
+    known addresses are not counted twice.
     """
     if progress.next_url and site.open(progress.next_url).kind == "ok":
         entries = site.wait_for_entries(progress.collection)
@@ -62,8 +62,8 @@ def go_back_to(
     return Reached("start", "the page was not found again")
 
 
-def _open_list(site: Site, progress: Progress, reveal: Callable[[str], str]) -> str:
-    """Open the list, or its last page when pages have addresses, in the state it was set to."""
+def _open_list(site: Site, progress: CollectProgress, reveal: Callable[[str], str]) -> str:
+    """Open the last page done if it has an address, else the list, and replay the filters."""
     own = progress.page_url and progress.page_url != progress.list_url
     if own and not progress.collection.nav_steps:
         return site.open(progress.page_url).problem
@@ -71,14 +71,17 @@ def _open_list(site: Site, progress: Progress, reveal: Callable[[str], str]) -> 
     return move.problem or replay_steps(site, progress.collection.nav_steps, reveal)
 
 
-def _is_done(entries: tuple[Entry, ...], progress: Progress) -> bool:
-    """Whether these are the entries of the last page: more than half of them are."""
+def _is_done(entries: tuple[ListEntry, ...], progress: CollectProgress) -> bool:
+    """Tell whether more than half of the last page's entries are among these.
+
+    Not all are demanded, because a list may gain and lose entries between two runs.
+    """
     known = set(progress.page_items)
     same = sum(entry.key in known for entry in entries)
     return bool(known) and same > len(known) / 2
 
 
-def _jump(site: Site, progress: Progress) -> bool:
+def _jump(site: Site, progress: CollectProgress) -> bool:
     from playwright.sync_api import Error
 
     field: Locator = site.page.locator(_JUMP_FIELDS)

@@ -1,4 +1,4 @@
-"""One collection from its beginning, or from where it was stopped, to its end."""
+"""One collection, from its beginning or from where it was stopped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from pytest_autoweb.collect.collection import Collection, save_collection
 from pytest_autoweb.collect.explore import explore
 from pytest_autoweb.collect.guide import Guide
 from pytest_autoweb.collect.navigation import replay_steps
-from pytest_autoweb.collect.progress import Progress, save_progress, unfinished
+from pytest_autoweb.collect.progress import CollectProgress, save_progress, unfinished
 from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import Entry
+from pytest_autoweb.collect.reading import ListEntry
 from pytest_autoweb.collect.resume import go_back_to
 from pytest_autoweb.collect.site import Site
-from pytest_autoweb.collect.walk import Limits, Ports, Walk
+from pytest_autoweb.collect.walk import Ports, Walk, WalkLimits
 
 
 @dataclass(slots=True)
@@ -25,40 +25,40 @@ class Job:
     """Everything that a collection needs."""
 
     site: Site
-    """Its page shows the list."""
+    """The site, whose page shows the list."""
     collection: Collection
-    """What is known of it."""
+    """What is already known about the list."""
     spec: CollectSpec
     pacer: Pacer
     guide: Guide | None = None
-    """Asked for what is not known; None: nobody is."""
+    """The model that is asked for what is unknown; None when there is no model."""
     folders: tuple[Path, ...] = ()
-    """Where the results are written after every page."""
+    """The folders to which the results are written after every page."""
     kept: Path | None = None
-    """Where progress of an earlier run may lie; written to as well."""
+    """A folder that may hold the progress of an earlier run; results are written there as well."""
     reveal: Callable[[str], str] = lambda text: text
-    """Puts secrets into recorded steps."""
+    """Replaces the placeholders of secrets in recorded steps."""
     clean: Callable[[str], str] = lambda text: text
-    """Takes secrets out of what is written."""
+    """Removes secrets from what is written."""
     over: Callable[[], bool] = lambda: False
-    """Whether the time is over."""
+    """Tells whether the time is up."""
 
 
-def collect(job: Job) -> Progress:
-    """Set the list, learn what its entries are, collect page after page.
+def collect(job: Job) -> CollectProgress:
+    """Set the filters, learn the pattern of entries, and collect page after page.
 
-    What the collection says already is not asked for; with a pattern (from the case, from an
-    earlier run's `collection.json`) no model is asked at all.
+    The model is asked only for what the collection does not say. With a pattern, from the case or
+    from an earlier run's `collection.json`, it is not asked at all.
 
     Returns:
-        The progress at its end; `pause_reason` says why it ended there.
+        The progress at the end; `pause_reason` says why it ended there.
     """
     created = job.collection.created_at or datetime.now(UTC).isoformat()
     known = job.collection.model_copy(update={"created_at": created})
     progress = job.kept and unfinished(job.kept, known.list_url, known.task_description)
     if progress:
         return _go_on(job, progress)
-    progress = Progress(
+    progress = CollectProgress(
         list_url=known.list_url, task_description=known.task_description, collection=known
     )
     if problem := replay_steps(job.site, known.nav_steps, job.reveal):
@@ -83,7 +83,7 @@ def _learn(job: Job, guide: Guide, known: Collection) -> Collection:
     return found.collection
 
 
-def _go_on(job: Job, progress: Progress) -> Progress:
+def _go_on(job: Job, progress: CollectProgress) -> CollectProgress:
     """Continue an earlier run after the last page it has done."""
     with job.site.watched():
         reached = go_back_to(job.site, progress, job.reveal)
@@ -97,27 +97,27 @@ def _go_on(job: Job, progress: Progress) -> Progress:
     return _walk(job, progress, page_is_done=reached.at == "done")
 
 
-def _walk(job: Job, progress: Progress, *, page_is_done: bool = False) -> Progress:
+def _walk(job: Job, progress: CollectProgress, *, page_is_done: bool = False) -> CollectProgress:
     guide, spec = job.guide, job.spec
     ports = Ports(pacer=job.pacer, save=partial(_save, job))
     if guide is not None and not job.collection.has_pattern:
         by_model = None if progress.collection.has_pattern else partial(_pick, job, guide)
         ports = Ports(job.pacer, partial(_save, job), partial(find_next, guide, job.site), by_model)
-    limits = Limits(spec.target, spec.pages, job.over)
+    limits = WalkLimits(spec.target, spec.pages, job.over)
     return Walk(job.site, ports, limits).run(progress, page_is_done=page_is_done)
 
 
-def _pick(job: Job, guide: Guide, progress: Progress) -> tuple[Entry, ...]:
+def _pick(job: Job, guide: Guide, progress: CollectProgress) -> tuple[ListEntry, ...]:
     return pick_entries(guide, job.site, progress, job.spec.target)
 
 
-def _save(job: Job, progress: Progress) -> Progress:
+def _save(job: Job, progress: CollectProgress) -> CollectProgress:
     for folder in (*job.folders, *([job.kept] if job.kept else [])):
         progress = save_progress(progress, folder, job.clean)
         save_collection(progress.collection, folder, job.clean)
     return progress
 
 
-def _stopped(job: Job, progress: Progress, reason: str) -> Progress:
+def _stopped(job: Job, progress: CollectProgress, reason: str) -> CollectProgress:
     job.site.note(f"collect: {reason}")
     return _save(job, progress.model_copy(update={"status": "paused", "pause_reason": reason}))

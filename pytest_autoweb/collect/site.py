@@ -1,7 +1,7 @@
-"""The list under collection: a real page that is opened, scrolled and turned.
+"""The list that is collected: a real page that is opened, scrolled and turned.
 
-Every move is checked by what the page shows afterwards. What went wrong is a sentence, empty when
-nothing did.
+The success of every move is judged by what the page shows afterwards. Problems are returned as a
+sentence, which is empty when there is none.
 """
 
 import time
@@ -14,7 +14,7 @@ from pytest_autoweb.act.matching import compare
 from pytest_autoweb.collect.addresses import joined
 from pytest_autoweb.collect.collection import Collection
 from pytest_autoweb.collect.controls import Control
-from pytest_autoweb.collect.reading import Entry, page_controls, read_entries
+from pytest_autoweb.collect.reading import ListEntry, page_controls, read_entries
 from pytest_autoweb.collect.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 OPEN_MS = 30_000.0
 CLICK_MS = 5_000.0
 CHANGE_MS = 10_000.0
-"""Longest wait for what a move brings."""
+"""The longest wait for the effect of a move."""
 QUIET_MS = 700.0
-"""A page that asks for nothing this long and shows nothing new will not."""
+"""How long a page without requests and new entries is waited for."""
 STILL_MS = 100.0
 POLL_MS = 50.0
 SCROLL_STEP = 500
@@ -33,70 +33,70 @@ _MAX_STEPS = 60
 _MISSING = (404, 410)
 
 
-class Move(NamedTuple):
-    """What became of a move to another page."""
+class MoveResult(NamedTuple):
+    """The result of a move to another page."""
 
     kind: Literal["ok", "nothing", "gone", "failed"]
-    """`nothing`: the page answered and shows no other entries; `gone`: there is no such page;
-    `failed`: it may come later."""
+    """`nothing`: the page came but shows no other entries; `gone`: there is no such page; `failed`:
+    it may work later."""
     problem: str = ""
 
 
 class Way(NamedTuple):
-    """Where the next page is: its address, or a control to press."""
+    """The way to the next page: its address, or a control to press."""
 
     url: str = ""
     xpath: str = ""
     text: str = ""
-    """What the control says; compared before it is pressed."""
+    """The text of the control, which is compared before it is pressed."""
 
 
 @dataclass(slots=True)
 class Site:
-    """What the collector may do with the page."""
+    """The operations on the page of a list."""
 
     page: "Page"
     allows: Callable[[str], bool]
-    """Whether an address may be opened."""
+    """Tells whether an address may be opened."""
     note: Callable[[str], None] = lambda line: None
     _traffic: Traffic = field(default_factory=Traffic)
 
     def watched(self) -> AbstractContextManager[None]:
-        """While it lasts, the page's requests and the server's refusals are noticed."""
+        """Return a context in which the page's requests and the server's refusals are watched."""
         return self._traffic.watched(self.page)
 
     @property
     def refusal(self) -> str:
-        """What the server refused since the last move."""
+        """What the server refused since the last move; empty when nothing was."""
         return next(iter(self._traffic.refused), "")
 
-    def open(self, url: str) -> Move:
+    def open(self, url: str) -> MoveResult:
         """Open an address in the page."""
         return self._loaded(
             url, lambda: self.page.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
         )
 
-    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> Move:
+    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> MoveResult:
         from playwright.sync_api import Error
 
         if not self.allows(url):
-            return Move("gone", f"{url} is at no allowed origin")
+            return MoveResult("gone", f"{url} is at no allowed origin")
         self._traffic.start()
         try:
             response = load()
         except Error as error:
-            return Move("failed", f"{url} could not be opened: {_first_line(error)}")
+            return MoveResult("failed", f"{url} could not be opened: {_first_line(error)}")
         if response is None or response.status < 400:
-            return Move("ok")
+            return MoveResult("ok")
         kind: Literal["gone", "failed"] = "gone" if response.status in _MISSING else "failed"
-        return Move(kind, f"{url} answered {response.status}")
+        return MoveResult(kind, f"{url} answered {response.status}")
 
-    def entries(self, collection: Collection) -> tuple[Entry, ...]:
-        """What the collection's pattern finds, once two looks agree."""
+    def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
+        """Return the entries that the pattern finds, as soon as two readings in a row agree."""
         from playwright.sync_api import Error
 
         ends = time.monotonic() + CHANGE_MS / 1000
-        found: tuple[Entry, ...] | None = None
+        found: tuple[ListEntry, ...] | None = None
         while time.monotonic() < ends:
             with suppress(Error):  # the page is being replaced
                 before, found = found, read_entries(self.page, collection)
@@ -106,16 +106,16 @@ class Site:
         return found or ()
 
     def controls(self) -> tuple[Control, ...]:
-        """What can be pressed now."""
+        """Return the controls of the page."""
         return page_controls(self.page)
 
     def way_of(self, control: Control) -> Way:
-        """The way a control leads: its own address, when it has one."""
+        """Return the way that a control leads, with its own address if it is a link."""
         url = joined(self.page.url, control.href) if control.leads_away else ""
         return Way(url, control.path, control.name)
 
-    def take(self, way: Way, shown: tuple[Entry, ...], collection: Collection) -> Move:
-        """Go the way and wait until the page shows other entries than before."""
+    def take(self, way: Way, shown: tuple[ListEntry, ...], collection: Collection) -> MoveResult:
+        """Go to another page and wait until it shows entries other than those shown before."""
         before = {entry.key for entry in shown}
 
         def turned() -> bool:
@@ -127,22 +127,26 @@ class Site:
             return move
         came = self._wait(turned)
         if self._traffic.refused:
-            return Move("failed", self._traffic.refused[0])
-        return Move("ok") if came else Move("nothing", f"{way.text or way.url} led to nothing new")
+            return MoveResult("failed", self._traffic.refused[0])
+        return (
+            MoveResult("ok")
+            if came
+            else MoveResult("nothing", f"{way.text or way.url} led to nothing new")
+        )
 
-    def _go(self, way: Way) -> Move:
+    def _go(self, way: Way) -> MoveResult:
         if way.url:
             return self.open(way.url)
         if self._traffic.lost:
-            # The control is gone with the page; what it asked for is asked for again.
+            # The refused page has replaced the control, so its address is requested again.
             self._traffic.lost = False
             reload = self.page.reload
             return self._loaded(self.page.url, lambda: reload(wait_until="domcontentloaded"))
         problem = self.press(way)
-        return Move("failed", problem) if problem else Move("ok")
+        return MoveResult("failed", problem) if problem else MoveResult("ok")
 
     def press(self, way: Way) -> str:
-        """Click a control, after comparing what it says."""
+        """Click a control if it still has the expected text; return the problem if it fails."""
         from playwright.sync_api import Error
 
         self._traffic.start()
@@ -159,8 +163,9 @@ class Site:
         return ""
 
     def scroll(self) -> None:
-        """Scroll to the end, step by step; at the end already, a little up and down again."""
+        """Scroll to the end, step by step."""
         self._traffic.start()
+        # Up first: pages load more on a scroll event, and at the end there would be none.
         self.page.evaluate("step => scrollBy({top: -step, behavior: 'instant'})", SCROLL_STEP)
         for _ in range(_MAX_STEPS):
             if self.page.evaluate(_SCROLL, SCROLL_STEP):
@@ -168,33 +173,33 @@ class Site:
             self.page.wait_for_timeout(POLL_MS)
 
     def step_down(self) -> bool:
-        """Scroll down a little; whether the end is reached."""
+        """Scroll down by one step; return whether the end is reached."""
         at_end = bool(self.page.evaluate(_SCROLL, SCROLL_STEP))
         self.page.wait_for_timeout(STILL_MS)
         return at_end
 
     def peek(self, url: str) -> str:
-        """Open an address in a tab of its own and close it; why it shows no page."""
+        """Open an address in a new tab and close it; return the problem if it shows no page."""
         if not self.allows(url):
-            return ""  # it may well be a detail page, only not one to be visited
+            return ""  # It may still be a detail page, only one that must not be visited.
         tab = self.page.context.new_page()
         try:
             return Site(tab, self.allows).open(url).problem
         finally:
             tab.close()
 
-    def grew(self, shown: tuple[Entry, ...], collection: Collection) -> bool:
-        """Whether entries are added to those shown, now that something was pressed or scrolled."""
+    def grew(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
+        """Tell whether new entries appear after something was pressed or scrolled."""
         before = {entry.key for entry in shown}
         return self._wait(lambda: any(e.key not in before for e in self._now(collection)))
 
-    def wait_for_entries(self, collection: Collection) -> tuple[Entry, ...]:
-        """The entries, as soon as there are any."""
+    def wait_for_entries(self, collection: Collection) -> tuple[ListEntry, ...]:
+        """Return the entries as soon as there are any, or nothing after a while."""
         self._wait(lambda: bool(self._now(collection)))
         return self.entries(collection)
 
-    def _now(self, collection: Collection) -> tuple[Entry, ...]:
-        """The entries; none while the page is being replaced."""
+    def _now(self, collection: Collection) -> tuple[ListEntry, ...]:
+        """Return the current entries; none while the page is being replaced."""
         from playwright.sync_api import Error
 
         with suppress(Error):
@@ -202,7 +207,7 @@ class Site:
         return ()
 
     def _wait(self, done: Callable[[], bool]) -> bool:
-        """Wait for something, until the page has been quiet for a while or refuses."""
+        """Wait for a condition, but not longer than the page is active and nothing is refused."""
         ends = time.monotonic() + CHANGE_MS / 1000
         while not done():
             quiet = self._traffic.quiet_for() > QUIET_MS / 1000

@@ -1,4 +1,4 @@
-"""What a page asks its server for, and what the server refuses."""
+"""The requests of a page, and the server's refusals."""
 
 import time
 from collections.abc import Iterator
@@ -9,36 +9,36 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page, Request, Response
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers that mean "later" rather than "no"."""
+"""Status codes that mean "later" rather than "no"."""
 
 _LOADED_BY = ("document", "xhr", "fetch")
 
 
 class Traffic:
-    """Requests of one page since the last move.
+    """The requests of one page since the last move.
 
-    Without slots: Playwright leaves a mark on what owns a listener.
+    The class has no slots, because Playwright sets an attribute on the owner of a listener.
     """
 
     def __init__(self) -> None:
         self.refused: list[str] = []
         self.lost = False
-        """The page itself was refused, so that nothing of it is left to press."""
+        """The server refused the page itself, so there is nothing on it to press."""
         self._open = 0
         self._last = 0.0
 
     def start(self) -> None:
-        """A move begins."""
+        """Begin a move: forget earlier refusals and requests."""
         self.refused.clear()
         self._open, self._last = 0, time.monotonic()
 
     def quiet_for(self) -> float:
-        """Seconds since anything was asked for or came."""
+        """Return the seconds since the last request or response; 0 while a request is open."""
         return 0.0 if self._open else time.monotonic() - self._last
 
     @contextmanager
     def watched(self, page: "Page") -> Iterator[None]:
-        """While it lasts, the page's requests are counted."""
+        """Count the page's requests within the context."""
         page.on("request", self._asked)
         page.on("requestfinished", self._came)
         page.on("requestfailed", self._came)

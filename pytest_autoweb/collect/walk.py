@@ -1,7 +1,7 @@
-"""Collects page after page until there is enough, or nothing more.
+"""The walk through a list, page after page, until there is enough or nothing more.
 
-After every page the progress is handed to `save`: a run that is killed at any moment goes on with
-the page after the last one saved.
+After every page the progress is passed to `save`, so that a run that is killed at any moment can
+continue with the page after the last one saved.
 """
 
 from collections.abc import Callable
@@ -13,77 +13,79 @@ from pytest_autoweb.collect.collection import NextPage
 from pytest_autoweb.collect.controls import choose_more
 from pytest_autoweb.collect.opening import follow
 from pytest_autoweb.collect.paging import predicted
-from pytest_autoweb.collect.progress import Progress, Status
+from pytest_autoweb.collect.progress import CollectProgress, Status
 from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import Entry
-from pytest_autoweb.collect.site import Move, Site, Way
+from pytest_autoweb.collect.reading import ListEntry
+from pytest_autoweb.collect.site import MoveResult, Site, Way
 from pytest_autoweb.collect.ways import usual_way
 
 MAX_FAILURES = 3
-"""Turns in a row that may fail, and entries of one page that may lead nowhere."""
+"""The most failed turns in a row, and the most entries of a page that may lead nowhere."""
 EMPTY_PAGES = 2
-"""Pages in a row without a new address after which there is nothing more."""
+"""The number of pages in a row without a new address at which the walk ends."""
 LAZY_TRIES = 1
-"""Pages that are scrolled in vain before scrolling is given up."""
+"""The number of pages on which scrolling brings nothing before it is given up."""
 ITEMS_KEPT = 20
-"""Entries by which a page is known again."""
+"""The number of entries that are kept to recognise a page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How far to go."""
+class WalkLimits:
+    """The limits of a walk."""
 
     target: int = 50
+    """The number of addresses at which the walk ends."""
     pages: int = 10
+    """The most pages of the list."""
     over: Callable[[], bool] = lambda: False
-    """Whether the time is over."""
+    """Tells whether the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the walk needs from outside."""
+    """The functions that the walk gets from its caller."""
 
     pacer: Pacer
-    save: Callable[[Progress], Progress] = lambda progress: progress
+    save: Callable[[CollectProgress], CollectProgress] = lambda progress: progress
     find_next: Callable[[], NextPage | None] = lambda: None
-    """Asked where no usual control leads on: a model, or nobody."""
-    pick: Callable[[Progress], tuple[Entry, ...]] | None = None
+    """Asks a model for the next page where no usual control leads to it."""
+    pick: Callable[[CollectProgress], tuple[ListEntry, ...]] | None = None
     """Chooses the entries of a page where no pattern is known."""
 
 
 class _Shown(NamedTuple):
-    """A page of the list whose entries are taken."""
+    """The current page of the list, whose entries have been collected."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ListEntry, ...]
     way: Way | None
     ended: str
-    """Why there is no way on."""
+    """The reason why there is no next page; empty when there may be one."""
     refused: str = ""
-    """What the server refused when the page was to show more."""
+    """What the server refused when more entries were to be loaded into the page."""
 
 
 class Walk:
     """One collection under way."""
 
-    def __init__(self, site: Site, ports: Ports, limits: Limits) -> None:
+    def __init__(self, site: Site, ports: Ports, limits: WalkLimits) -> None:
         self._site, self._ports, self._limits = site, ports, limits
         self._vain_scrolls = 0
         self._empty_pages = 0
         self._shown_page = 1
-        """Of pages that are turned; what is scrolled into a page does not count."""
+        """The number of the current page; entries loaded into the same page do not count."""
         self._knows_the_way = False
-        """Something led on before: when it is gone, this is the end, and nobody is asked."""
+        """A usual control led on before, so when it is gone the list ends and no model is asked."""
 
-    def run(self, progress: Progress, *, page_is_done: bool = False) -> Progress:
-        """Collect from the page that is shown on.
+    def run(self, progress: CollectProgress, *, page_is_done: bool = False) -> CollectProgress:
+        """Collect from the current page to the end.
 
         Args:
-            progress: what is done already.
-            page_is_done: the page that is shown is the last one of `progress`.
+            progress: what is already done.
+            page_is_done: the current page is the last one of `progress`.
 
         Returns:
             The progress at the end. Status `done` means that nothing is left to fetch, `paused`
-            that a later run may go on; `pause_reason` says why.
+            that a later run may continue; `pause_reason` says why.
         """
         self._ports.pacer.level = progress.backoff_level
         self._ports.pacer.good = progress.consecutive_success_pages
@@ -101,24 +103,24 @@ class Walk:
                 progress, shown = self._read(progress)
             return self._ended(progress, "done", reason)
 
-    def _enough(self, progress: Progress) -> str:
+    def _enough(self, progress: CollectProgress) -> str:
         if len(progress.urls) >= self._limits.target:
             return "the target is reached"
         if progress.current_page_num >= self._limits.pages:
             return "the page limit is reached"
         return ""
 
-    def _ended(self, progress: Progress, status: Status, reason: str) -> Progress:
+    def _ended(self, progress: CollectProgress, status: Status, reason: str) -> CollectProgress:
         self._site.note(f"collect: {len(progress.urls)} addresses; {status}: {reason}")
         return self._save(progress, status=status, pause_reason=reason)
 
-    def _save(self, progress: Progress, **update: object) -> Progress:
+    def _save(self, progress: CollectProgress, **update: object) -> CollectProgress:
         pacer = self._ports.pacer
         pace = {"backoff_level": pacer.level, "consecutive_success_pages": pacer.good}
         return self._ports.save(progress.model_copy(update={**update, **pace}))
 
-    def _read(self, progress: Progress) -> tuple[Progress, _Shown]:
-        """Take the entries of the page that is shown, and what more it can be made to show."""
+    def _read(self, progress: CollectProgress) -> tuple[CollectProgress, _Shown]:
+        """Collect the entries of the current page, including those that it loads on demand."""
         known = len(progress.urls)
         progress, shown = self._taken(progress, self._entries(progress))
         while not self._enough(progress):
@@ -134,13 +136,15 @@ class Walk:
             return progress, shown._replace(ended="nothing new on the last pages")
         return (progress, shown) if self._enough(progress) else self._way_on(progress, shown)
 
-    def _entries(self, progress: Progress) -> tuple[Entry, ...]:
+    def _entries(self, progress: CollectProgress) -> tuple[ListEntry, ...]:
         if self._ports.pick is not None:
             return self._ports.pick(progress)
         return self._site.wait_for_entries(progress.collection)
 
-    def _taken(self, progress: Progress, entries: tuple[Entry, ...]) -> tuple[Progress, _Shown]:
-        """The entries' addresses are kept, and the page counts as done."""
+    def _taken(
+        self, progress: CollectProgress, entries: tuple[ListEntry, ...]
+    ) -> tuple[CollectProgress, _Shown]:
+        """Add the addresses of entries to the progress and save it with the page as done."""
         progress = self._followed(progress, entries)
         urls = [entry.url or progress.opened.get(entry.text, "") for entry in entries]
         fresh = new_ones(progress.urls, filter(None, urls))
@@ -157,8 +161,10 @@ class Walk:
         )
         return progress, shown
 
-    def _followed(self, progress: Progress, entries: tuple[Entry, ...]) -> Progress:
-        """Entries that have no address are clicked; each is kept at once."""
+    def _followed(
+        self, progress: CollectProgress, entries: tuple[ListEntry, ...]
+    ) -> CollectProgress:
+        """Click the entries without an address, and save the progress after each of them."""
         failures = 0
         for entry in entries:
             if entry.url or entry.text in progress.opened:
@@ -175,8 +181,8 @@ class Walk:
                 progress = self._save(progress, opened={**progress.opened, entry.text: url})
         return progress
 
-    def _grown(self, progress: Progress, shown: _Shown) -> tuple[Entry, ...]:
-        """More entries in the same page, by scrolling or by a control that loads more."""
+    def _grown(self, progress: CollectProgress, shown: _Shown) -> tuple[ListEntry, ...]:
+        """Make the page load more entries, by scrolling or by a control, and return all entries."""
         collection, site = progress.collection, self._site
         if self._ports.pick is not None or self._limits.over():
             return ()
@@ -201,8 +207,14 @@ class Walk:
         self._ports.pacer.succeeded()
         return site.entries(collection)
 
-    def _grown_at_last(self, progress: Progress, shown: _Shown) -> tuple[tuple[Entry, ...], str]:
-        """The same, tried again after a pause where the server refuses; and what it refuses."""
+    def _grown_at_last(
+        self, progress: CollectProgress, shown: _Shown
+    ) -> tuple[tuple[ListEntry, ...], str]:
+        """Make the page load more entries, trying again after a pause if the server refuses.
+
+        Returns:
+            The entries, and what the server refused in the end.
+        """
         refusal = ""
         for _ in range(MAX_FAILURES):
             grown = self._grown(progress, shown)
@@ -214,13 +226,17 @@ class Walk:
             self._ports.pacer.pause()
         return (), refusal
 
-    def _turn(self, progress: Progress, shown: _Shown) -> tuple[Status, str] | None:
-        """Go to the next page, again after a pause if it fails; how it ends if it cannot."""
+    def _turn(self, progress: CollectProgress, shown: _Shown) -> tuple[Status, str] | None:
+        """Go to the next page, trying again after a pause if that fails.
+
+        Returns:
+            None if the next page is there, else the status and reason with which the walk ends.
+        """
         if shown.refused or self._limits.over():
             return "paused", shown.refused or "the time is over"
         if shown.way is None:
             return "done", "no way to a next page"
-        pacer, in_vain, move = self._ports.pacer, 0, Move("failed")
+        pacer, in_vain, move = self._ports.pacer, 0, MoveResult("failed")
         before = self._site.entries(progress.collection)
         for _ in range(MAX_FAILURES):
             if self._limits.over():
@@ -234,14 +250,14 @@ class Walk:
                 return None
             self._site.note(f"collect: page {progress.current_page_num + 1}: {move.problem}")
             in_vain += move.kind == "nothing"
-            # An address leads to the same page again; a control may not have been ready.
+            # Trying an address again would give the same page; a control may not have been ready.
             if move.kind == "gone" or in_vain > (0 if shown.way.url else 1):
                 return "done", move.problem
             pacer.refused()
         return "paused", move.problem
 
-    def _way_on(self, progress: Progress, shown: _Shown) -> tuple[Progress, _Shown]:
-        """The way to the next page; where no usual one is, somebody is asked and it is kept."""
+    def _way_on(self, progress: CollectProgress, shown: _Shown) -> tuple[CollectProgress, _Shown]:
+        """Find the way to the next page; ask the model if no usual control is found."""
         if shown.way is None and not shown.ended:
             shown = self._usual_way(progress, shown.entries)
         if shown.way is not None or shown.ended or self._knows_the_way:
@@ -252,6 +268,6 @@ class Walk:
             shown = self._usual_way(progress, shown.entries)
         return progress, shown
 
-    def _usual_way(self, progress: Progress, entries: tuple[Entry, ...]) -> _Shown:
+    def _usual_way(self, progress: CollectProgress, entries: tuple[ListEntry, ...]) -> _Shown:
         found = usual_way(self._site, progress.collection, self._shown_page)
         return _Shown(entries, found.way, found.ended)

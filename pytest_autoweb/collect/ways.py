@@ -1,4 +1,4 @@
-"""The way to the next page of a list: the one that is given, or that of a usual control."""
+"""The way to the next page of a list: the one that is given, or a usual control."""
 
 from typing import NamedTuple
 
@@ -8,34 +8,34 @@ from pytest_autoweb.collect.paging import next_by_parameter
 from pytest_autoweb.collect.site import Site, Way
 
 
-class Found(NamedTuple):
-    """The way on, or why there is none."""
+class NextWay(NamedTuple):
+    """The way to the next page, or the reason why there is none."""
 
     way: Way | None
     ended: str
-    """Not empty: this is the last page."""
+    """The reason why this is the last page; empty when it may not be."""
 
 
-def usual_way(site: Site, collection: Collection, page_number: int) -> Found:
-    """The way from the page that is shown to the next one.
+def usual_way(site: Site, collection: Collection, page_number: int) -> NextWay:
+    """Return the way from the page that is shown to the next one.
 
     Args:
-        site: shows a page of the list.
-        collection: may say an unusual way.
-        page_number: of the page, where nothing on it says so.
+        site: the site, whose page shows a page of the list.
+        collection: the collection, which may give the way.
+        page_number: the number of the current page, for pages that do not show it.
     """
     given = collection.next
     if given and given.parameter:
-        return Found(Way(url=next_by_parameter(site.page.url, given.parameter)), "")
+        return NextWay(Way(url=next_by_parameter(site.page.url, given.parameter)), "")
     controls = site.controls()
     if given:
         named = by_text(controls, given.text) if given.text else None
         if named:
-            return Found(site.way_of(named), "the last page" if named.disabled else "")
+            return NextWay(site.way_of(named), "the last page" if named.disabled else "")
         for xpath in given.xpaths:
             if site.page.locator(f"xpath={xpath}").count() == 1:
-                return Found(Way(xpath=xpath, text=given.text), "")
+                return NextWay(Way(xpath=xpath, text=given.text), "")
     choice = choose_next(controls, page_number)
     if choice.control is not None:
-        return Found(site.way_of(choice.control), "")
-    return Found(None, "the last page" if choice.reason == "disabled" else "")
+        return NextWay(site.way_of(choice.control), "")
+    return NextWay(None, "the last page" if choice.reason == "disabled" else "")

@@ -1,4 +1,4 @@
-"""`autoweb comment`: the body of one sticky comment on a pull request."""
+"""`autoweb comment`: write the body of one sticky comment on a pull request."""
 
 import argparse
 import sys
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EPILOG = """\
-The first line is a hidden marker. A job that finds a comment with that line edits it, else it makes
-one, so a pull request has one comment however often it is pushed to; docs/ci.md has the script.
+The first line is a hidden marker. A job that finds a comment with that line edits it and otherwise
+creates one, so a pull request has a single comment however many pushes it gets. docs/ci.md has the
+script for such a job.
 """
 
 
@@ -21,9 +22,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb comment`."""
     comment = subparsers.add_parser(
         "comment",
-        help="write a pull request's comment about a run",
-        description="Writes what a reviewer needs as GitHub's markdown: score, change, "
-        "improvements and regressions per model, and the gates.",
+        help="write a comment for a pull request about a run",
+        description="Writes what a reviewer needs to know, in GitHub's markdown: score, change, "
+        "improvements and regressions for each model, and the gates.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -32,17 +33,19 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--baseline",
         metavar="RUN",
         help="Run to compare with: a number or name in the storage folder, `latest`, a saved file "
-        "or a run folder. Default: the one that the run was compared with.",
+        "or a run folder. Default: the run that it was compared with before.",
     )
     comment.add_argument(
         "--storage", type=Path, default=Path(".autoweb"), help="Folder of saved runs."
     )
     comment.add_argument(
-        "--key", default="default", help="Tells several comments on one pull request apart."
+        "--key",
+        default="default",
+        help="Name that keeps several comments on one pull request apart.",
     )
     comment.add_argument("--link", default="", help="Address of the whole report.")
     comment.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="Write here instead of to stdout."
+        "-o", "--output", type=Path, metavar="FILE", help="Write to this file, not to stdout."
     )
     comment.set_defaults(run=run)
 
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the comment.
 
     Raises:
-        SettingsError: the folder or the run to compare with is no run.
+        SettingsError: the folder, or what it is to be compared with, is not a run.
         AutowebError: the file cannot be written.
     """
     from pytest_autoweb.gates.decision import rows_of

@@ -1,4 +1,4 @@
-"""`autoweb compare`: two runs, or the models of one run, on the same cases."""
+"""`autoweb compare`: compare two runs, or the models of one run, on the same cases."""
 
 import argparse
 import json
@@ -23,8 +23,9 @@ storage folder, or `latest`.
   autoweb compare latest autoweb-report               each model, before and after
   autoweb compare old new --models gpt-5,gpt-6        gpt-5 of old against gpt-6 of new
 
-Only cases that both sides were graded on count, with the same `case` and `checks` checksums; the
-others are listed with the reason. Ends with 0 whatever it finds: `autoweb gate` is the one to fail.
+Only cases that were graded on both sides count, with the same `case` and `checks` checksums; the
+others are listed with the reason. The exit status is 0 whatever the comparison finds; use
+`autoweb gate` to fail on a difference.
 """
 
 
@@ -32,7 +33,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb compare`."""
     compare = subparsers.add_parser(
         "compare",
-        help="two runs, or the models of one run, on the same cases",
+        help="compare two runs, or the models of one run, on the same cases",
         description="Prints rates with intervals, the paired test, cost, time and every case that "
         "flipped, and says whether the difference is more than noise.",
         epilog=_EPILOG,
@@ -46,18 +47,18 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--models",
         metavar="A,B",
         default="",
-        help="models of the one run to compare; with two runs: the one of A, the one of B",
+        help="the models to compare within one run; with two runs: one model of A, one of B",
     )
     compare.add_argument(
         "--metric",
         choices=("first_attempt", "after_repair"),
         default="first_attempt",
-        help="what counts as a pass: passed alone (the default), or healed too",
+        help="what counts as a pass: only passed cells (the default), or healed ones as well",
     )
     compare.add_argument(
         "--allow-changed",
         action="store_true",
-        help="compare cases that changed between the runs too, marked as such",
+        help="also compare cases that changed between the runs, marked as such",
     )
     compare.add_argument("--json", action="store_true", help="print JSON instead of tables")
     compare.add_argument(
@@ -67,7 +68,7 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and print.
+    """Compare the sides and print the result.
 
     Raises:
         SettingsError: a side is not a run, or a model is not in it.

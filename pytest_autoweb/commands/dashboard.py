@@ -1,4 +1,4 @@
-"""`autoweb dashboard`: trends, failures and runs of a store, in the browser."""
+"""`autoweb dashboard`: show trends, failures and runs of a store in the browser."""
 
 import argparse
 import os
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 PORT = 8017
 _EPILOG = """\
-Prints an address that lets its holder in; the token in it is made anew at every start, unless the
-environment variable AUTOWEB_DASHBOARD_TOKEN holds one. REST takes it as `Authorization: Bearer
-TOKEN`; /docs describes the addresses. The server only reads the store.
+Prints an address with a token that gives access. Every start makes a new token, unless the
+environment variable AUTOWEB_DASHBOARD_TOKEN holds one. Programs send it as `Authorization: Bearer
+TOKEN`; /docs describes the REST API. The server only reads the store.
 
-Without --host only this machine can reach it. On another address everything, the token included,
-goes over the network in the clear: put a proxy with TLS before it.
+Without --host, only this machine can reach the server. With another address everything, including
+the token, crosses the network unencrypted, so put a proxy with TLS in front of it.
 """
 
 
@@ -24,9 +24,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb dashboard`."""
     dashboard = subparsers.add_parser(
         "dashboard",
-        help="show what the runs of a store have in common",
+        help="show trends, failures and runs of a store in the browser",
         description="Serves trends of pass rate and cost, failure types, the reliability of tools, "
-        "corrections, runs and cells, as pages and as REST.",
+        "corrections, runs and cells, as pages and as a REST API.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -41,21 +41,21 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until stopped.
+    """Serve the dashboard until it is stopped.
 
     Raises:
-        SettingsError: a flag is wrong, or a package is missing.
+        SettingsError: a flag is invalid, or a package is missing.
         StoreError: the store cannot be read.
     """
     store = open_store(args.store)
-    from pytest_autoweb.store.extra import need
+    from pytest_autoweb.store.extra import require_packages
 
-    need("dashboard", "fastapi", "uvicorn")
+    require_packages("dashboard", "fastapi", "uvicorn")
     from pytest_autoweb.dashboard.serve import serve
 
     with store:
         with store.read():
-            print(f"autoweb dashboard of {store.shown}; stop it with Ctrl-C", flush=True)
+            print(f"autoweb dashboard of {store.display_url}; stop it with Ctrl-C", flush=True)
         token = os.environ.get("AUTOWEB_DASHBOARD_TOKEN", "")
         tell = lambda address: print(address, flush=True)  # noqa: E731
         serve(store, host=args.host, port=args.port, token=token, tell=tell)

@@ -1,4 +1,4 @@
-"""`autoweb gate`: judge a finished or merged run folder by the same gates as a test run."""
+"""`autoweb gate`: apply the gates of a test run to a finished or merged run folder."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_autoweb.errors import AutowebError, SettingsError
 
 if TYPE_CHECKING:
-    from pytest_autoweb.gates.decision import Decision
+    from pytest_autoweb.gates.decision import GateDecision
     from pytest_autoweb.gates.gate_policy import GatePolicy
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -20,9 +20,9 @@ After a run in shards:
   autoweb merge-reports autoweb-blobs
   autoweb gate autoweb-report --min-pass-rate 80 --compare --compare-fail pass_rate:5%,cost:20%
 
-Ends with 0 when every gate holds, is soft or cannot be decided (no run to compare with yet), with
-1 when one fails, with 4 when the folder or a flag is wrong. Pinned cases (must_pass) and the groups
-of pyproject.toml are looked at always.
+Exit status: 0 when every gate holds, is soft or cannot be decided (no run to compare with yet);
+1 when a gate fails; 4 when the folder or a flag is invalid. Pinned cases (must_pass) and the groups
+of pyproject.toml are always checked.
 """
 
 
@@ -30,9 +30,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb gate`."""
     gate = subparsers.add_parser(
         "gate",
-        help="judge a finished or merged run by gates",
-        description="Applies the gates of `pytest --autoweb-min-pass-rate` and the like to a run "
-        "folder, and writes its report anew.",
+        help="apply gates to a finished or merged run",
+        description="Applies the gates of `pytest --autoweb-min-pass-rate` and similar flags to a "
+        "run folder, and writes its report again.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,7 +43,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     gate.add_argument("--compare-fail", metavar="EXPR", default="", help=_help("compare_fail"))
     gate.add_argument("--baseline-days", metavar="DAYS", default="90", help=_help("baseline_days"))
-    gate.add_argument("--max-cost", metavar="USD", default="", help="Gate: most US dollars spent.")
+    gate.add_argument(
+        "--max-cost", metavar="USD", default="", help="Gate: the most US dollars that may be spent."
+    )
     gate.add_argument(
         "--allow-unpriced", action="store_true", help="Let an unknown cost pass the cost gates."
     )
@@ -60,10 +62,10 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge the folder; 1 when a gate fails.
+    """Apply the gates and return the exit status, which is 1 when a gate fails.
 
     Raises:
-        SettingsError: a flag is wrong, or the folder is not that of a run.
+        SettingsError: a flag is invalid, or the folder is not a run folder.
     """
     from pytest_autoweb.gates.decision import decide, gate_lines, keep, read_standard
     from pytest_autoweb.report.run_folder import read_run
@@ -93,13 +95,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def refuse_other_folders(folder: Path) -> None:
-    """Refuse what is not a run folder.
+    """Refuse a folder that is not a run folder.
 
     Raises:
-        SettingsError: it holds neither cells nor a manifest.
+        SettingsError: it has neither cells nor a manifest.
     """
     if not (folder / "cells").is_dir() and not (folder / "manifest.json").is_file():
-        raise SettingsError(f"{folder} is no run folder: it holds neither cells nor manifest")
+        raise SettingsError(f"{folder} is not a run folder: it has neither cells nor a manifest")
 
 
 def _policy(args: argparse.Namespace) -> "GatePolicy":
@@ -121,7 +123,7 @@ def _policy(args: argparse.Namespace) -> "GatePolicy":
 
 
 def _parsed(name: str, text: str) -> Any:
-    """The value as pytest's flag of that name would read it."""
+    """Return the value that pytest's flag of the same name would give."""
     option = _option(name)
     parse: Callable[[str], Any] = option.parse
     try:
@@ -140,7 +142,7 @@ def _option(name: str) -> Any:
     return next(option for option in OPTIONS if option.name == name)
 
 
-def _tell_github(folder: Path, decision: "Decision", policy: "GatePolicy", report: Any) -> None:
+def _tell_github(folder: Path, decision: "GateDecision", policy: "GatePolicy", report: Any) -> None:
     from pytest_autoweb.report.github import annotations, append_summary, on_github, path_prefix
     from pytest_autoweb.report.markdown import render_markdown
     from pytest_autoweb.report.run_folder import read_run

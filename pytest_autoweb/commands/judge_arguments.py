@@ -5,32 +5,32 @@ from pathlib import Path
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser, *, about: str) -> None:
-    """Declare who judges, what that may cost, and where the run's case files lie.
+    """Declare the flags for the judging model, its costs and the location of case files.
 
     Args:
-        parser: of the command.
-        about: what the command asks the judge about, for `--help`.
+        parser: the parser of the command.
+        about: the help text of `--ask-judge`, which differs between the commands.
     """
     parser.add_argument("--ask-judge", action="store_true", help=about)
     parser.add_argument(
         "--judge-model",
         default="",
         metavar="NAME",
-        help="with --ask-judge: the model of `judge` checks that name none",
+        help="with --ask-judge: the model for `judge` checks that name none",
     )
     parser.add_argument(
         "--max-cost",
         type=_dollars,
         metavar="USD",
-        help="with --ask-judge: a call that might cost more than this in all is not made, and "
-        "neither is one of a model without a known price",
+        help="with --ask-judge: the most that all calls together may cost; a call that might "
+        "exceed it, or whose model has no known price, is not made",
     )
     parser.add_argument(
         "--rootdir",
         type=Path,
         default=Path(),
         metavar="DIR",
-        help="where the run's case paths begin; default: here",
+        help="folder that the run's case paths are relative to; default: the current one",
     )
 
 

@@ -1,4 +1,4 @@
-"""`autoweb judge-labels`: have people and a judging model look at the same saved cells."""
+"""`autoweb judge-labels`: measure how far a judging model agrees with people on saved cells."""
 
 import argparse
 import hashlib
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         RubricJudge,
     )
     from pytest_autoweb.judge.labels import Label
-    from pytest_autoweb.report.run_folder import Run
+    from pytest_autoweb.report.run_folder import RecordedRun
     from pytest_autoweb.results import Attempt, CellResult, CheckResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -31,12 +31,12 @@ decide anything (--autoweb-judge-labels); until then it gives advice.
      writes an entry for every judge check of the run.
   2. A person looks at each cell in the report and fills in `human: pass` or `human: fail`.
   3. autoweb judge-labels RUN --labels labels.yaml
-     adds what the run's own judge said, and prints the agreement. With --ask-judge --judge-model
-     NAME another model is asked, on what the run kept of each labelled cell. That costs what it
-     costs, or what --max-cost allows.
+     adds the verdicts of the run's own judge and prints the agreement. With --ask-judge
+     --judge-model NAME another model judges each labelled cell from the evidence that the run kept.
+     These calls cost money; --max-cost limits it.
 
-Entries of other runs stay in the file, so that it can grow. At least 20 labels with a verdict of
-the judge are needed, among them 5 human passes and 5 human fails.
+Entries of other runs stay in the file, so that it can grow. The measurement needs at least 20
+labels with a verdict of the judge, among them 5 human passes and 5 human fails.
 """
 
 
@@ -57,10 +57,10 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Bring the labels file up to date and print the agreement.
+    """Update the labels file and print the agreement.
 
     Raises:
-        AutowebError: the run or the labels file is not what it should be.
+        AutowebError: the run or the labels file cannot be used.
     """
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.judge.labels import LabelFile, read_labels, write_labels
@@ -82,14 +82,14 @@ def run(args: argparse.Namespace) -> int:
     waiting = sum(label.human is None for label in labels.values())
     print(f"{args.labels}: {len(labels)} entries, {len(labels) - len(before)} new")
     if waiting:
-        print(f"{waiting} wait for a person: fill in `human: pass` or `human: fail`")
+        print(f"{waiting} need a human verdict: fill in `human: pass` or `human: fail`")
     for found in agreements(LabelFile(labels=tuple(labels.values())).pairs()):
         print(agreement_line(found))
     return 0
 
 
 def _opinions(ts: str, cells: "tuple[CellResult, ...]") -> "Iterator[tuple[Key, CheckResult]]":
-    """Every `judge` check of a run."""
+    """Yield the result of every `judge` check of a run, with the key of its label."""
     for cell in cells:
         for attempt in cell.attempts:
             for result in attempt.checks:
@@ -117,9 +117,9 @@ def _unlabelled(key: "Key", result: "CheckResult") -> "Label":
 
 
 def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
-    """Write the judge's words beside the human ones, where there are any.
+    """Add the judge's verdict to every label that has a human one.
 
-    Nobody who has still to look at a cell shall read what a model thinks of it.
+    The others wait, so that a model's opinion cannot influence the person who labels the cell.
     """
     from pytest_autoweb.judge.labels import Said
 
@@ -133,9 +133,9 @@ def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
 
 
 def _asked(
-    args: argparse.Namespace, saved: "Run", labels: "dict[Key, Label]"
+    args: argparse.Namespace, saved: "RecordedRun", labels: "dict[Key, Label]"
 ) -> "Iterator[tuple[Key, CheckResult]]":
-    """Ask about the labelled cells, on the evidence that the run kept."""
+    """Ask the judge about the labelled cells, with the evidence that the run kept."""
     from pytest_autoweb.report.run_folder import read_run
     from pytest_autoweb.verify.judges import asked_judges
     from pytest_autoweb.verify.run import Order, verify_run

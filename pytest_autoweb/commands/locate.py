@@ -1,4 +1,4 @@
-"""`autoweb locate`: find one element of a page by its description, and show how."""
+"""`autoweb locate`: find one element of a page by its description, and show the search."""
 
 import argparse
 import os
@@ -17,20 +17,19 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _ABOUT = """\
-Finds an element of a page by its description: a model with vision is shown the page with two
-lines and numbered boxes and says where the element lies, until one element is surely meant.
+Finds an element of a page by its description. A model with vision sees the page with two lines and
+numbered boxes drawn over it and says where the element lies, until only one element can be meant.
 
-The folder then holds each picture that the model was shown, film.html, which plays them with the
-answers and who was left after each, and location.json with the same as data.
+Afterwards the folder holds each picture that the model saw, film.html, which plays them with the
+answers and the remaining candidates, and location.json with the same information as data.
 
   autoweb locate http://127.0.0.1:8000/ "the bin icon in Ana's row" --model openai/gpt-5-mini
 
 The model needs `vision = true` in [tool.autoweb.models."NAME"] of pyproject.toml or in a models
-file. Each call costs what the model costs; a search takes at most 24 calls (48 with
---algorithm seed), mostly one to three.
+file. A search takes at most 24 calls of the model (48 with --algorithm seed), usually one to three.
 
-Exit status: 0 found; 1 not found for certain (not_found, ambiguous, inconsistent, budget);
-4 bad input, a page that cannot be opened, or a model that cannot be asked.
+Exit status: 0 found; 1 not found with certainty (not_found, ambiguous, inconsistent, budget);
+4 invalid input, a page that cannot be opened, or a model that cannot be asked.
 """
 _OPEN_MS = 30_000
 
@@ -39,7 +38,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb locate`."""
     parser = subparsers.add_parser(
         "locate",
-        help="find an element of a page by its description, with a model that sees",
+        help="find an element of a page by its description, with a vision model",
         description=_ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -57,26 +56,26 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--algorithm",
         choices=("bayes", "seed"),
         default="bayes",
-        help="bayes weighs the answers, seed eliminates by them; default: bayes",
+        help="bayes weighs the answers by probability, seed eliminates candidates; default: bayes",
     )
     parser.add_argument(
-        "--expected-text", default="", metavar="TEXT", help="what the element reads, if known"
+        "--expected-text", default="", metavar="TEXT", help="the text of the element, if known"
     )
     parser.add_argument("--role", default="", metavar="ROLE", help="its ARIA role, if known")
     parser.add_argument(
         "--viewport", default="1280x720", metavar="WxH", help="size of the page; default: 1280x720"
     )
     parser.add_argument(
-        "--models-file", type=Path, metavar="FILE", help="settings of models, as for pytest"
+        "--models-file", type=Path, metavar="FILE", help="file with model settings, as for pytest"
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search and leave the film.
+    """Open the page, search it, and write pictures and film.
 
     Raises:
-        AutowebError: the model, the page or an argument is not what it should be.
+        AutowebError: the model, the page or an argument cannot be used.
     """
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.llm.registry import load_project_specs
@@ -84,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
     size = _viewport(args.viewport)
     if not args.url.startswith(("http://", "https://", "file://")):
-        raise SettingsError(f"{args.url!r} is no http, https or file address")
+        raise SettingsError(f"{args.url!r} is not an http, https or file URL")
     if not args.description.strip():
         raise SettingsError("the description is empty")
     spec = load_project_specs((args.model,), Path(), args.models_file)[args.model]
@@ -106,15 +105,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def search(page: "Page", client: "Client", args: argparse.Namespace) -> "LocatorResult":
-    """Search an open page and write the folder.
+    """Search an open page and write the output folder.
 
     Args:
-        page: where to look.
-        client: answers for the model.
+        page: the page to search.
+        client: the client that answers for the model.
         args: the command's arguments.
     """
     from pytest_autoweb.llm.client import Request
-    from pytest_autoweb.locate.eyes import Eyes
+    from pytest_autoweb.locate.eyes import VisionModel
     from pytest_autoweb.locate.sight import Sight
     from pytest_autoweb.report.locations import render_film
     from pytest_autoweb.saving import json_text, write_text_atomic
@@ -128,7 +127,7 @@ def search(page: "Page", client: "Client", args: argparse.Namespace) -> "Locator
         return name
 
     request = Request(model=args.model, messages=(), stage="locate", case_id="autoweb-locate")
-    sight = Sight(page, Eyes(client, request), algorithm=args.algorithm, save=save)
+    sight = Sight(page, VisionModel(client, request), algorithm=args.algorithm, save=save)
     result = sight.locate(args.description, expected_text=args.expected_text, role=args.role)
     write_text_atomic(args.out / "location.json", json_text(result.location))
     write_text_atomic(args.out / "exchanges.json", json_text(list(result.transcript)))
@@ -151,7 +150,7 @@ def _viewport(text: str) -> "ViewportSize":
 
     width, _, height = text.lower().partition("x")
     if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) >= 100):
-        raise SettingsError(f"--viewport: {text!r} is no size such as 1280x720")
+        raise SettingsError(f"--viewport: {text!r} is not a size such as 1280x720")
     return {"width": int(width), "height": int(height)}
 
 

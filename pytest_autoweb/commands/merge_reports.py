@@ -1,4 +1,4 @@
-"""`autoweb merge-reports`: one report out of the shards of a run."""
+"""`autoweb merge-reports`: merge the shards of a run into one report."""
 
 import argparse
 from pathlib import Path
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 EPILOG = """\
-On each machine, then on the one that has collected all blobs:
+The first command runs on each machine, the second where all packed reports are collected:
 
   pytest cases --autoweb-models=A,B --autoweb-shard=1/4
   autoweb merge-reports autoweb-blobs --require-complete
 
-A cell found in several inputs counts once: a result that came to its end wins over one that did
-not, then the latest. Missing cells, duplicates and whatever differs between the inputs (settings,
-versions, cases, prompts) is printed and kept in the report.
+A cell found in several inputs counts once: a finished result wins over an unfinished one, and then
+the latest wins. Missing cells, duplicates and all differences between the inputs (settings,
+versions, cases, prompts) are printed and kept in the report.
 """
 
 
@@ -23,9 +23,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb merge-reports`."""
     merge = subparsers.add_parser(
         "merge-reports",
-        help="put the packed reports of shards together",
-        description="Puts packed reports of --autoweb-shard, or whole run folders, together into "
-        "one run folder with the report that one run would have.",
+        help="merge the packed reports of shards",
+        description="Merges packed reports of --autoweb-shard, or whole run folders, into one run "
+        "folder with the report that a single run would have.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -34,7 +34,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         nargs="+",
         type=Path,
         metavar="PATH",
-        help="a packed report (report-*.zip), a run folder, or a folder that holds such",
+        help="a packed report (report-*.zip), a run folder, or a folder that holds any of these",
     )
     merge.add_argument(
         "--output",
@@ -53,7 +53,7 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge, and say what is missing or differs.
+    """Merge the inputs and print what is missing or differs.
 
     Raises:
         AutowebError: an input is missing, broken or refused; nothing was changed.

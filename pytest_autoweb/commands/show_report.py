@@ -1,4 +1,4 @@
-"""`autoweb show-report`: write the report of a run folder anew, and open it."""
+"""`autoweb show-report`: write the report of a run folder again, and open it."""
 
 import argparse
 import webbrowser
@@ -15,9 +15,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb show-report`."""
     show = subparsers.add_parser(
         "show-report",
-        help="write the report of a run folder anew, and open it",
-        description="Builds index.html, report.json and summary.md from the cells on disk, also "
-        "after a run that was killed.",
+        help="write the report of a run folder again, and open it",
+        description="Builds index.html, report.json and summary.md from the cells on disk. This "
+        "also works after a run that was killed.",
     )
     show.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
     show.add_argument("--no-open", action="store_true", help="only print where the report is")
@@ -25,15 +25,17 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write and open the report.
+    """Write the report and open it.
 
     Raises:
-        SettingsError: the folder is not that of a run.
+        SettingsError: the folder is not a run folder.
     """
     from pytest_autoweb.report.write import write_report
 
     if not (args.folder / "cells").is_dir() and not (args.folder / "manifest.json").is_file():
-        raise SettingsError(f"{args.folder} is no run folder: it holds neither cells nor manifest")
+        raise SettingsError(
+            f"{args.folder} is not a run folder: it has neither cells nor a manifest"
+        )
     write_report(args.folder, max_chars=8_000_000, analysis=None)
     page = (args.folder / "index.html").resolve()
     print(page)

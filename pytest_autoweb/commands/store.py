@@ -1,4 +1,4 @@
-"""`autoweb store`: a database of runs, filled from their folders."""
+"""`autoweb store`: write runs from their folders into a database, and remove old ones."""
 
 import argparse
 import os
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _REPORT = "autoweb-report"
 _EPILOG = """\
-  autoweb store sync                                     the runs here, also those moved aside
+  autoweb store sync                                     the runs here, earlier ones included
   autoweb store sync autoweb-report --store sqlite:///runs.db
   autoweb store prune --older-than 90d
 
-A run can be written any number of times: the rows are made from its folder and replaced as a whole.
-Without --store it is the URL in the environment variable AUTOWEB_STORE, which keeps a password out
-of the list of processes, or else sqlite:///.autoweb/store.db.
+A run can be written any number of times: its rows are made from its folder and replace the old
+ones. Without --store, the URL comes from the environment variable AUTOWEB_STORE, which keeps a
+password out of the list of processes; the default is sqlite:///.autoweb/store.db.
 """
 
 
@@ -38,16 +38,16 @@ def add_parser(subparsers: "Subparsers") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = store.add_subparsers(dest="action", required=True, metavar="ACTION")
-    sync = actions.add_parser("sync", help="write runs, as often as you like")
+    sync = actions.add_parser("sync", help="write runs, or write them again")
     sync.add_argument(
         "runs",
         nargs="*",
         type=Path,
         metavar="RUN",
-        help=f"run folders (default: {_REPORT} and earlier ones moved aside to {_REPORT}.*)",
+        help=f"run folders (default: {_REPORT} and earlier runs, renamed to {_REPORT}.*)",
     )
     sync.set_defaults(run=run_sync)
-    prune = actions.add_parser("prune", help="remove old runs; their folders stay as they are")
+    prune = actions.add_parser("prune", help="remove old runs, but not their folders")
     prune.add_argument(
         "--older-than", required=True, metavar="AGE", help="days or weeks since the run: 90d, 12w"
     )
@@ -57,21 +57,21 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def add_store_option(parser: argparse.ArgumentParser) -> None:
-    """Declare `--store`, the same for every command that has it."""
+    """Declare `--store`, which is the same for every command that has it."""
     parser.add_argument(
         "--store", metavar="URL", help="the store; default: AUTOWEB_STORE, or " + DEFAULT_STORE
     )
 
 
 def open_store(text: str | None) -> "Store":
-    """The store that the command line or the environment names.
+    """Return the store that the command line or the environment names.
 
     Raises:
-        SettingsError: the URL is wrong, or a package is missing.
+        SettingsError: the URL is invalid, or a package is missing.
     """
-    from pytest_autoweb.store.extra import need
+    from pytest_autoweb.store.extra import require_packages
 
-    need("store", "sqlalchemy", "alembic")
+    require_packages("store", "sqlalchemy", "alembic")
     from pytest_autoweb.store.address import read_address
     from pytest_autoweb.store.opening import Store
 
@@ -79,10 +79,10 @@ def open_store(text: str | None) -> "Store":
 
 
 def run_sync(args: argparse.Namespace) -> int:
-    """Write runs; the good ones also when one is bad, which ends with 4.
+    """Write runs into the store; one that cannot be read is skipped and makes the status 4.
 
     Raises:
-        SettingsError: there is no run.
+        SettingsError: there is no run folder.
         StoreError: the store cannot be written.
     """
     store = open_store(args.store)
@@ -101,20 +101,20 @@ def run_sync(args: argparse.Namespace) -> int:
                 refused += 1
                 continue
             counts = f"{written.cells} cells, {written.tool_calls} tool calls"
-            print(f"{folder}: {counts}, as {written.run_id[:8]} in {store.shown}")
+            print(f"{folder}: {counts}, as {written.run_id[:8]} in {store.display_url}")
     return 4 if refused else 0
 
 
 def run_prune(args: argparse.Namespace) -> int:
-    """Remove old runs.
+    """Remove old runs from the store.
 
     Raises:
-        SettingsError: the age is wrong.
+        SettingsError: the age is invalid.
         StoreError: the store cannot be written.
     """
     age = re.fullmatch(r"(\d{1,5})([dw]?)", args.older_than)
     if age is None:
-        raise SettingsError(f"--older-than: {args.older_than!r} is no age; write 90d or 12w")
+        raise SettingsError(f"--older-than: {args.older_than!r} is not an age; write 90d or 12w")
     days = int(age[1]) * (7 if age[2] == "w" else 1)
     store = open_store(args.store)
     from pytest_autoweb.store.retention import prune
@@ -122,5 +122,5 @@ def run_prune(args: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     with store:
         gone = prune(store, before=now - timedelta(days=days), now=now)
-    print(f"{gone} runs removed from {store.shown}")
+    print(f"{gone} runs removed from {store.display_url}")
     return 0

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _ABOUT = """\
-Judges the cells of a saved run again by the checks as the case files have them now, from what the
-run kept of each attempt: the page (shown in a browser with scripts and network off), the answer,
-the requests and the downloads. Needs no server and, unless told, no model. The old run is only
-read; a new run folder with its own report is written.
+Judges the cells of a saved run again, by the checks that are in the case files now and from the
+evidence that the run kept: the page (shown in a browser with scripts and network off), the answer,
+the requests and the downloads. No server is needed, and no model unless you ask for one. The old
+run is only read; a new run folder with its own report is written.
 
 Checks that need the live page or its server (js, http, sql, file, python) keep their recorded
-verdict while they are unchanged; a changed one is undecided, and its cell at best ungraded.
+verdict while they are unchanged; a changed one is undecided, and its cell is at best ungraded.
 """
 
 
@@ -38,40 +38,40 @@ def add_parser(subparsers: "Subparsers") -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="case files to judge by; default: the run's own, below the rootdir",
+        help="case files with the checks; default: the run's own, relative to --rootdir",
     )
     verify.add_argument(
         "--changed-only",
         action="store_true",
-        help="keep the recorded verdict of every check that is the same as then",
+        help="keep the recorded verdict of every check that has not changed",
     )
-    add_judge_arguments(verify, about="ask models for `judge` checks anew; costs what they cost")
+    add_judge_arguments(verify, about="ask models again for `judge` checks, which may cost money")
     verify.add_argument(
         "--judge-labels",
         type=Path,
         metavar="FILE",
-        help="with --ask-judge: human verdicts; only judges that agree with them decide",
+        help="with --ask-judge: file of human verdicts; only judges that agree with them decide",
     )
     verify.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help="folder of the new run; default: the run's name with -verified",
+        help="folder of the new run; default: the run's folder with -verified appended",
     )
     verify.add_argument(
         "--fail-on-change",
         action="store_true",
-        help="end with 1 when a cell has another outcome",
+        help="exit with 1 when the outcome of a cell changes",
     )
     add_argument(verify)
     verify.set_defaults(run=run, with_variants=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge again and say what changed; 0, or 1 when asked to fail on it.
+    """Judge the run again and print the changes; return 1 if they are to fail, else 0.
 
     Raises:
-        AutowebError: a folder or a case file is not what it should be.
+        AutowebError: a folder or a case file cannot be used.
     """
     if args.controls:
         return run_controls(args)

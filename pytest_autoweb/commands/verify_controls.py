@@ -9,16 +9,16 @@ def add_argument(verify: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "--controls",
         action="store_true",
-        help="run the controls of the run's cases instead, three fresh times each, in a browser: "
-        "the oracle must pass, doing nothing must fail. They go into the run's folder "
-        "`controls`, and its report is written anew. RUN may also be a case file or a folder of "
-        "such; then --output (default autoweb-controls) takes the results. Ends with 1 when a "
-        "control is broken",
+        help="instead, run the controls of the run's cases in a browser, three times each: the "
+        "oracle must pass, and doing nothing must fail. The results go into the run's folder "
+        "`controls`, and its report is written again. RUN may also be a case file or a folder of "
+        "case files; --output (default: autoweb-controls) then takes the results. Exits with 1 "
+        "when a control is broken",
     )
 
 
 def run_controls(args: argparse.Namespace) -> int:
-    """Run the controls and print what they prove; 1 when one does not hold.
+    """Run the controls and print the results; return 1 when a control is broken, else 0.
 
     Raises:
         AutowebError: a case file is missing, or pytest could not run them.

@@ -1,1 +1,4 @@
-"""The web face of a store: pages for people, REST for programs."""
+"""The web interface of a store: pages for people and a REST API for programs.
+
+It only reads the store; `autoweb store` and the sessions write it.
+"""

@@ -1,4 +1,4 @@
-"""The whole of the dashboard: guard, REST, pages, and the description of REST."""
+"""The dashboard as one ASGI application: guard, REST API, pages and API documentation."""
 
 from collections.abc import Collection
 from typing import Any
@@ -17,35 +17,36 @@ from pytest_autoweb.dashboard.calibration_api import calibration_routes
 from pytest_autoweb.dashboard.guard import Guard
 from pytest_autoweb.dashboard.pages import page, page_routes
 from pytest_autoweb.dashboard.runs_api import run_routes
-from pytest_autoweb.dashboard.shapes import Problem
+from pytest_autoweb.dashboard.shapes import ErrorShape
 from pytest_autoweb.errors import StoreError
 from pytest_autoweb.store.opening import Store
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "The body is not JSON, or says what cannot be."},
-    401: {"model": Problem, "description": "The token is missing or wrong."},
-    422: {"model": Problem, "description": "The request is not as described here."},
-    503: {"model": Problem, "description": "The store cannot be reached."},
+    400: {"model": ErrorShape, "description": "The body is not JSON, or is contradictory."},
+    401: {"model": ErrorShape, "description": "The token is missing or wrong."},
+    422: {"model": ErrorShape, "description": "The request does not fit this description."},
+    503: {"model": ErrorShape, "description": "The store cannot be reached."},
 }
 
 
 def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1",)) -> FastAPI:
-    """The application (ASGI).
+    """Return the dashboard as an ASGI application.
 
     Args:
-        store: where everything shown is read from.
-        token: what lets one in.
-        hosts: names and addresses it is called by, without port.
+        store: the store that is shown.
+        token: the secret that gives access.
+        hosts: names and addresses under which the server is reached, without a port.
     """
     app = FastAPI(
         title="autoweb dashboard",
         version=__version__,
-        description="What runs of pytest-autoweb left in a store. Rates are fractions from 0 to 1.",
+        description="Results of pytest-autoweb runs in a store. Rates are fractions from 0 to 1.",
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    bearer = Security(HTTPBearer(auto_error=False, description="The token of the command."))
+    # Only describes the token in OpenAPI: the guard checks it before any route is reached.
+    bearer = Security(HTTPBearer(auto_error=False, description="The token printed at start."))
     needs = [bearer, Depends(only_known)]
     for routes in (calibration_routes(store), run_routes(store)):
         app.include_router(routes, dependencies=needs, responses=_PROBLEMS)
@@ -71,7 +72,7 @@ def _look_of_reports() -> FileResponse:
 
 
 def _malformed(request: Request, error: Exception) -> Response:
-    """Says where the fault is, without repeating what was sent."""
+    """Say which field is malformed, without repeating what was sent, which may be secret."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
@@ -88,7 +89,8 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _told(request: Request, status: int, detail: str, headers: Any = None) -> Response:
-    """A problem, as JSON for programs and as a page for people."""
+    """Return an error response, as JSON for programs and as a page for people."""
+    # Paths can hold lone surrogates, which no response could be encoded with.
     detail = detail.encode("utf-8", "replace").decode()
     if request.url.path.startswith("/api/"):
         return JSONResponse({"detail": detail}, status, headers)

@@ -1,4 +1,4 @@
-"""What requests ask for, as the store takes it."""
+"""Query parameters of requests."""
 
 import datetime as dt
 
@@ -6,15 +6,15 @@ from fastapi import HTTPException, Request
 
 
 def since(days: int) -> dt.date:
-    """The first of so many days (UTC), the last of which is today."""
+    """Return the first day (UTC) of a period of `days` days that ends today."""
     return dt.datetime.now(dt.UTC).date() - dt.timedelta(days=days - 1)
 
 
 def only_known(request: Request) -> None:
-    """Refuse query parameters that an address does not have: a typo would go unnoticed.
+    """Refuse unknown query parameters, because a misspelt one would otherwise go unnoticed.
 
     Raises:
-        HTTPException: 422, there is one.
+        HTTPException: with status 422, if there is an unknown parameter.
     """
     known = {field.alias for field in request.scope["route"].dependant.query_params}
     for name in request.query_params:

@@ -1,4 +1,4 @@
-"""The four addresses of the calibration."""
+"""The four REST routes about tool calls and their correction (docs/dashboard.md)."""
 
 import datetime as dt
 import difflib
@@ -14,10 +14,10 @@ from pytest_autoweb.dashboard.shapes import (
     AnalyzeRequest,
     ContextInfo,
     DashboardAnswer,
+    ErrorShape,
     FailureTypeCount,
-    Interval,
+    IntervalShape,
     Name,
-    Problem,
     ToolStats,
     VerifyAnswer,
     VerifyRequest,
@@ -26,28 +26,28 @@ from pytest_autoweb.report.statistics import Interval as Known
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.opening import Store
 
-Days = Annotated[int, Query(ge=1, le=3650, description="How many days back, today included.")]
+Days = Annotated[int, Query(ge=1, le=3650, description="How many days to include, counting today.")]
 
 TOP = 10
 
 
 def calibration_routes(store: Store) -> APIRouter:
-    """The routes, reading one store."""
+    """Return the routes, which read the given store."""
     routes = APIRouter(prefix="/api/calibration", tags=["calibration"])
 
     @routes.post("/analyze")
     def analyze(asked: AnalyzeRequest) -> AnalyzeAnswer:
-        """The type of a failure, and what may help."""
+        """Classify a failure and suggest what may help."""
         return analysis_of(asked)
 
     @routes.get("/dashboard")
     def dashboard(days: Days = 30) -> DashboardAnswer:
-        """The calibration at a glance."""
+        """Return the rates of failures, repetitions and corrections, and the reliable tools."""
         return overview(store, since(days))
 
-    @routes.get("/tool/{name}/stats", responses={404: {"model": Problem}})
+    @routes.get("/tool/{name}/stats", responses={404: {"model": ErrorShape}})
     def tool_stats(name: Name) -> ToolStats:
-        """One tool, over all days."""
+        """Return the reliability of one tool over all days."""
         with store.read() as connection:
             found = queries.tool(connection, name)
         if found is None:
@@ -56,7 +56,7 @@ def calibration_routes(store: Store) -> APIRouter:
 
     @routes.post("/verify")
     def verify(asked: VerifyRequest) -> VerifyAnswer:
-        """What the records say of a call that failed: evidence, not opinion."""
+        """Return how earlier calls like a failed one ended, according to the records."""
         return verification(store, asked)
 
     return routes
@@ -79,7 +79,7 @@ def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
 
 
 def overview(store: Store, begin: dt.date) -> DashboardAnswer:
-    """The numbers of the days since, and the tools of all days."""
+    """Return the numbers since a day, and the ranking of tools over all days."""
     with store.read() as connection:
         total = queries.together(queries.days(connection, begin))
         failures = queries.failure_counts(connection, begin)
@@ -108,7 +108,7 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
 
 
 def tool_shape(tool: queries.Tool) -> ToolStats:
-    """A tool as REST tells it."""
+    """Return a tool in the form of the REST API."""
     return ToolStats(
         tool_name=tool.name,
         total_calls=tool.successes.n,
@@ -121,13 +121,13 @@ def tool_shape(tool: queries.Tool) -> ToolStats:
     )
 
 
-def interval_shape(known: Known | None) -> Interval | None:
-    """An interval as REST tells it."""
-    return Interval(low=known.low, high=known.high) if known else None
+def interval_shape(known: Known | None) -> IntervalShape | None:
+    """Return an interval in the form of the REST API."""
+    return IntervalShape(low=known.low, high=known.high) if known else None
 
 
 def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
-    """Look a call up in the records."""
+    """Look up in the records how calls like this one ended."""
     parameters = asked.params.model_dump(exclude_none=True)
     with store.read() as connection:
         seen = queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)

@@ -1,53 +1,53 @@
-"""Where the marks of a trend go: pure geometry, in units of the drawing."""
+"""The geometry of the trend charts, in units of the drawing."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_autoweb.dashboard.shapes import TrendPoint
+from pytest_autoweb.dashboard.shapes import TrendPointShape
 
 WIDTH, HEIGHT, MARGIN = 640, 140, 14
 COST_HEIGHT = 36
 MOST = 30
-"""Points drawn; the table below the drawing has all."""
+"""The most points that are drawn; the table below the chart has all of them."""
 
 
-class Mark(NamedTuple):
-    """One run of a model."""
+class ChartPoint(NamedTuple):
+    """One run of a model as a point of a chart."""
 
     x: float
     y: float | None
-    """None: nothing was rated."""
+    """The height of the pass rate; None when nothing was rated."""
     low: float
     high: float
     cost: float
-    """Height of the bar that shows what the run cost; 0 where that is unknown."""
-    point: TrendPoint
+    """The height of the bar for the cost of the run; 0 when the cost is unknown."""
+    point: TrendPointShape
 
 
 class Trend(NamedTuple):
-    """One model over its runs."""
+    """The chart of one model over its runs."""
 
     model: str
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartPoint, ...]
     line: str
-    """The points of a polyline."""
-    points: tuple[TrendPoint, ...]
-    """All, newest first."""
+    """The points of the polyline, in SVG syntax."""
+    points: tuple[TrendPointShape, ...]
+    """All points, newest first, for the table below the chart."""
     dearest: float
-    """US dollars of the dearest run drawn; 0: no cost is known."""
+    """The cost of the most expensive run drawn, in US dollars; 0 when no cost is known."""
 
 
-def trends_of(points: Sequence[TrendPoint]) -> list[Trend]:
-    """One trend a model, in the order of their names.
+def trends_of(points: Sequence[TrendPointShape]) -> list[Trend]:
+    """Return one chart for each model, in the order of their names.
 
     Args:
-        points: of all models, oldest first.
+        points: the points of all models, oldest first.
     """
     models = sorted({point.model for point in points})
     return [_trend(model, [point for point in points if point.model == model]) for model in models]
 
 
-def _trend(model: str, points: list[TrendPoint]) -> Trend:
+def _trend(model: str, points: list[TrendPointShape]) -> Trend:
     drawn = points[-MOST:]
     step = (WIDTH - 2 * MARGIN) / max(len(drawn) - 1, 1)
     start = MARGIN if len(drawn) > 1 else WIDTH / 2
@@ -57,12 +57,12 @@ def _trend(model: str, points: list[TrendPoint]) -> Trend:
     return Trend(model, marks, line, tuple(reversed(points)), dearest)
 
 
-def _mark(point: TrendPoint, x: float, dearest: float) -> Mark:
+def _mark(point: TrendPointShape, x: float, dearest: float) -> ChartPoint:
     rate, interval = point.pass_rate, point.pass_interval
     low, high = (interval.low, interval.high) if interval else (rate or 0.0, rate or 0.0)
     cost = (point.cost_usd or 0.0) / dearest * COST_HEIGHT if dearest else 0.0
     height = None if rate is None else _height(rate)
-    return Mark(x, height, _height(low), _height(high), cost, point)
+    return ChartPoint(x, height, _height(low), _height(high), cost, point)
 
 
 def _height(rate: float) -> float:

@@ -1,9 +1,9 @@
-"""Who is let in: the holder of the token, from this page, under this name.
+"""Access to the dashboard: only the holder of the token gets in.
 
-A page on another site can make a browser call a local server. Four things stop that: the name in
-`Host` must be ours (a foreign name may be made to point here), a request that says it comes from
-elsewhere is refused, the cookie is never sent along from other sites (`SameSite=Strict`), and
-nothing here changes anything but signing in.
+A page on another site can make a browser call a local server. Four things prevent that: the name in
+`Host` must be one of ours, because a foreign name can be made to resolve to this machine; a request
+that comes from another site is refused; browsers do not send the cookie along from other sites
+(`SameSite=Strict`); and apart from signing in, no request changes anything.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Pages run and load only what this server has in files of its own."""
+"""The pages run and load only files of this server."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -35,17 +35,17 @@ HEADERS = {
     "cache-control": "no-store",
 }
 OPEN = ("/static/", "/api/session")
-"""What needs no token: files without data, and the place to show it."""
+"""Paths that need no token: static files, and the route that exchanges a token for a cookie."""
 
 
 class Guard:
-    """Lets requests with the token through, and gives every answer its safety headers.
+    """ASGI middleware that demands the token and adds security headers to every response.
 
     Args:
-        app: what is guarded.
-        token: at least 20 characters that nobody can guess.
-        hosts: names and addresses that the server is called by, without port.
-        sign_in: the page for a browser without a cookie.
+        app: the application to protect.
+        token: a secret of at least 20 characters.
+        hosts: names and addresses under which the server is reached, without a port.
+        sign_in: makes the page for a browser without a valid cookie.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Guard:
         self._key = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request (ASGI)."""
+        """Handle one ASGI request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -73,8 +73,9 @@ class Guard:
 
     def _refusal(self, request: Request) -> Response | None:
         headers = request.headers
+        # An unknown host name may be DNS rebinding: another site's name that resolves to us.
         if _name(headers.get("host", "")) not in self._hosts:
-            return _error(421, "this server is not called by that name")
+            return _error(421, "this server does not answer to that host name")
         if not _from_here(request):
             return _error(403, "requests from other sites are refused")
         path = request.url.path
@@ -87,7 +88,10 @@ class Guard:
         return self._sign_in()
 
     def _session(self, request: Request) -> Response:
-        """Exchange the token, which only the header can carry, for a cookie."""
+        """Exchange the token for a cookie.
+
+        Only the header is accepted, so the token never stands in a URL that a log would keep.
+        """
         if request.method != "POST":
             return _error(405, "POST only", {"allow": "POST"})
         if not self._bears_token(request.headers):
@@ -116,19 +120,19 @@ class Guard:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._pass().encode())
 
     def _pass(self) -> str:
-        """What the cookie holds: made from the token, but not the token."""
+        """Return the cookie's value, from which the token cannot be computed."""
         return hmac.new(self._key, b"cookie", hashlib.sha256).hexdigest()
 
 
 def _name(host: str) -> str:
-    """The host without its port."""
+    """Return the host without its port."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0].lower()
 
 
 def _from_here(request: Request) -> bool:
-    """Whether a page of ours asked, a program, or a person who follows a link."""
+    """Tell whether a request comes from our own pages, a program, or a link a person followed."""
     headers = request.headers
     follows = request.method == "GET" and headers.get("sec-fetch-mode") == "navigate"
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not follows:
@@ -138,7 +142,10 @@ def _from_here(request: Request) -> bool:
 
 
 def _cookie(request: Request) -> str:
-    """Cookies know no ports: two dashboards on one machine must not take each other's."""
+    """Return the cookie's name, with the port in it because cookies do not tell ports apart.
+
+    Otherwise two dashboards on one machine would overwrite each other's cookie.
+    """
     port = request.headers.get("host", "").rpartition(":")[2]
     return f"autoweb_{port}" if port.isdecimal() else "autoweb"
 

@@ -1,4 +1,4 @@
-"""The pages for people; every text in them is escaped, and none needs a script but signing in."""
+"""The pages for people; all text in them is escaped, and only the sign-in page has a script."""
 
 import datetime as dt
 from typing import Any
@@ -27,7 +27,7 @@ PAGE = 50
 
 
 def page_routes(store: Store) -> APIRouter:
-    """The pages, reading one store."""
+    """Return the routes of the pages, which read the given store."""
     routes = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @routes.get("/")
@@ -52,6 +52,7 @@ def page_routes(store: Store) -> APIRouter:
     def runs(offset: int = 0) -> HTMLResponse:
         offset = min(max(offset, 0), 1_000_000)
         with store.read() as connection:
+            # One more than is shown tells whether there is a next page.
             found = history.runs(connection, limit=PAGE + 1, offset=offset)
         shown = [run_shape(run) for run in found[:PAGE]]
         more = offset + PAGE if len(found) > PAGE else None
@@ -89,7 +90,7 @@ def page_routes(store: Store) -> APIRouter:
 
 
 def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page out of a template of `templates/dashboard`."""
+    """Return a page rendered from a template in `templates/dashboard`."""
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "dashboard"),
         autoescape=True,
@@ -109,24 +110,24 @@ def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLRes
 
 
 def percent(value: float | None) -> str:
-    """A fraction as a person reads it; a dash where there is none."""
+    """Return a fraction as a percentage, or a dash for None."""
     return "–" if value is None else f"{value:.0%}" if value in (0, 1) else f"{value:.1%}"
 
 
 def money(value: float | None, complete: bool = True) -> str:
-    """US dollars; unknown is not 0, and a lower bound says so."""
+    """Return an amount in US dollars, marked when it is unknown or only a lower bound."""
     if value is None or (value == 0 and not complete):
         return "unknown"
     return f"{'' if complete else '≥ '}${value:.4f}"
 
 
 def duration(milliseconds: float | None) -> str:
-    """A time as a person reads it."""
+    """Return a duration in milliseconds or seconds, or a dash for None."""
     if milliseconds is None:
         return "–"
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
 def moment(value: dt.datetime) -> str:
-    """A moment, to the minute."""
+    """Return a moment in UTC, to the minute."""
     return f"{value:%Y-%m-%d %H:%M} UTC"

@@ -1,4 +1,4 @@
-"""Finds the report of a run on this machine, and serves nothing else from its folder."""
+"""The report pages of runs, the only files that the dashboard serves from run folders."""
 
 from pathlib import Path
 
@@ -10,15 +10,18 @@ POLICY = (
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-"""Of a report, beside its own policy, which allows only its own script: its text comes from pages
-and models, so it gets an origin of its own, without the dashboard's cookie and REST."""
+"""The content security policy of a report, in addition to the report's own.
+
+A report shows text from pages and models. The sandbox gives it an origin of its own, so that even
+a script injected there could use neither the dashboard's cookie nor its REST API.
+"""
 
 
 def report_page(run: RunSummary) -> Path | None:
-    """`index.html` of a run; None: it is not here any more.
+    """Return the path of a run's `index.html`, or None if it is no longer on this machine.
 
-    The folder that the store names may hold a later run by now; this one was then moved aside,
-    beside it. Only a folder that is this very run counts, whatever the store says.
+    A later run may have taken the folder that the store names; the earlier one was then renamed
+    with a suffix. So every candidate is compared with the run's id.
     """
     named = Path(run.folder)
     for folder in (named, *sorted(named.parent.glob(f"{named.name}.*"))):
@@ -29,5 +32,5 @@ def report_page(run: RunSummary) -> Path | None:
 
 
 def cell_anchor(folder: str) -> str:
-    """What the report calls a cell, after `#`."""
+    """Return the fragment (the part after `#`) that leads to a cell in the report."""
     return folder.removeprefix("cells/")

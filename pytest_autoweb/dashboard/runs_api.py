@@ -1,4 +1,4 @@
-"""Runs, cells and trends."""
+"""The REST routes about runs, cells and trends."""
 
 from typing import Annotated, Any
 
@@ -9,24 +9,24 @@ from pytest_autoweb.dashboard.asked import since
 from pytest_autoweb.dashboard.calibration_api import Days, interval_shape
 from pytest_autoweb.dashboard.reports import cell_anchor, report_page
 from pytest_autoweb.dashboard.shapes import (
-    Cell,
     CellDetail,
+    CellShape,
+    ErrorShape,
     Name,
-    Problem,
-    Run,
     RunDetail,
-    TrendPoint,
+    RunShape,
+    TrendPointShape,
 )
 from pytest_autoweb.store import history
 from pytest_autoweb.store.fields import clean
 from pytest_autoweb.store.opening import Store
 
 Id = Annotated[str, InPath(pattern="^[0-9a-f]{32}$", description="32 hexadecimal digits.")]
-MISSING: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
+MISSING: dict[int | str, dict[str, Any]] = {404: {"model": ErrorShape}}
 
 
 def run_routes(store: Store) -> APIRouter:
-    """The routes, reading one store."""
+    """Return the routes, which read the given store."""
     routes = APIRouter(prefix="/api", tags=["runs"])
 
     @routes.get("/runs")
@@ -34,25 +34,25 @@ def run_routes(store: Store) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         model: Name = "",
-    ) -> list[Run]:
-        """Runs, newest first."""
+    ) -> list[RunShape]:
+        """Return runs, newest first."""
         with store.read() as connection:
             found = history.runs(connection, limit=limit, offset=offset, model=clean(model))
         return [run_shape(run) for run in found]
 
     @routes.get("/runs/{run_id}", responses=MISSING)
     def run(run_id: Id) -> RunDetail:
-        """A run with its cells."""
+        """Return a run with its cells."""
         return run_detail(store, run_id)
 
     @routes.get("/cells/{cell_id}", responses=MISSING)
     def cell(cell_id: Id) -> CellDetail:
-        """A cell with its attempts, checks, tool calls and corrections."""
+        """Return a cell with its attempts, checks, tool calls and corrections."""
         return cell_detail(store, cell_id)
 
     @routes.get("/trends")
-    def trends(days: Days = 90) -> list[TrendPoint]:
-        """Pass rate and cost of every model in every run, oldest first."""
+    def trends(days: Days = 90) -> list[TrendPointShape]:
+        """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
             return [trend_shape(point) for point in history.trends(connection, since(days))]
 
@@ -60,10 +60,10 @@ def run_routes(store: Store) -> APIRouter:
 
 
 def run_detail(store: Store, run_id: str) -> RunDetail:
-    """A run with its cells.
+    """Return a run with its cells.
 
     Raises:
-        HTTPException: 404, there is no such run.
+        HTTPException: with status 404, if there is no such run.
     """
     with store.read() as connection:
         found = history.run(connection, run_id)
@@ -74,10 +74,10 @@ def run_detail(store: Store, run_id: str) -> RunDetail:
 
 
 def cell_detail(store: Store, cell_id: str) -> CellDetail:
-    """A cell with all that belongs to it.
+    """Return a cell with its attempts and everything below them.
 
     Raises:
-        HTTPException: 404, there is no such cell.
+        HTTPException: with status 404, if there is no such cell.
     """
     with store.read() as connection:
         row = history.cell(connection, cell_id)
@@ -93,22 +93,22 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
     )
 
 
-def run_shape(run: history.RunSummary) -> Run:
-    """A run as REST tells it: not where it lies."""
+def run_shape(run: history.RunSummary) -> RunShape:
+    """Return a run in the form of the REST API, which leaves out its folder."""
     facts = run.model_dump(exclude={"folder", "models"})
     report = f"/runs/{run.id}/report" if report_page(run) else None
-    return Run(**facts, models=list(run.models), report=report)
+    return RunShape(**facts, models=list(run.models), report=report)
 
 
-def cell_shape(row: history.Row) -> Cell:
-    """A cell as REST tells it."""
-    return Cell(**{name: row[name] for name in Cell.model_fields})
+def cell_shape(row: history.Row) -> CellShape:
+    """Return a cell in the form of the REST API."""
+    return CellShape(**{name: row[name] for name in CellShape.model_fields})
 
 
-def trend_shape(point: history.ModelInRun) -> TrendPoint:
-    """A point as REST tells it."""
+def trend_shape(point: history.ModelInRun) -> TrendPointShape:
+    """Return a point of a trend in the form of the REST API."""
     rate = point.first_attempt.all_trials
-    return TrendPoint(
+    return TrendPointShape(
         run_id=point.run_id,
         started_at=point.started_at,
         commit=point.commit,

@@ -1,4 +1,4 @@
-"""Runs the dashboard until it is stopped."""
+"""The server process of the dashboard."""
 
 import secrets
 import socket
@@ -12,22 +12,22 @@ from pytest_autoweb.store.opening import Store
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LEAST_TOKEN = 20
-"""Characters of a token that a person chose."""
+"""The least characters of a token that a person chose."""
 
 
 def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str], object]) -> None:
-    """Serve until SIGINT.
+    """Serve the dashboard until SIGINT.
 
     Args:
-        store: what is shown.
-        host: address to listen on.
-        port: 0 takes a free one.
-        token: empty makes one.
-        tell: gets the address to open, token included, once it answers.
+        store: the store that is shown.
+        host: the address to listen on.
+        port: the port to listen on; 0 takes a free one.
+        token: the secret that gives access; an empty one is replaced by a random one.
+        tell: is called with the address to open, token included, once the port is open.
 
     Raises:
         SettingsError: the token is too short to be safe.
-        AutowebError: the address cannot be listened on.
+        AutowebError: the server cannot listen on the address.
     """
     if token and len(token) < LEAST_TOKEN:
         raise SettingsError(f"the token needs at least {LEAST_TOKEN} characters")
@@ -37,7 +37,7 @@ def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str
     address = f"http://{name}:{listener.getsockname()[1]}/"
     app = create_app(store, token=token, hosts={*LOOPBACK, name})
     config = uvicorn.Config(app, log_level="warning", server_header=False)
-    # After `#`: browsers keep that part to themselves, so no log has it.
+    # Browsers never send the part after `#`, so the token gets into no log.
     tell(f"{address}#token={token}")
     try:
         uvicorn.Server(config).run(sockets=[listener])

@@ -1,7 +1,7 @@
-"""What REST takes and gives. Field names are camelCase, those of the calibration's description.
+"""Requests and responses of the REST API, with field names in camelCase.
 
-Rates are fractions from 0 to 1; `null` means that there is nothing to rate, and what a rate is of
-stands beside it.
+Rates are fractions from 0 to 1, and null when there is nothing to rate. The count that a rate
+refers to is given beside it.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ Text = Annotated[str, StringConstraints(max_length=20_000)]
 
 
 class Shape(BaseModel):
-    """Base of all: camelCase outside, nothing unknown taken."""
+    """The base of all requests and responses: camelCase in JSON, and unknown fields refused."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -29,13 +29,13 @@ class Shape(BaseModel):
     )
 
 
-class Problem(Shape):
-    """Why a request has no other answer."""
+class ErrorShape(Shape):
+    """The reason why a request failed."""
 
     detail: str
 
 
-class Interval(Shape):
+class IntervalShape(Shape):
     """A 95% confidence interval."""
 
     low: Fraction
@@ -43,27 +43,27 @@ class Interval(Shape):
 
 
 class AnalyzeRequest(Shape):
-    """A failure to look at."""
+    """A failure to classify."""
 
     error_type: Name = ""
-    """The exception's class name, or the web's: `TimeoutError`."""
+    """The class name of the exception, or the browser's name for it, such as `TimeoutError`."""
     error_message: Text
     tool_name: Name = ""
-    """As in the ranking: `locator.click`."""
+    """The name of the tool as in the ranking, such as `locator.click`."""
 
 
 class AnalyzeAnswer(Shape):
-    """What kind of failure it is, and what may help."""
+    """The type of a failure, and what may help."""
 
     failure_type: str
     recovery_prompt: str
     suggestions: list[str]
     web_kind: str
-    """The web's own kind of failure; empty when none is known."""
+    """The kind of failure specific to web pages; empty when none is known."""
     decided_by: str
-    """Which rule decided; `keyword` is the least certain."""
+    """The rule that decided; `keyword` is the least certain one."""
     alternatives: list[str]
-    """Other tools of the same sort, at most three."""
+    """Up to three other tools for the same purpose."""
     recoverable: bool
     requires_user_confirmation: bool
 
@@ -75,26 +75,26 @@ class FailureTypeCount(Shape):
     web_kind: str
     count: Count
     share: Fraction
-    """Of all failed calls."""
+    """The share of these calls among all failed calls."""
 
 
 class ToolStats(Shape):
-    """How reliable a tool is."""
+    """The reliability of one tool."""
 
     tool_name: str
     total_calls: Count
     success_rate: Fraction | None
-    success_interval: Interval | None
+    success_interval: IntervalShape | None
     avg_execution_time: Annotated[float, Field(ge=0)] | None
-    """Milliseconds."""
+    """The mean duration of a call in milliseconds."""
     correction_success_rate: Fraction | None
     corrections: Count
-    """Corrections tried: what `correctionSuccessRate` is of."""
+    """The number of corrections tried, which `correctionSuccessRate` refers to."""
     last_failure_type: str | None
 
 
 class DashboardAnswer(Shape):
-    """The calibration at a glance."""
+    """The numbers of tool calls and corrections at a glance."""
 
     since: dt.date
     total_tool_calls: Count
@@ -103,18 +103,18 @@ class DashboardAnswer(Shape):
     corrected_calls: Count
     correction_success: Count
     duplicate_rate: Fraction | None
-    """Of `totalToolCalls`."""
+    """The share of duplicate calls among `totalToolCalls`."""
     failure_rate: Fraction | None
-    """Of `totalToolCalls`."""
+    """The share of failed calls among `totalToolCalls`."""
     correction_success_rate: Fraction | None
-    """Of `correctedCalls`."""
+    """The share of corrections that helped among `correctedCalls`."""
     top_failure_types: list[FailureTypeCount]
     tool_reliability_ranking: list[ToolStats]
-    """The ten most reliable, by the lower end of the interval; over all days."""
+    """The ten most reliable tools over all days, by the lower end of their interval."""
 
 
 class CallParameters(Shape):
-    """What is given must be equal to what was recorded."""
+    """Parameters of a call; those given must be equal to the recorded ones."""
 
     target: Text | None = None
     arguments: Text | None = None
@@ -124,39 +124,39 @@ class VerifyRequest(Shape):
     """A call that failed, to be looked up in the records."""
 
     factory_id: Name = ""
-    """The run to look in (its id); empty: all runs."""
+    """The id of the run to look in; empty means all runs."""
     tool_name: Name
     params: CallParameters = CallParameters()
     error: Text = ""
 
 
 class ContextInfo(Shape):
-    """What the records say; no opinion."""
+    """What the records say about calls like this one."""
 
     same_call: Count
-    """Calls with this tool and these parameters."""
+    """The number of calls of this tool with these parameters."""
     same_call_success_rate: Fraction | None
     same_tool: Count
     same_tool_success_rate: Fraction | None
     last_error: str | None
-    """Of this tool."""
+    """The latest error of this tool."""
     failure_type: str | None
-    """Of the given error."""
+    """The type of the given error."""
     nearest_tools: list[str]
-    """When the tool is unknown: known ones with a similar name."""
+    """Known tools with a similar name, when the given one is unknown."""
 
 
 class VerifyAnswer(Shape):
-    """Whether there is anything to go by."""
+    """Whether such a call ever succeeded, and what may help."""
 
     has_data: bool
-    """The records hold a call of this tool with these parameters that went well."""
+    """The records hold a successful call of this tool with these parameters."""
     suggestion: str
     context_info: ContextInfo
 
 
-class Run(Shape):
-    """One run."""
+class RunShape(Shape):
+    """One run with the counts of its cells."""
 
     id: str
     ts: str
@@ -170,11 +170,11 @@ class Run(Shape):
     failed: Count
     broken: Count
     report: str | None
-    """Address of its report; null: it is not on this machine."""
+    """The address of the run's report; null when the report is not on this machine."""
 
 
-class Cell(Shape):
-    """One cell."""
+class CellShape(Shape):
+    """One cell with its result."""
 
     id: str
     case_id: str
@@ -196,23 +196,23 @@ class Cell(Shape):
 class RunDetail(Shape):
     """A run with its cells."""
 
-    run: Run
-    cells: list[Cell]
+    run: RunShape
+    cells: list[CellShape]
 
 
 class CellDetail(Shape):
     """A cell with its attempts."""
 
-    cell: Cell
+    cell: CellShape
     run_id: str
     report: str | None
-    """Address of the cell in its run's report."""
+    """The address of the cell in the report of its run."""
     attempts: list[dict[str, Any]]
-    """Rows of the store's tables, with `checks`, `tool_calls` and `correction`."""
+    """The attempts as rows of the store, each with `checks`, `tool_calls` and `correction`."""
 
 
-class TrendPoint(Shape):
-    """One model in one run."""
+class TrendPointShape(Shape):
+    """The results of one model in one run, a point of its trend."""
 
     run_id: str
     started_at: dt.datetime
@@ -220,10 +220,10 @@ class TrendPoint(Shape):
     model: str
     cells: Count
     cases: Count
-    """Units of the interval."""
+    """The number of cases, which are the units of the interval."""
     pass_rate: Fraction | None
-    """Passed at the first attempt, over all cells that were run."""
-    pass_interval: Interval | None
+    """The share of cells that passed at the first attempt, among all cells that were run."""
+    pass_interval: IntervalShape | None
     after_repair_rate: Fraction | None
     cost_usd: float | None
     cost_complete: bool

@@ -1,6 +1,6 @@
-"""From a run folder to its gates: what is asked, the run compared with, earlier runs; then saved.
+"""The judgement of a run folder by its gates, with the baseline and earlier runs, and its saving.
 
-The same steps close a test run and are taken by `autoweb gate` on a finished or merged one.
+A test run takes these steps at its end, and `autoweb gate` takes them for a finished or merged run.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.github import neutral
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows, run_rows
-from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, read_run
 from pytest_autoweb.report.run_source import load_any
 from pytest_autoweb.report.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE
 from pytest_autoweb.report.storage import save_run, saved_rows
@@ -26,20 +26,23 @@ from pytest_autoweb.saving import json_text, write_text_atomic
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What a run is held against, read before it runs: nobody pays for a run with a bad flag."""
+    """The gates' policy and the baseline of a run.
+
+    They are read before the run starts, so that nobody pays for a run with an invalid flag.
+    """
 
     policy: GatePolicy
     storage: Path
     baseline: RunRows | None = None
     missing: str = ""
-    """Why there is no baseline."""
+    """The reason why there is no baseline."""
     notices: list[str] = field(default_factory=list)
-    """What could not be read, in sentences."""
+    """Sentences about files that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What became of a run."""
+class GateDecision:
+    """The rows of a run and the results of its gates."""
 
     rows: RunRows
     gates: tuple[GateResult, ...]
@@ -54,12 +57,12 @@ def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> St
     """Find the run to compare with.
 
     Args:
-        policy: what is asked.
+        policy: the policy, which names the run.
         storage: the folder of saved runs.
-        besides: the `ts` of the run to be judged, where it may have been saved already.
+        besides: the `ts` of the run to be judged, which must not be compared with itself.
 
     Raises:
-        SettingsError: the run to compare with is there, but cannot be read.
+        SettingsError: the run to compare with exists but cannot be read.
     """
     standard = Standard(policy, storage)
     if not policy.compare:
@@ -71,13 +74,13 @@ def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> St
     return Standard(policy, storage, baseline, "", standard.notices)
 
 
-def decide(folder: Path, standard: Standard, spending: Spending | None = None) -> Decision:
+def decide(folder: Path, standard: Standard, spending: Spending | None = None) -> GateDecision:
     """Judge a run folder, and write baseline, history and gates into it for the report.
 
     Args:
         folder: the run folder.
-        standard: what it is held against.
-        spending: what the session's live calls cost; None for a run of the past.
+        standard: the policy and the baseline.
+        spending: the cost of the session's live calls; None for a run of the past.
 
     Raises:
         OSError: the folder cannot be written.
@@ -100,19 +103,19 @@ def decide(folder: Path, standard: Standard, spending: Spending | None = None) -
             (folder / name).unlink(missing_ok=True)
         else:
             write_text_atomic(folder / name, json_text(content))
-    return Decision(rows.model_copy(update={"gates": verdict_of(gates)}), gates)
+    return GateDecision(rows.model_copy(update={"gates": verdict_of(gates)}), gates)
 
 
-def rows_of(run: Run) -> RunRows:
-    """The run's rows; one whose cells were not all run counts as interrupted."""
+def rows_of(run: RecordedRun) -> RunRows:
+    """Return the rows of a run, which counts as interrupted if some of its cells never ran."""
     rows = run_rows(run.info, run.cells)
     return rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
 
 
 def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Path | None, str]:
-    """Save the run if that was asked for; the path, or why it was not saved.
+    """Save the run if that was requested; return its path, or why it was not saved.
 
-    A part of a run (interrupted, a shard) is saved only under a name.
+    A part of a run (a shard, or an interrupted run) is only saved under a name.
 
     Raises:
         OSError: the folder cannot be written.
@@ -125,17 +128,20 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
         return None, ""
     if rows.interrupted or rows.shard:
         part = "a shard" if rows.shard else "not run to its end"
-        return None, f"not saved, because it is {part}; a name saves it all the same"
+        return None, f"not saved, because it is {part}; give it a name to save it anyway"
     return save_run(rows, storage), ""
 
 
-def _is_partial(run: Run) -> bool:
-    """Whether cells of the plan were never run, as after `-x`."""
+def _is_partial(run: RecordedRun) -> bool:
+    """Tell whether planned cells were never run, as after `-x`."""
     return any(cell.outcome == "skipped" and not is_control(cell.model) for cell in run.cells)
 
 
 def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]:
-    """The gates as lines of a terminal, with their markup; a CI runner finds no command in them."""
+    """Return the gates as lines for a terminal, each with its markup.
+
+    The lines hold foreign text, so everything that a CI runner would obey as a command is defused.
+    """
     lines: list[tuple[str, dict[str, bool]]] = []
     for gate in gates:
         word, colour = _WORDS[gate.passed]

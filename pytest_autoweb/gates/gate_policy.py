@@ -8,13 +8,13 @@ from typing import Literal, Protocol, get_args
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.near_miss import near_miss
 from pytest_autoweb.options import Settings
-from pytest_autoweb.report.groups import Group, Member, read_groups
+from pytest_autoweb.report.groups import CaseGroup, GroupMember, read_groups
 
 Metric = Literal["pass_rate", "cost", "duration"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 
-class Pinnable(Member, Protocol):
+class Pinnable(GroupMember, Protocol):
     """A cell or its row."""
 
     @property
@@ -29,7 +29,7 @@ class GatePolicy:
 
     min_pass_rate: float | None = None
     """Percent."""
-    groups: tuple[Group, ...] = ()
+    groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
     """Percent by which a metric may get worse: points of the pass rate, else a share."""
     compare: str = ""
@@ -43,7 +43,7 @@ class GatePolicy:
         """Whether a flag or a table asks for more than that each cell passes."""
         return self.min_pass_rate is not None or bool(self.groups or self.limits)
 
-    def groups_of(self, member: Member) -> tuple[Group, ...]:
+    def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
         """The groups the case belongs to."""
         return tuple(group for group in self.groups if group.has(member))
 
@@ -112,7 +112,7 @@ def _percent(text: str, where: str) -> float:
     return value
 
 
-def groups_file(path: Path) -> tuple[Group, ...]:
+def groups_file(path: Path) -> tuple[CaseGroup, ...]:
     """The groups of a file that was named, which therefore has to exist.
 
     Raises:

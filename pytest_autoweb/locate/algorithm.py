@@ -1,59 +1,60 @@
-"""Find one of many boxes by asking on which side of lines it lies.
+"""The search for one of many boxes by asking on which side of lines it lies.
 
-This is the pure part of the vision locator: geometry in, questions out, an honest ending. It knows
-no browser. The files around it:
+This is the part of the vision locator that needs no browser: it takes boxes, asks questions and
+says honestly how the search ended. The files around it:
 
-- `question.py`: the shared words: `Box`, `Viewport`, `Element`, `Candidate`, `Question`, `Answer`.
-- `candidates.py`: `gather(elements)` merges what no picture can tell apart; `weigh(candidates,
-  expected_text=…, role=…)` puts what the caller knows into their weights.
+- `question.py`: the shared types `Rect`, `Viewport`, `Element`, `Candidate`, `PictureQuestion` and
+  `PictureAnswer`.
+- `candidates.py`: `gather(elements)` merges elements that no picture can tell apart;
+  `weigh(candidates, expected_text=…, role=…)` turns what the caller knows into their weights.
 - `bayes.py` (with `likelihood.py`, `lines.py`): a posterior over the candidates and over *not
-  there*, questions chosen by the information they bring.
-- `limits.py`: `Limits`, every number in one place. `endings.py`: `Outcome`, `Turn`.
+  there*, with questions chosen by the information that they are expected to bring.
+- `limits.py`: `SearchLimits`, which holds every number. `endings.py`: `Outcome` and `Turn`.
 - `seed.py` (with `intervals.py`): the elimination method with bisected intervals, as a baseline.
-- `region.py` (with `stretch.py`): `search_region(room, ask, …)` for targets that are no element
-  (canvas), by the same posterior over where they begin and end.
+- `region.py` (with `stretch.py`): `search_region(room, ask, …)` for targets that are not elements,
+  such as drawings on a canvas, by the same kind of posterior over where they begin and end.
 - `simulated.py`: answers from a known target, with adjustable noise.
 
-How to use it::
+Usage::
 
     candidates = gather(elements)
-    outcome = search(candidates, Viewport(1280, 720), ask, limits=Limits(), algorithm="bayes")
+    outcome = search(candidates, Viewport(1280, 720), ask, limits=SearchLimits(), algorithm="bayes")
 
-`ask(question)` draws `question.x`, `question.y` and `question.badges` on one picture, asks once
-about all of it, reads the reply, and may ask again (in the same conversation, quoting what was
-wrong) while `question.calls_left` allows; `Answer.calls` says how many calls that took. It returns
-None, or an `Answer` with nothing in it, when nothing could be read. Scrolling, other frames and
-pictures belong to the caller: an outcome `not_found` speaks of this viewport only.
+`ask(question)` draws `question.x`, `question.y` and `question.badges` on one picture, asks one
+question about all of them and parses the reply. It may ask again in the same conversation, saying
+what was wrong, as long as `question.calls_left` allows; `PictureAnswer.calls` is the number of
+calls that this took. It returns None or an empty `PictureAnswer` when the reply cannot be parsed.
+Scrolling, other frames and pictures are up to the caller: `not_found` refers to this viewport only.
 """
 
 from collections.abc import Sequence
 
 from pytest_autoweb.locate.bayes import narrow
 from pytest_autoweb.locate.endings import Outcome, Turn
-from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.limits import SearchLimits
 from pytest_autoweb.locate.question import (
-    Answer,
     Ask,
     Badge,
-    Box,
     Candidate,
     Element,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
     Viewport,
 )
 from pytest_autoweb.locate.seed import eliminate
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 __all__ = [
-    "Answer",
     "Ask",
     "Badge",
-    "Box",
     "Candidate",
     "Element",
-    "Limits",
     "Outcome",
-    "Question",
+    "PictureAnswer",
+    "PictureQuestion",
+    "Rect",
+    "SearchLimits",
     "Turn",
     "Viewport",
     "search",
@@ -67,7 +68,7 @@ def search(
     viewport: Viewport,
     ask: Ask,
     *,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
     algorithm: LocatorAlgorithm = "bayes",
 ) -> Outcome:
     """Find the candidate that `ask` answers about.
@@ -75,11 +76,11 @@ def search(
     Args:
         candidates: From `candidates.gather`; their order is the order of the outcome's posterior.
         viewport: CSS pixels, with the scale of the picture that the model gets.
-        ask: See the module's text. It is never called once the budget is spent.
+        ask: See the module's docstring. It is never called once the budget is spent.
         limits: Budget, thresholds, assumed mistakes.
         algorithm: `bayes`, or `seed` as the baseline to compare with.
 
     Returns:
-        The outcome, `not_found` without a question when there is no candidate.
+        The outcome; without candidates it is `not_found`, and no question is asked.
     """
-    return ALGORITHMS[algorithm](tuple(candidates), viewport, ask, limits or Limits())
+    return ALGORITHMS[algorithm](tuple(candidates), viewport, ask, limits or SearchLimits())

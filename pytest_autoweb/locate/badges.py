@@ -1,19 +1,20 @@
-"""Numbering boxes."""
+"""The numbering of the boxes that are drawn around candidates."""
 
 from collections.abc import Sequence
 
 from pytest_autoweb.locate.question import Badge, Candidate
 
 ROW = 10
-"""Boxes whose upper edges differ by less, in pixels, count as standing in one row."""
+"""The difference of upper edges, in pixels, below which boxes count as one row."""
 
 
 def numbered(
     candidates: Sequence[Candidate], chosen: Sequence[int], shift: int
 ) -> tuple[Badge, ...]:
-    """Number the chosen candidates in reading order, beginning with another one for each shift.
+    """Number the chosen candidates in reading order, starting at a different one for each shift.
 
-    A choice that is asked again under other numbers is a new picture, so its mistake is a new one.
+    Other numbers make another picture, so a model that is asked again does not just repeat its
+    mistake.
     """
     ordered = sorted(chosen, key=lambda index: _reading_order(candidates[index]))
     first = shift % max(1, len(ordered))

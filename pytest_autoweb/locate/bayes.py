@@ -1,21 +1,21 @@
-"""The posterior search: ask what tells most, weigh the answer, stop when one thing is sure."""
+"""The Bayesian search: ask the most informative question, update, stop when one thing is sure."""
 
 from pytest_autoweb.locate.belief import Belief
 from pytest_autoweb.locate.endings import Outcome, Turn, nothing_to_ask
 from pytest_autoweb.locate.likelihood import line_model
-from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.limits import SearchLimits
 from pytest_autoweb.locate.question import Ask, Candidate, Viewport
 from pytest_autoweb.locate.questions import RELEVANT, Planner
 from pytest_autoweb.results.location import LocatorStatus
 
 AMBIGUOUS_AMONG = 3
-"""At the end of the budget, `ambiguous` means: surely one of so many."""
+"""A search whose budget is spent is `ambiguous` if surely one of this many candidates is meant."""
 
 
 def narrow(
-    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: Limits
+    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: SearchLimits
 ) -> Outcome:
-    """Search by posterior; see `algorithm.search`."""
+    """Search with a posterior over the candidates; see `algorithm.search`."""
     if not candidates:
         return nothing_to_ask()
     model = line_model(limits, viewport.scale)
@@ -47,12 +47,12 @@ def narrow(
     return _outcome(status, belief, turns, calls)
 
 
-def _sure(belief: Belief, limits: Limits) -> bool:
+def _sure(belief: Belief, limits: SearchLimits) -> bool:
     best = belief.present * belief.weights[belief.leader]
     return max(best, belief.absent, belief.erratic) >= limits.confidence
 
 
-def _status(belief: Belief, limits: Limits, told: bool) -> LocatorStatus:
+def _status(belief: Belief, limits: SearchLimits, told: bool) -> LocatorStatus:
     if not told:
         return "budget"
     posterior = sorted(belief.posterior, reverse=True)

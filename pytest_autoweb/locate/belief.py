@@ -1,4 +1,4 @@
-"""What is believed about the target: which candidate, or not there, or nothing fits."""
+"""The belief about the target: one of the candidates, not there, or answers that fit nothing."""
 
 from collections.abc import Sequence
 
@@ -10,23 +10,25 @@ from pytest_autoweb.locate.likelihood import (
     echo_likelihoods,
     pick_likelihoods,
 )
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.question import Answer, Candidate, Question
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.question import Candidate, PictureAnswer, PictureQuestion
 
 ELSEWHERE_MISSED = 0.1
-"""Probability of *not there* when the target is none of the candidates."""
+"""The probability of the answer *not there* when the target is none of the candidates."""
 
 
 class Belief:
     """A posterior over the candidates, a missing target and erratic answers.
 
-    A model that does not see the target either says so or takes some candidate for it, call after
-    call the same one. So the answers about a taken candidate look alike whether it is the target or
-    not, and what tells a missing target is how often the model says *not there*. `weights` is
-    therefore shared: it says which candidate the answers are about.
+    A model that does not see the target either says so or mistakes a candidate for it, and then the
+    same one in every call. So the answers about that candidate look the same whether or not it is
+    the target, and only how often the model says *not there* reveals a missing target. That is why
+    there is one list of `weights`, which says which candidate the answers are about.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], model: LineModel, limits: Limits) -> None:
+    def __init__(
+        self, candidates: Sequence[Candidate], model: LineModel, limits: SearchLimits
+    ) -> None:
         self._names = [candidate.name for candidate in candidates]
         self._columns = [(one.box.x, one.box.right) for one in candidates]
         self._rows = [(one.box.y, one.box.bottom) for one in candidates]
@@ -44,22 +46,22 @@ class Belief:
 
     @property
     def leader(self) -> int:
-        """The likeliest candidate."""
+        """The index of the likeliest candidate."""
         return max(range(len(self.weights)), key=self.weights.__getitem__)
 
     @property
     def posterior(self) -> tuple[float, ...]:
-        """Of each candidate."""
+        """The probability of each candidate."""
         return tuple(self.present * weight for weight in self.weights)
 
     def ranked(self, share: float) -> list[int]:
-        """Candidates with at least this share of the leader's probability, likeliest first."""
+        """Return candidates with at least this share of the leader's weight, likeliest first."""
         least = share * self.weights[self.leader]
         kept = (index for index, weight in enumerate(self.weights) if weight >= least)
         return sorted(kept, key=lambda index: -self.weights[index])
 
-    def update(self, question: Question, answer: Answer) -> bool:
-        """Take in an answer; False: there was nothing in it."""
+    def update(self, question: PictureQuestion, answer: PictureAnswer) -> bool:
+        """Update the belief with an answer; return False if the answer held no information."""
         limits = self._limits
         if answer.visible is False:
             self._scale(limits.missed, limits.noticed, ELSEWHERE_MISSED)
@@ -80,8 +82,10 @@ class Belief:
             self._scale(fit, unseen + (1 - limits.noticed) * fit, erratic)
         return True
 
-    def _factors(self, question: Question, answer: Answer) -> tuple[list[list[float]], float]:
-        """Likelihoods of each part of the answer, and that of all of it if nothing fits."""
+    def _factors(
+        self, question: PictureQuestion, answer: PictureAnswer
+    ) -> tuple[list[list[float]], float]:
+        """Return the likelihoods of each part of the answer, and the one if answers are erratic."""
         factors: list[list[float]] = []
         erratic = 1.0
         lines = (
@@ -98,6 +102,7 @@ class Belief:
             factors.append(pick_likelihoods(len(self.weights), marked, answer.mark, self._limits))
             nowhere = NONE_IF_OUTSIDE if answer.mark == 0 else (1 - NONE_IF_OUTSIDE) / boxes
             erratic *= nowhere
+        # The same text read twice is no second piece of evidence: the model repeats itself.
         echo = None if answer.text in self._echoed else echo_likelihoods(answer.text, self._names)
         if echo is not None:
             self._echoed.add(answer.text)
@@ -106,7 +111,7 @@ class Belief:
         return factors, erratic
 
     def _reweigh(self, factors: Sequence[Sequence[float]]) -> float:
-        """Multiply the factors into the weights; how well they fitted on the whole."""
+        """Multiply the weights by the factors; return the total, which is how well they fitted."""
         for factor in factors:
             self.weights = [
                 weight * part for weight, part in zip(self.weights, factor, strict=True)

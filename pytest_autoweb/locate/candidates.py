@@ -1,23 +1,23 @@
-"""From collected elements to candidates: what no picture can tell apart becomes one."""
+"""Candidates made from collected elements; those that no picture can tell apart become one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_autoweb.locate.question import Box, Candidate, Element
+from pytest_autoweb.locate.question import Candidate, Element, Rect
 from pytest_autoweb.values.text import normalise
 
 SAME_PLACE = 0.8
-"""Intersection over union from which two boxes count as the same place."""
+"""The intersection over union above which two boxes count as the same place."""
 TEXT_MATCH, TEXT_MISMATCH = 0.97, 0.03
-"""Weights of candidates whose name has, and has not, the expected text."""
+"""Factors for candidates whose name contains, and does not contain, the expected text."""
 ROLE_MATCH, ROLE_MISMATCH = 3.0, 1.0
 
 
 def gather(elements: Sequence[Element]) -> tuple[Candidate, ...]:
     """Merge elements that lie in the same place, and wrappers with their only clickable child.
 
-    The smallest member gives the box, the longest name is the name. Elements without an area are
-    left out. A multi-line link keeps the box around all its lines.
+    A group takes its box from its smallest member and its name from the one with the longest name.
+    Elements without an area are left out. A link of several lines keeps the box around all of them.
     """
     groups = _Groups(len(elements))
     shown = [index for index, one in enumerate(elements) if one.box.area > 0]
@@ -42,7 +42,7 @@ def gather(elements: Sequence[Element]) -> tuple[Candidate, ...]:
 
 
 def _candidate(elements: Sequence[Element], group: list[int]) -> Candidate:
-    """One candidate for elements of the same place; the one to act on comes first."""
+    """Return one candidate for a group of elements; the first member is the one to act on."""
     group.sort(key=lambda index: (elements[index].own == 0, elements[index].box.area))
     smallest = min((elements[index].box for index in group), key=lambda box: box.area)
     name = max((elements[index].name for index in group), key=len)
@@ -52,7 +52,10 @@ def _candidate(elements: Sequence[Element], group: list[int]) -> Candidate:
 def weigh(
     candidates: Sequence[Candidate], *, expected_text: str = "", role: str = ""
 ) -> tuple[Candidate, ...]:
-    """Put into the weights what the caller knows of the target, where it fits any candidate."""
+    """Weigh candidates by what the caller knows of the target.
+
+    A text or role that no candidate has is ignored: it would only scale all weights alike.
+    """
     text = normalise(expected_text).casefold()
     named = [bool(text) and text in normalise(one.name).casefold() for one in candidates]
     fitting = [bool(role) and one.role == role for one in candidates]
@@ -67,8 +70,8 @@ def weigh(
     return tuple(weighed)
 
 
-def overlap(one: Box, other: Box) -> float:
-    """Intersection over union, 0 to 1."""
+def overlap(one: Rect, other: Rect) -> float:
+    """Return the intersection over union of two boxes, from 0 to 1."""
     width = min(one.right, other.right) - max(one.x, other.x)
     height = min(one.bottom, other.bottom) - max(one.y, other.y)
     if width <= 0 or height <= 0:
@@ -78,18 +81,18 @@ def overlap(one: Box, other: Box) -> float:
 
 
 class _Groups:
-    """Which elements belong together (union-find)."""
+    """Groups of elements that belong together, as a union-find structure."""
 
     def __init__(self, size: int) -> None:
         self._above = list(range(size))
 
     def of(self, index: int) -> int:
-        """The representative of an element's group."""
+        """Return the representative of an element's group."""
         while self._above[index] != index:
             self._above[index] = self._above[self._above[index]]
             index = self._above[index]
         return index
 
     def join(self, one: int, other: int) -> None:
-        """Put two groups together."""
+        """Merge the groups of two elements."""
         self._above[self.of(other)] = self.of(one)

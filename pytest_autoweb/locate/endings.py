@@ -1,8 +1,8 @@
-"""How a search ends, and what it leaves behind."""
+"""The outcome of a search and the record of its questions."""
 
 from dataclasses import dataclass
 
-from pytest_autoweb.locate.question import Answer, Question
+from pytest_autoweb.locate.question import PictureAnswer, PictureQuestion
 from pytest_autoweb.results.location import LocatorStatus
 
 
@@ -10,15 +10,15 @@ from pytest_autoweb.results.location import LocatorStatus
 class Turn:
     """One question, its answer, and what was known afterwards."""
 
-    question: Question
-    answer: Answer | None
-    """None: nothing could be read."""
+    question: PictureQuestion
+    answer: PictureAnswer | None
+    """The answer; None when the reply could not be parsed."""
     surviving: tuple[int, ...]
-    """Candidates that still hold a relevant part of the probability."""
+    """The candidates that still have a relevant probability."""
     leader: int | None
     """The likeliest candidate."""
     probability: float
-    """Of the leader."""
+    """The probability of the leader."""
     absent: float
     """Probability that the target is not in the picture."""
 
@@ -35,19 +35,19 @@ class Outcome:
     chosen: int | None
     guess: int | None
     confidence: float
-    """Probability of what the status says: of the chosen, of *not there*, else of the guess."""
+    """The probability of what the status claims, or of the guess if it claims nothing."""
     posterior: tuple[float, ...]
-    """Of each candidate; with `absent` and `erratic` it sums to 1."""
+    """The probability of each candidate; together with `absent` and `erratic` they sum to 1."""
     absent: float
     erratic: float
     """Probability that the answers fit neither a candidate nor a missing target."""
     turns: tuple[Turn, ...]
     calls: int
     reason: str
-    """A plain sentence."""
+    """One sentence that explains the status."""
 
 
 def nothing_to_ask() -> Outcome:
-    """The ending of a search among no candidates."""
+    """Return the outcome of a search without candidates."""
     reason = "There is nothing clickable in the picture."
     return Outcome("not_found", None, None, 1.0, (), 1.0, 0.0, (), 0, reason)

@@ -1,4 +1,4 @@
-"""Shows pictures to a vision model and keeps what was said."""
+"""The calls of a vision model, kept as exchanges for the report."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,13 @@ from pytest_autoweb.llm.exchanges import ask_once, redacted_messages
 from pytest_autoweb.results import Exchange
 
 
-class Eyes:
-    """Asks one model, for one attempt.
+class VisionModel:
+    """The vision model of one attempt.
 
     Args:
-        client: answers requests.
-        request: what every request has in common: the model, the case, the attempt.
-        redact: takes the case's secrets out of text.
+        client: the client that answers requests.
+        request: the fields that all requests share: the model, the case and the attempt.
+        redact: removes the case's secrets from text.
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class Eyes:
     ) -> None:
         self._client, self._request, self._redact = client, request, redact
         self.exchanges: list[Exchange] = []
-        """Everything that was said so far."""
+        """All exchanges so far, in order."""
 
     @property
     def model(self) -> str:
@@ -30,10 +30,10 @@ class Eyes:
         return self._request.model
 
     def look(self, messages: tuple[Message, ...]) -> str:
-        """The model's reply, kept as an exchange, also when there is none.
+        """Ask the model and return its reply; failed calls are kept as exchanges, too.
 
         Raises:
-            ModelError: it could not be asked.
+            ModelError: the model could not be asked.
         """
         turn = len(self.exchanges)
         update = {"messages": redacted_messages(messages, self._redact), "turn": turn}

@@ -1,27 +1,27 @@
-"""What answers about lines say of a rectangle's edges: an interval for each edge."""
+"""Intervals for the edges of a rectangle, narrowed by answers about lines."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_autoweb.locate.likelihood import CROSSED, LOW, OUTCOMES, Span
-from pytest_autoweb.locate.question import Answer, Candidate, Question, Viewport
+from pytest_autoweb.locate.question import Candidate, PictureAnswer, PictureQuestion, Viewport
 
 SAME_LINE = 2
-"""A line so near to another one, in pixels, would show the same picture again."""
+"""The distance in pixels within which two lines give practically the same picture."""
 ROUNDING = 1
-"""Pixels by which a candidate's edge may lie outside, for the page's fractions of pixels."""
+"""How many pixels an edge may lie outside its interval, as pages use fractions of pixels."""
 FRACTIONS = (0.5, 0.375, 0.625, 0.25, 0.75)
-"""Where in an interval a line may stand; the middle first, the others when it was used."""
+"""Positions in an interval where a line may be drawn: the middle, or the others if it was used."""
 CONTRADICTIONS = 2
-"""So many answers that nothing fits are undone and asked about again, beside the old line."""
+"""How many answers that fit no candidate are discarded and asked again, beside the old line."""
 UNSEEN = 2
-"""So many answers of *not there* end a search."""
+"""How many answers of *not there* end a search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Between what bounds a rectangle begins and ends, on one axis."""
+    """The bounds within which a rectangle begins and ends, on one axis."""
 
     start_min: float
     start_max: float
@@ -30,21 +30,21 @@ class Extent:
 
     @classmethod
     def within(cls, low: float, high: float) -> "Extent":
-        """Nothing known but the room."""
+        """Return the extent of a rectangle of which only the surrounding room is known."""
         return cls(low, high, low, high)
 
     @property
     def consistent(self) -> bool:
-        """Whether any rectangle fits."""
+        """Whether any rectangle fits the bounds."""
         return self.start_min <= self.start_max and self.end_min <= self.end_max
 
     def after(self, line: float, outcome: int, tolerance: float) -> "Extent":
-        """With one answer more.
+        """Return the extent after one more answer.
 
         Args:
-            line: Where the line stands.
+            line: The position of the line.
             outcome: `LOW`, `CROSSED` or `HIGH`, see `likelihood`.
-            tolerance: Pixels by which a line that counts as crossing may miss the rectangle.
+            tolerance: Pixels by which a line that is said to cross may miss the rectangle.
         """
         if outcome == LOW:
             new = replace(self, end_max=min(self.end_max, line))
@@ -53,20 +53,20 @@ class Extent:
             new = replace(self, start_max=start_max, end_min=max(self.end_min, line - tolerance))
         else:
             new = replace(self, start_min=max(self.start_min, line))
-        # It begins before it ends; without this the same line would be asked about again and again.
+        # A rectangle begins before it ends; without this bound the same line would be chosen again.
         start_max = min(new.start_max, new.end_max)
         return replace(new, start_max=start_max, end_min=max(new.end_min, new.start_min))
 
     def admits(self, span: Span) -> bool:
-        """Whether a rectangle that begins and ends so is still possible."""
+        """Tell whether a rectangle with this span is still possible."""
         low, high = span
         starts = self.start_min - ROUNDING <= low <= self.start_max + ROUNDING
         return starts and self.end_min - ROUNDING <= high <= self.end_max + ROUNDING
 
     def next_line(self, precision: float, used: Sequence[float | None]) -> float | None:
-        """The middle of the wider interval, or a place beside it where a line was used.
+        """Return the middle of the wider interval, or a place beside it if that line was used.
 
-        None: both edges are known within `precision`, or no new line is left.
+        The result is None when both edges are known within `precision`, or no new line is left.
         """
         return next(self._free(precision, used), None)
 
@@ -81,18 +81,20 @@ class Extent:
 
 
 class Extents(NamedTuple):
-    """Both axes."""
+    """The extents on both axes."""
 
     x: Extent
     y: Extent
 
     @classmethod
     def of(cls, room: Viewport) -> "Extents":
-        """Nothing known but the room."""
+        """Return the extents of a rectangle of which only the viewport is known."""
         return cls(Extent.within(0, room.width), Extent.within(0, room.height))
 
-    def after(self, question: Question, answer: Answer, tolerance: float) -> "Extents":
-        """With what was answered about the lines of a question."""
+    def after(
+        self, question: PictureQuestion, answer: PictureAnswer, tolerance: float
+    ) -> "Extents":
+        """Return the extents after the answers about the lines of a question."""
         x, y = self
         if question.x is not None and answer.x is not None:
             x = x.after(question.x, OUTCOMES[answer.x], tolerance)
@@ -101,7 +103,7 @@ class Extents(NamedTuple):
         return Extents(x, y)
 
     def surviving(self, candidates: Sequence[Candidate]) -> tuple[int, ...]:
-        """The candidates that are still possible; none if the answers contradict each other."""
+        """Return the candidates that are still possible, none if the answers are contradictory."""
         if not (self.x.consistent and self.y.consistent):
             return ()
         return tuple(

@@ -1,7 +1,7 @@
-"""How likely an answer is if a candidate is the target.
+"""The likelihood of an answer under the assumption that a candidate is the target.
 
-The noise model and its numbers were measured by simulation (docs/locator.md): a line counts as
-crossing within some pixels of slack, some answers are plainly wrong, some targets are overlooked.
+The noise model and its numbers come from simulation (docs/locator.md): a line counts as crossing
+within some pixels of slack, some answers are simply wrong, and some targets are overlooked.
 """
 
 import difflib
@@ -10,46 +10,47 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.limits import SearchLimits
 from pytest_autoweb.values.text import normalise
 
 Span = tuple[float, float]
-"""Where a candidate begins and ends on one axis."""
+"""The positions where a candidate begins and ends on one axis."""
 
 Shares = tuple[float, float, float]
-"""Probabilities of LOW, CROSSED, HIGH."""
+"""The probabilities of the outcomes LOW, CROSSED and HIGH."""
 
 LOW, CROSSED, HIGH = 0, 1, 2
-"""The target lies left of (above) the line, is crossed by it, lies right of (below) it."""
+"""The target lies left of (above) the line, is crossed by it, or lies right of (below) it."""
 OUTCOMES = {"left": LOW, "above": LOW, "crossed": CROSSED, "right": HIGH, "below": HIGH}
 
 NONE_IF_OUTSIDE = 0.7
 """Probability of *none of these* when the target is not among the numbered boxes."""
 ECHO_SAME, ECHO_OTHER = 0.85, 0.10
-"""Likelihood of a text read on the target, for candidates of that name and for all others."""
+"""The likelihood of a text read on the target, for candidates of that name and for all others."""
 ECHO_RATIO = 0.9
-"""Texts count as equal from this similarity on."""
+"""The similarity above which two texts count as equal."""
 
 
 class LineModel(NamedTuple):
-    """The outcomes of a line, by its class: where it stands relative to a candidate.
+    """The probabilities of answers about a line, by the line's position relative to a candidate.
 
-    Class 0: inside. Classes 1 to k: beyond the candidate's end, in growing distance; the k after
-    them: before its beginning. All candidates in the same class to a line have the same outcome
-    probabilities, which is what makes choosing lines cheap.
+    The positions are classes. Class 0 is inside the candidate; classes 1 to k lie beyond its end
+    at growing distances, and the next k before its beginning. All candidates in the same class
+    have the same probabilities, which makes it cheap to choose lines.
     """
 
     steps: tuple[float, ...]
     """Distances in CSS pixels at which one class ends and the next begins, from 0."""
     outcomes: tuple[Shares, ...]
+    """The probabilities of the three answers, for each class."""
     entropies: tuple[float, ...]
-    """In bits."""
+    """The entropy of the answer in bits, for each class."""
     pairs: tuple[tuple[float, ...], ...]
-    """For every class of a vertical line with every class of a horizontal one, the probabilities of
-    the nine answers about both."""
+    """The probabilities of the nine answers about two lines, for each pair of a vertical line's and
+    a horizontal line's class."""
 
     def place(self, line: float, span: Span) -> int:
-        """The class of a line for a candidate."""
+        """Return the class of a line for a candidate."""
         low, high = span
         if line >= high:
             return bisect_right(self.steps, line - high)
@@ -58,12 +59,12 @@ class LineModel(NamedTuple):
         return 0
 
     def likelihoods(self, line: float, spans: Sequence[Span], outcome: int) -> list[float]:
-        """Of one outcome, for each candidate."""
+        """Return the likelihood of one outcome for each candidate."""
         return [self.outcomes[self.place(line, span)][outcome] for span in spans]
 
 
-def line_model(limits: Limits, scale: float) -> LineModel:
-    """The model for a picture that shows `scale` pixels per CSS pixel."""
+def line_model(limits: SearchLimits, scale: float) -> LineModel:
+    """Return the model for a picture that shows `scale` pixels per CSS pixel."""
     slack = [(pixels / scale, weight) for pixels, weight in limits.slack]
     steps = (0.0, *sorted(pixels for pixels, _ in slack if pixels > 0))
     crossing = [sum(weight for pixels, weight in slack if pixels > step) for step in steps]
@@ -81,15 +82,15 @@ def _blur(shares: Shares, misread: float) -> Shares:
 
 
 def pick_likelihoods(
-    count: int, marked: Sequence[int | None], answer: int, limits: Limits
+    count: int, marked: Sequence[int | None], answer: int, limits: SearchLimits
 ) -> list[float]:
-    """Of the answer to a choice, for each of `count` candidates.
+    """Return the likelihood of a chosen number for each of `count` candidates.
 
     Args:
-        count: Candidates.
+        count: The number of candidates.
         marked: The candidate of each numbered box, number 1 first.
-        answer: The number, 0: none of these.
-        limits: The assumed mistakes.
+        answer: The chosen number; 0 means none of the boxes.
+        limits: The assumed frequency of mistakes.
     """
     boxes = len(marked)
     error = limits.pick_error(boxes)
@@ -102,7 +103,7 @@ def pick_likelihoods(
 
 
 def echo_likelihoods(text: str, names: Sequence[str]) -> list[float] | None:
-    """Of a text read on the target, for candidates of these names; None: no name is like it."""
+    """Return the likelihood of a text read on the target for each name; None if no name fits."""
     read = normalise(text).casefold()
     same = [bool(read) and _alike(read, normalise(name).casefold()) for name in names]
     return [ECHO_SAME if alike else ECHO_OTHER for alike in same] if any(same) else None
@@ -116,5 +117,5 @@ def _alike(read: str, name: str) -> bool:
 
 
 def entropy(shares: Sequence[float]) -> float:
-    """In bits, of probabilities that sum to 1."""
+    """Return the entropy in bits of probabilities that sum to 1."""
     return -sum(share * math.log2(share) for share in shares if share > 0)

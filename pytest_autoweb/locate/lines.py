@@ -1,8 +1,9 @@
-"""Where to draw the two lines: where the answer is expected to tell most.
+"""The choice of lines whose answers are expected to be most informative.
 
-The gain of a line is the mutual information between its answer and the target. Asking by greatest
-gain is optimal for noisy twenty questions when every question may be asked (Jedynak, Frazier and
-Sznitman, 2011); lines are a restriction of that, so this comes near.
+The gain of a line is the mutual information between its answer and the target. In the game of
+noisy twenty questions it is optimal to ask the question with the greatest gain if every question
+may be asked (Jedynak, Frazier and Sznitman, 2011). Lines are only some of these questions, so the
+choice here comes close to the optimum.
 """
 
 import math
@@ -15,30 +16,30 @@ from typing import NamedTuple
 from pytest_autoweb.locate.likelihood import LineModel, Span, entropy
 
 USED_WITHIN = 2
-"""A line so near to a used one, in pixels, would show the same picture again."""
+"""The distance in pixels within which two lines give practically the same picture."""
 BORDER = 3
-"""No line is drawn nearer to the picture's edge, in pixels."""
+"""The least distance in pixels between a line and the picture's edge."""
 BEST_OF_AXIS = 24
-"""So many places of each axis are tried in pairs."""
+"""The number of places on each axis that are tried in pairs."""
 
 
-class Place(NamedTuple):
-    """A place for a line on one axis."""
+class LinePlace(NamedTuple):
+    """A possible line on one axis."""
 
     line: float
     gain: float
-    """In bits, of this line alone."""
+    """The information in bits that this line alone brings."""
     noise: float
-    """Bits of the answer that are noise."""
+    """The bits of the answer that are noise."""
 
 
-class Lines(NamedTuple):
-    """The lines of one question; an axis without a useful place has None."""
+class LinePair(NamedTuple):
+    """The lines of one question; an axis without a useful line has None."""
 
     x: float | None
     y: float | None
     gain: float
-    """In bits."""
+    """The information in bits that both lines together bring."""
 
 
 @lru_cache(maxsize=16)
@@ -49,15 +50,17 @@ def best_lines(
     room: tuple[float, float],
     used: tuple[tuple[float, ...], tuple[float, ...]],
     model: LineModel,
-) -> Lines:
-    """Choose both lines together. The first choice on a page is the same for every target.
+) -> LinePair:
+    """Choose the best pair of lines.
+
+    The result is cached, because the first choice on a page is the same for every target.
 
     Args:
-        columns: Where each candidate begins and ends from left to right.
-        rows: The same from top to bottom.
-        weights: Probability of each candidate; they sum to 1.
-        room: Width and height of the picture, CSS pixels.
-        used: Lines already drawn, of each axis.
+        columns: The horizontal span of each candidate.
+        rows: The vertical span of each candidate.
+        weights: The probability of each candidate; they sum to 1.
+        room: Width and height of the picture in CSS pixels.
+        used: The lines already drawn on each axis.
         model: The noise model.
     """
     across = best_places(columns, weights, room[0], used[0], model)
@@ -66,22 +69,26 @@ def best_lines(
         x = across[0] if across else None
         y = down[0] if down else None
         best = x or y
-        return Lines(x and x.line, y and y.line, best.gain if best else 0.0)
+        return LinePair(x and x.line, y and y.line, best.gain if best else 0.0)
     return _best_pair(across, down, columns, rows, weights, model)
 
 
 def _best_pair(
-    across: Sequence[Place],
-    down: Sequence[Place],
+    across: Sequence[LinePlace],
+    down: Sequence[LinePlace],
     columns: Sequence[Span],
     rows: Sequence[Span],
     weights: Sequence[float],
     model: LineModel,
-) -> Lines:
-    """The pair with the greatest joint gain, which is at most the sum of both gains."""
+) -> LinePair:
+    """Return the pair with the greatest joint gain.
+
+    The joint gain is at most the sum of both gains. As the places are sorted by gain, the loops
+    can stop at the first pair whose sum is not better than the best pair so far.
+    """
     size = len(model.outcomes)
     y_classes: dict[float, list[int]] = {}
-    best = Lines(None, None, -1.0)
+    best = LinePair(None, None, -1.0)
     for x in across:
         if x.gain + down[0].gain <= best.gain:
             break
@@ -93,14 +100,17 @@ def _best_pair(
                 y_classes[y.line] = [model.place(y.line, span) for span in rows]
             joint = _joint_entropy(x_class, y_classes[y.line], weights, model)
             if joint - x.noise - y.noise > best.gain:
-                best = Lines(x.line, y.line, joint - x.noise - y.noise)
+                best = LinePair(x.line, y.line, joint - x.noise - y.noise)
     return best
 
 
 def _joint_entropy(
     x_class: Sequence[int], y_class: Sequence[int], weights: Sequence[float], model: LineModel
 ) -> float:
-    """Bits of the answer about both lines; x classes come multiplied by the number of classes."""
+    """Return the entropy in bits of the answer about both lines.
+
+    The classes of x come multiplied by the number of classes, so that a sum is an index of pairs.
+    """
     masses = [0.0] * len(model.pairs)
     for column, row, weight in zip(x_class, y_class, weights, strict=True):
         masses[column + row] += weight
@@ -114,8 +124,12 @@ def best_places(
     size: float,
     used: Sequence[float],
     model: LineModel,
-) -> list[Place]:
-    """The best places of one axis, best first: the middles between neighbouring edges."""
+) -> list[LinePlace]:
+    """Return the best lines on one axis, best first.
+
+    Only the middles between neighbouring edges are tried: within such a gap a line separates the
+    same candidates everywhere.
+    """
     edges = sorted({edge for span in spans for edge in span})
     middles = {round((near + far) / 2) for near, far in pairwise(edges)}
     free = [
@@ -131,7 +145,7 @@ def best_places(
 
 
 class _Tally:
-    """How much probability stands in which class to a line, by running sums."""
+    """The probability of each class for a line, computed quickly from running sums."""
 
     def __init__(self, spans: Sequence[Span], weights: Sequence[float], model: LineModel) -> None:
         self._model = model
@@ -143,7 +157,7 @@ class _Tally:
         sums = list(accumulate((weight for _, weight in starts), initial=0.0))
         self._after = [sums[-1] - part for part in sums]
 
-    def place(self, line: float) -> Place:
+    def place(self, line: float) -> LinePlace:
         model = self._model
         beyond = [self._before[bisect_right(self._ends, line - step)] for step in model.steps]
         before = [self._after[bisect_left(self._starts, line + step)] for step in model.steps]
@@ -159,11 +173,11 @@ class _Tally:
                 noise += mass * bits
                 for index, share in enumerate(outcome):
                     shares[index] += mass * share
-        return Place(line, max(0.0, entropy(shares) - noise), noise)
+        return LinePlace(line, max(0.0, entropy(shares) - noise), noise)
 
 
 def binary_entropy(share: float) -> float:
-    """Bits of a yes or no."""
+    """Return the entropy in bits of a yes-or-no answer with this probability."""
     if not 0 < share < 1:
         return 0.0
     return -share * math.log2(share) - (1 - share) * math.log2(1 - share)

@@ -1,4 +1,4 @@
-"""What was found on a page state, so that the same question is not asked twice."""
+"""The results of earlier searches, so that the same page is not searched twice for one target."""
 
 import hashlib
 import json
@@ -7,33 +7,33 @@ from typing import NamedTuple
 from pytest_autoweb.results.location import LocatorStatus
 
 
-class Known(NamedTuple):
-    """The end of an earlier search on the same picture."""
+class RememberedSearch(NamedTuple):
+    """The result of an earlier search on the same picture."""
 
     status: LocatorStatus
     chosen: int | None
-    """Index into the candidates of the picture."""
+    """The index of the chosen candidate of the picture; None when none was chosen."""
     confidence: float
     reason: str
 
 
 class Memory:
-    """Ends of searches, by what they depend on."""
+    """Results of searches, by a key made from everything they depend on."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, RememberedSearch] = {}
 
-    def recall(self, key: str) -> Known | None:
-        """The end of an earlier search; None: there was none."""
+    def recall(self, key: str) -> RememberedSearch | None:
+        """Return the result of an earlier search, or None if there was none."""
         return self._known.get(key)
 
-    def keep(self, key: str, known: Known) -> None:
-        """Remember an end; one that only came from a lack of calls may be another next time."""
+    def keep(self, key: str, known: RememberedSearch) -> None:
+        """Remember a result, unless only the budget ended the search: a retry may get further."""
         if known.status != "budget":
             self._known[key] = known
 
 
 def key_of(digest: str, *question: object) -> str:
-    """What a search depends on: the picture without lines, and all that is asked about it."""
+    """Return the key of a search, made from the picture without lines and what is searched."""
     text = json.dumps([digest, *question], default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

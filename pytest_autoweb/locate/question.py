@@ -1,7 +1,7 @@
-"""The words that the locator's algorithms and the one who asks a vision model share.
+"""The types shared by the locator's algorithms and the code that asks a vision model.
 
-All lengths are CSS pixels of the viewport, the origin is its upper left corner. Nothing here knows
-of a browser, a picture or a model.
+All lengths are CSS pixels of the viewport, with the origin in its upper left corner. Nothing here
+depends on a browser, a picture or a model.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ XRelation = Literal["left", "right", "crossed"]
 YRelation = Literal["above", "below", "crossed"]
 
 QuestionKind = Literal["vertical", "horizontal", "both", "combined", "pick", "confirm", "look"]
-"""`vertical`, `horizontal`, `both`: lines only. `combined`: both lines and numbered boxes. `pick`:
-numbered boxes only. `confirm`: one numbered box, is it the target? `look`: the bare picture, is the
-target there at all?"""
+"""What the picture of a question shows: lines only (`vertical`, `horizontal`, `both`), lines with
+numbered boxes (`combined`), numbered boxes only (`pick`), a single box that may be the target
+(`confirm`), or nothing drawn at all, to ask whether the target is there (`look`)."""
 
 
-class Box(NamedTuple):
+class Rect(NamedTuple):
     """A rectangle in CSS pixels of the viewport."""
 
     x: float
@@ -37,44 +37,44 @@ class Box(NamedTuple):
 
     @property
     def area(self) -> float:
-        """In square pixels."""
+        """The area in square pixels."""
         return self.width * self.height
 
 
 class Viewport(NamedTuple):
-    """What the picture shows."""
+    """The size of the visible part of the page, and the scale of its picture."""
 
     width: float
     height: float
     scale: float = 1.0
-    """Pixels that the model sees per CSS pixel, when the picture is shrunk or enlarged for it."""
+    """Pixels of the model's picture per CSS pixel; not 1 when the picture was resized."""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """One clickable element as collected from the page, before merging."""
 
-    box: Box
-    """The visible part: clipped to the viewport and to what scrolls around it."""
+    box: Rect
+    """The visible part, clipped to the viewport and to the scroll containers around it."""
     role: str = ""
     name: str = ""
     own: int = 1
-    """Points, of those tried, that belong to the element itself and not to a nested clickable."""
+    """How many of the probed points belong to the element itself, not to a nested clickable one."""
     parent: int = -1
-    """Index of the nearest clickable around it in the same list, -1: none."""
+    """The index of the nearest clickable element around it in the same list; -1 if none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What the target may be: one element, or several that no picture can tell apart."""
+    """A possible target: one element, or several that no picture can tell apart."""
 
-    box: Box
+    box: Rect
     role: str = ""
     name: str = ""
     members: tuple[int, ...] = ()
-    """Indices of the collected elements it stands for; the first is the one to act on."""
+    """The indices of the elements that it stands for; the first is the one to act on."""
     weight: float = 1.0
-    """How much likelier it is than others before any question; only the ratio counts."""
+    """Its prior weight relative to the other candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,36 +82,36 @@ class Badge:
     """A numbered box to draw."""
 
     number: int
-    box: Box
+    box: Rect
     candidate: int | None = None
-    """Index into the candidates; None: a place without an element."""
+    """The index of the candidate; None for a place without an element."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PictureQuestion:
     """One picture to draw and to ask about."""
 
     index: int
-    """From 1."""
+    """The number of the question in its search, from 1."""
     kind: QuestionKind
     x: float | None = None
-    """Where the vertical line stands."""
+    """The position of the vertical line."""
     y: float | None = None
-    """Where the horizontal line stands."""
+    """The position of the horizontal line."""
     badges: tuple[Badge, ...] = ()
-    """In the order of their numbers."""
+    """The numbered boxes, in the order of their numbers."""
     calls_left: int = 1
-    """Model calls that may be spent on this question, asking again included."""
+    """The most model calls for this question, including repetitions after an unusable answer."""
 
     @property
     def lines(self) -> tuple[tuple[str, float], ...]:
-        """Axis and place of each line."""
+        """The axis and position of each line."""
         places = (("x", self.x), ("y", self.y))
         return tuple((axis, place) for axis, place in places if place is not None)
 
 
 def kind_of(x: float | None, y: float | None, badges: Sequence[Badge]) -> QuestionKind:
-    """The kind of a question with these lines and numbered boxes."""
+    """Return the kind of a question with these lines and numbered boxes."""
     if badges:
         if x is not None or y is not None:
             return "combined"
@@ -122,25 +122,25 @@ def kind_of(x: float | None, y: float | None, badges: Sequence[Badge]) -> Questi
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What could be read from a reply. Fields left as None are no information.
+class PictureAnswer:
+    """The content of a reply, where None stands for no information.
 
-    A reply that contradicts itself (one axis `not found`, the other answered; a number that is not
-    in the picture) is for the reader of replies to ask about again; what stays contradictory is
-    left None.
+    A contradictory reply (one axis `not found` and the other answered; a number that is not in the
+    picture) is asked again by the code that parses replies. Fields that remain contradictory are
+    None.
     """
 
     visible: bool | None = None
-    """False: the model says that the target is not in the picture."""
+    """Whether the model says that the target is in the picture."""
     x: XRelation | None = None
     y: YRelation | None = None
     mark: int | None = None
-    """The number of the box, 0: none of these."""
+    """The number of the chosen box; 0 means none of the boxes."""
     text: str = ""
-    """The text that the model reads on the target; empty: none."""
+    """The text that the model reads on the target; empty when it reads none."""
     calls: int = 1
-    """Model calls that the answer took."""
+    """The number of model calls that the answer took."""
 
 
-Ask = Callable[[Question], Answer | None]
-"""Draws, asks, reads. None: a call was spent and nothing could be read."""
+Ask = Callable[[PictureQuestion], PictureAnswer | None]
+"""Draws the picture, asks the model and parses the reply; returns None for an unusable reply."""

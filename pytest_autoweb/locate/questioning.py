@@ -1,4 +1,4 @@
-"""Puts the questions of one search to a vision model, on pictures of one view."""
+"""The asking of one search's questions, on pictures of one view of the page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,29 +7,29 @@ from pytest_autoweb.browser.crosshair import ViewportView
 from pytest_autoweb.browser.marks import PageBox
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.locate.algorithm import Answer, Candidate, Outcome, Question
+from pytest_autoweb.locate.algorithm import Candidate, Outcome, PictureAnswer, PictureQuestion
 from pytest_autoweb.locate.eyes import Eyes
 from pytest_autoweb.locate.reading import form_of, read_reply
 from pytest_autoweb.results.location import Probe
 
 ASKED_AGAIN = 2
-"""So often is a question put again when its answer cannot be used."""
+"""How many times a question is repeated when its answer cannot be used."""
 UNNAMED = "clickable"
 
 
 @dataclass(slots=True)
 class Asked:
-    """One question with everything about it that the film shows."""
+    """One question with everything that the film shows about it."""
 
-    question: Question
+    question: PictureQuestion
     picture: str | None
-    answer: Answer | None
+    answer: PictureAnswer | None
     reply: str
 
 
 @dataclass(slots=True)
 class Questioner:
-    """Draws, asks and reads; keeps each picture. It is the `ask` of `algorithm.search`."""
+    """The `ask` function of `algorithm.search`, which also keeps each picture for the film."""
 
     view: ViewportView
     eyes: Eyes
@@ -38,8 +38,8 @@ class Questioner:
     save: Callable[[bytes], str | None]
     asked: list[Asked] = field(default_factory=list)
 
-    def __call__(self, question: Question) -> Answer | None:
-        """The answer; see `algorithm.Ask`.
+    def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
+        """Draw the picture, ask the model and return its answer; see `algorithm.Ask`.
 
         Raises:
             ModelError: the model could not be asked.
@@ -63,7 +63,7 @@ class Questioner:
             messages = (*messages, said, again[1])
         return asked.answer
 
-    def _messages(self, question: Question, picture: bytes) -> tuple[Message, ...]:
+    def _messages(self, question: PictureQuestion, picture: bytes) -> tuple[Message, ...]:
         return render(
             "locate",
             images=(picture_uri(picture),),
@@ -75,23 +75,26 @@ class Questioner:
         )
 
     def _role(self, candidate: int | None) -> str:
-        """Names are left out: the text that the model reads is to be a check of its own."""
+        """Return how the prompt calls a candidate: by its role, without its name.
+
+        With the name in the prompt, the text that the model reads would be no independent evidence.
+        """
         return UNNAMED if candidate is None else self.candidates[candidate].role or UNNAMED
 
 
-def _with_calls(answer: Answer, calls: int) -> Answer:
-    return Answer(answer.visible, answer.x, answer.y, answer.mark, answer.text, calls)
+def _with_calls(answer: PictureAnswer, calls: int) -> PictureAnswer:
+    return PictureAnswer(answer.visible, answer.x, answer.y, answer.mark, answer.text, calls)
 
 
 def probes_of(
     asked: Sequence[Asked], outcome: Outcome | None, candidates: Sequence[Candidate], first: int
 ) -> tuple[Probe, ...]:
-    """The frames of the film.
+    """Return the frames of the film.
 
     Args:
         asked: the questions, in order.
-        outcome: what was known after each; None: the search broke off.
-        candidates: of the search.
+        outcome: the outcome of the search; None when the search was aborted.
+        candidates: the candidates of the search.
         first: the number of the first frame.
     """
     turns = outcome.turns if outcome else ()
@@ -105,10 +108,10 @@ def probes_of(
                 kind=one.question.kind,
                 picture=one.picture,
                 lines=one.question.lines,
-                answer=shown_answer(one.answer) if turn is None or turn.answer else "",
+                answer=describe_answer(one.answer) if turn is None or turn.answer else "",
                 reply=one.reply,
                 surviving=len(turn.surviving) if turn else len(candidates),
-                leader="" if leader is None else shown(candidates[leader]),
+                leader="" if leader is None else describe_candidate(candidates[leader]),
                 leader_probability=turn.probability if turn else 0.0,
             )
         )
@@ -116,7 +119,7 @@ def probes_of(
 
 
 def denied(asked: Sequence[Asked], chosen: int) -> bool:
-    """Whether the model said of the chosen one's numbered box that it is not it, and never yes."""
+    """Tell whether the model only ever denied that the chosen candidate's box is the target."""
     said = [
         badge.number == one.answer.mark
         for one in asked
@@ -127,14 +130,14 @@ def denied(asked: Sequence[Asked], chosen: int) -> bool:
     return bool(said) and not any(said)
 
 
-def shown(candidate: Candidate) -> str:
-    """A candidate as a person reads it."""
+def describe_candidate(candidate: Candidate) -> str:
+    """Return a short description of a candidate for people."""
     role = candidate.role or UNNAMED
     return f"{role} “{candidate.name[:60]}”" if candidate.name else role
 
 
-def shown_answer(answer: Answer | None) -> str:
-    """What was read from a reply, as a person reads it; empty: nothing."""
+def describe_answer(answer: PictureAnswer | None) -> str:
+    """Return the content of an answer for people; empty when there is none."""
     if answer is None:
         return ""
     if answer.visible is False:

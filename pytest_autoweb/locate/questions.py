@@ -1,4 +1,4 @@
-"""Which question to ask next: lines, numbered boxes, or both on one picture."""
+"""The choice of the next question: lines, numbered boxes, or both on one picture."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,25 +6,32 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.locate.badges import numbered
 from pytest_autoweb.locate.belief import Belief
 from pytest_autoweb.locate.likelihood import NONE_IF_OUTSIDE, LineModel
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.lines import Lines, best_lines, binary_entropy
-from pytest_autoweb.locate.question import Badge, Candidate, Question, Viewport, kind_of
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.lines import LinePair, best_lines, binary_entropy
+from pytest_autoweb.locate.question import Badge, Candidate, PictureQuestion, Viewport, kind_of
 
 RELEVANT = 0.01
-"""Share of the leader's probability from which a candidate gets a numbered box."""
+"""The share of the leader's probability above which a candidate gets a numbered box."""
 THINKABLE = 1e-4
-"""Probability from which a candidate counts for the choice of lines."""
+"""The probability above which a candidate counts in the choice of lines."""
 LEAST_GAIN = 0.003
-"""Bits below which lines are not worth drawing."""
+"""The information in bits below which lines are not worth drawing."""
 
 Picture = tuple[float | None, float | None, tuple[Badge, ...]]
 
 
 class Planner:
-    """Chooses questions, and never the same picture twice: its answer would be no evidence."""
+    """Chooses the questions of a search.
+
+    It never shows the same picture twice, because the same answer again is no new evidence.
+    """
 
     def __init__(
-        self, candidates: Sequence[Candidate], viewport: Viewport, model: LineModel, limits: Limits
+        self,
+        candidates: Sequence[Candidate],
+        viewport: Viewport,
+        model: LineModel,
+        limits: SearchLimits,
     ) -> None:
         self._candidates = candidates
         self._columns = [(one.box.x, one.box.right) for one in candidates]
@@ -36,12 +43,12 @@ class Planner:
         self._shown: set[Picture] = set()
         self._numberings = 0
 
-    def next(self, belief: Belief, index: int, calls_left: int) -> Question | None:
-        """The question expected to tell most; None: every picture was shown."""
+    def next(self, belief: Belief, index: int, calls_left: int) -> PictureQuestion | None:
+        """Return the most informative question, or None if every picture has been shown."""
         for x, y, badges in self._choices(belief):
             if (x, y, badges) not in self._shown:
                 self._note(x, y, badges)
-                return Question(index, kind_of(x, y, badges), x, y, badges, calls_left)
+                return PictureQuestion(index, kind_of(x, y, badges), x, y, badges, calls_left)
         return None
 
     def _note(self, x: float | None, y: float | None, badges: tuple[Badge, ...]) -> None:
@@ -52,7 +59,7 @@ class Planner:
         self._numberings += bool(badges)
 
     def _choices(self, belief: Belief) -> Iterator[Picture]:
-        """Pictures in the order of preference."""
+        """Yield possible pictures in order of preference."""
         relevant = belief.ranked(RELEVANT)
         lines = self._lines(belief)
         drawn = lines.gain >= LEAST_GAIN
@@ -66,10 +73,10 @@ class Planner:
         yield None, None, self._badges(picked)
         yield None, None, ()
         yield lines.x, lines.y, ()
-        # Boxes around what is unlikely make it another picture.
+        # Adding unlikely candidates makes a picture that has not been shown before.
         yield None, None, self._badges(belief.ranked(0)[: self._limits.pick_marks])
 
-    def _lines(self, belief: Belief) -> Lines:
+    def _lines(self, belief: Belief) -> LinePair:
         kept = [index for index, weight in enumerate(belief.weights) if weight > THINKABLE]
         total = sum(belief.weights[index] for index in kept)
         return best_lines(
@@ -85,8 +92,8 @@ class Planner:
         return numbered(self._candidates, chosen, self._numberings)
 
 
-def _pick_gain(weights: Sequence[float], limits: Limits) -> float:
-    """Bits that a choice among candidates of these probabilities is expected to tell."""
+def _pick_gain(weights: Sequence[float], limits: SearchLimits) -> float:
+    """Return the expected information in bits of a choice among candidates."""
     boxes = len(weights)
     error = limits.pick_error(boxes)
     inside = sum(weights)

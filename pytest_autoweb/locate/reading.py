@@ -1,6 +1,6 @@
-"""Reads what a vision model says about one picture: JSON or sections, English or Chinese.
+"""The parser of a vision model's replies: JSON or sections, in English or Chinese.
 
-What cannot be read is no information: it is never turned into one of the answers.
+Parts that cannot be parsed count as no information and are never turned into an answer.
 """
 
 import json
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
-from pytest_autoweb.locate.question import Answer, Question, XRelation, YRelation
+from pytest_autoweb.locate.question import PictureAnswer, PictureQuestion, XRelation, YRelation
 from pytest_autoweb.values.text import normalise
 
 _MAX_TEXT = 200
@@ -42,18 +42,18 @@ _FIELD = re.compile(r"^[\s*\-\"]*(?P<name>[^\W\d][\w ]{0,30}?)[\s*\"]*[:：=]\s*
 
 
 class Reading(NamedTuple):
-    """What a reply says, and what is wrong with it."""
+    """The content of a reply, and what is wrong with it."""
 
-    answer: Answer
+    answer: PictureAnswer
     problem: str
-    """Empty: it can be used as it is; else a part of a sentence, for asking again."""
+    """Part of a sentence for asking again; empty when the answer can be used as it is."""
 
 
-def read_reply(reply: str, question: Question) -> Reading:
-    """The answer to a question; its parts that are missing or contradictory stay None."""
+def read_reply(reply: str, question: PictureQuestion) -> Reading:
+    """Parse the reply to a question; parts that are missing or contradictory are None."""
     fields = _fields(reply)
     if not fields:
-        return Reading(Answer(), "it holds no JSON object with the asked fields")
+        return Reading(PictureAnswer(), "it holds no JSON object with the asked fields")
     words = {key: normalise(str(value)).casefold() for key, value in fields.items()}
     x, x_problem = _relation(words, "v", ("left", "right"), asked=question.x is not None)
     y, y_problem = _relation(words, "h", ("above", "below"), asked=question.y is not None)
@@ -61,10 +61,10 @@ def read_reply(reply: str, question: Question) -> Reading:
     visible, problem = _visible(words, (x, y), mark, asked=question.kind == "look")
     text = normalise(str(fields.get("text") or ""))[:_MAX_TEXT]
     if problem:
-        return Reading(Answer(text=text), problem)
+        return Reading(PictureAnswer(text=text), problem)
     if visible is False:
-        return Reading(Answer(visible=False), "")
-    answer = Answer(
+        return Reading(PictureAnswer(visible=False), "")
+    answer = PictureAnswer(
         visible=visible,
         x=cast("XRelation | None", x),
         y=cast("YRelation | None", y),
@@ -74,8 +74,8 @@ def read_reply(reply: str, question: Question) -> Reading:
     return Reading(answer, x_problem or y_problem or mark_problem)
 
 
-def form_of(question: Question) -> str:
-    """The form in which a question is to be answered, as the prompt shows it."""
+def form_of(question: PictureQuestion) -> str:
+    """Return the form of an answer to this question, as shown in the prompt."""
     form = ['"found": true|false']
     form += ['"v": "left|right|crossed"'] if question.x is not None else []
     form += ['"h": "above|below|crossed"'] if question.y is not None else []
@@ -84,7 +84,7 @@ def form_of(question: Question) -> str:
 
 
 def _fields(reply: str) -> dict[str, Any]:
-    """The last JSON object with a known key, else the sections."""
+    """Return the last JSON object with a known key, else the sections."""
     found: dict[str, Any] = {}
     for item in _objects(reply):
         known = _known(item)
@@ -106,7 +106,7 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _sections(reply: str) -> dict[str, str]:
-    """`[header]` with its lines, or `name: value`; the last of each name counts."""
+    """Parse `[header]` sections and `name: value` lines; of equal names the last one counts."""
     found: dict[str, str] = {}
     current = ""
     for line in reply.splitlines():
@@ -130,7 +130,7 @@ def _key(name: str) -> str:
 def _relation(
     words: Mapping[str, str], key: str, sides: tuple[str, str], *, asked: bool
 ) -> tuple[str | None, str]:
-    """The side a value names, `absent`, or what is wrong with it."""
+    """Return the side that a value names or `absent`, and what is wrong with the value."""
     value = words.get(key, "")
     if not asked:
         return None, ""
@@ -148,7 +148,7 @@ def _has(value: str, word: str) -> bool:
     return word in value if not word.isascii() else bool(re.search(rf"\b{word}\b", value))
 
 
-def _mark(words: Mapping[str, str], question: Question) -> tuple[int | None, str]:
+def _mark(words: Mapping[str, str], question: PictureQuestion) -> tuple[int | None, str]:
     if not question.badges:
         return None, ""
     value = words.get("mark", "")
@@ -166,7 +166,7 @@ def _mark(words: Mapping[str, str], question: Question) -> tuple[int | None, str
 def _visible(
     words: Mapping[str, str], axes: tuple[str | None, ...], mark: int | None, *, asked: bool
 ) -> tuple[bool | None, str]:
-    """Whether the target is in the picture, and what contradicts that."""
+    """Tell whether the reply sees the target in the picture, and what contradicts that."""
     value = words.get("found", "")
     said = True if value in _YES else None
     if value in _NO or _ABSENT.search(value):

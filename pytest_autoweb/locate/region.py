@@ -1,52 +1,52 @@
-"""Find a place that is no element, such as a thing drawn on a canvas, with lines.
+"""The search with lines for a place that is not an element, such as a drawing on a canvas.
 
-The same posterior as for candidates, over where the target begins and ends on each axis.
+It keeps a posterior as for candidates, but over where the target begins and ends on each axis.
 """
 
 from dataclasses import dataclass, field
 
 from pytest_autoweb.locate.likelihood import OUTCOMES, line_model
-from pytest_autoweb.locate.limits import Limits
-from pytest_autoweb.locate.question import Answer, Ask, Badge, Box, Question, kind_of
+from pytest_autoweb.locate.limits import SearchLimits
+from pytest_autoweb.locate.question import Ask, Badge, PictureAnswer, PictureQuestion, Rect, kind_of
 from pytest_autoweb.locate.stretch import Stretch
 from pytest_autoweb.results.location import LocatorStatus
 
 KNOWN_WITHIN = 20
-"""Pixels that an edge may be off, in the mean, when the place is first confirmed."""
+"""The mean error of an edge in pixels at which the place is first put to the model."""
 CONFIRMATIONS = 3
-"""So often is the place put into a numbered box; in between more lines are drawn."""
+"""How many times the model is asked to confirm the place, with more lines in between."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RegionResult:
     """The end of a search for a place. Only `found` is a success."""
 
     status: LocatorStatus
     point: tuple[float, float] | None
-    """Where to click, on what the target surely covers if that is known. None unless `found`."""
-    estimate: Box
-    """The medians of the edges."""
+    """The point to click, inside what the target surely covers if known; None unless `found`."""
+    estimate: Rect
+    """The estimated box, made from the medians of the edges."""
     confidence: float
-    """That the point is on the target; 0 unless `found`."""
+    """The probability that the point is on the target; 0 unless `found`."""
     calls: int
-    questions: tuple[tuple[Question, Answer | None], ...]
+    questions: tuple[tuple[PictureQuestion, PictureAnswer | None], ...]
 
 
 def search_region(
-    room: Box, ask: Ask, *, limits: Limits | None = None, scale: float = 1.0
-) -> Place:
+    room: Rect, ask: Ask, *, limits: SearchLimits | None = None, scale: float = 1.0
+) -> RegionResult:
     """Find the target within a box, without candidates.
 
-    Lines are drawn where they tell most until each edge is known; then the place is put into a
-    numbered box and the model is asked whether that is the target.
+    The most informative lines are drawn until each edge is known. Then a numbered box is drawn
+    around the place, and the model is asked whether that is the target.
 
     Args:
-        room: Where the target may be, in CSS pixels of the viewport.
+        room: The box that contains the target, in CSS pixels of the viewport.
         ask: Answers a question, see `algorithm`.
-        limits: `place_calls` is the budget.
+        limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
     """
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     model = line_model(limits, scale)
     across = Stretch(room.x, room.right, model)
     down = Stretch(room.y, room.bottom, model)
@@ -57,17 +57,17 @@ def search_region(
 @dataclass(slots=True)
 class _Bracketing:
     ask: Ask
-    limits: Limits
+    limits: SearchLimits
     across: Stretch
     down: Stretch
     absent: float
-    """Probability that the target is missing."""
-    asked: list[tuple[Question, Answer | None]] = field(default_factory=list)
+    """The probability that the target is missing."""
+    asked: list[tuple[PictureQuestion, PictureAnswer | None]] = field(default_factory=list)
     calls: int = 0
     confidence: float = 0.0
 
     def run(self) -> LocatorStatus:
-        """Lines, then a confirmation; if that fails, finer lines and another one."""
+        """Draw lines and ask for a confirmation; if that fails, draw finer lines and ask again."""
         for attempt in range(1, CONFIRMATIONS + 1):
             self._narrow(KNOWN_WITHIN / attempt)
             if self.absent >= self.limits.confidence:
@@ -79,10 +79,10 @@ class _Bracketing:
                 return "found"
         return "inconsistent" if refused else "ambiguous"
 
-    def place(self, status: LocatorStatus) -> Place:
-        """The end."""
+    def place(self, status: LocatorStatus) -> RegionResult:
+        """Return the result of the search."""
         found = status == "found"
-        return Place(
+        return RegionResult(
             status,
             self._point if found else None,
             self._estimate,
@@ -92,7 +92,7 @@ class _Bracketing:
         )
 
     def _narrow(self, within: float) -> None:
-        """Draw lines until no edge is off by more; one call is kept."""
+        """Draw lines until both edges are known well enough, saving one call for confirmation."""
         while self.calls < self.limits.place_calls - 1 and self.absent < self.limits.confidence:
             x = self.across.next_line() if self.across.off > within else None
             y = self.down.next_line() if self.down.off > within else None
@@ -104,12 +104,12 @@ class _Bracketing:
                 (y, answer and answer.y, self.down),
             ):
                 if line is not None:
-                    axis.shown(line)
+                    axis.exclude(line)
                     if relation:
                         axis.update(line, OUTCOMES[relation])
 
     def _confirm(self) -> bool:
-        """Ask whether the estimated box is the target; True: it is not, says the model."""
+        """Ask whether the estimated box is the target; return True if the model denies it."""
         answer = self._put(None, None, badges=(Badge(1, self._estimate),))
         if answer and answer.mark == 1:
             x, y = self._point
@@ -120,9 +120,9 @@ class _Bracketing:
         return answer is not None and answer.mark == 0
 
     @property
-    def _estimate(self) -> Box:
+    def _estimate(self) -> Rect:
         (left, right), (top, bottom) = self.across.estimate, self.down.estimate
-        return Box(left, top, right - left, bottom - top)
+        return Rect(left, top, right - left, bottom - top)
 
     @property
     def _point(self) -> tuple[float, float]:
@@ -137,9 +137,9 @@ class _Bracketing:
         *,
         spare: int = 0,
         badges: tuple[Badge, ...] = (),
-    ) -> Answer | None:
+    ) -> PictureAnswer | None:
         left = self.limits.place_calls - self.calls - spare
-        question = Question(len(self.asked) + 1, kind_of(x, y, badges), x, y, badges, left)
+        question = PictureQuestion(len(self.asked) + 1, kind_of(x, y, badges), x, y, badges, left)
         answer = self.ask(question)
         self.calls += answer.calls if answer else 1
         self.asked.append((question, answer))

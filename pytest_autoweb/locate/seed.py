@@ -1,10 +1,10 @@
-"""The elimination method, as a baseline: bisect the edges' intervals, keep what fits, then choose.
+"""The elimination method, a baseline: bisect intervals of edges, then let the model choose.
 
-It is the crosshair method as first described, with its faults mended (docs/locator.md): edges limit
-each other, every edge is held against its own interval, one line is drawn when only one axis needs
-it, an answer that cannot be read is no information, *not there* and contradictions have an end of
-their own, and only a choice that the model made is a success. What makes it a baseline is kept: one
-answer removes candidates for good.
+It is the original crosshair method with its faults repaired (docs/locator.md): the edges limit each
+other; each edge is compared with its own interval; only one line is drawn when one axis is enough;
+an unreadable answer is no information; *not there* and contradictory answers have statuses of their
+own; and only a choice that the model made counts as a success. What makes it a baseline is kept: a
+single answer removes candidates for good.
 """
 
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pytest_autoweb.locate.badges import numbered
 from pytest_autoweb.locate.endings import Outcome, Turn, nothing_to_ask
 from pytest_autoweb.locate.intervals import CONTRADICTIONS, UNSEEN, Extents
-from pytest_autoweb.locate.limits import Limits
+from pytest_autoweb.locate.limits import SearchLimits
 from pytest_autoweb.locate.question import (
-    Answer,
     Ask,
     Candidate,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
     Viewport,
     kind_of,
 )
@@ -33,7 +33,7 @@ REASONS: dict[LocatorStatus, str] = {
 
 
 def eliminate(
-    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: Limits
+    candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: SearchLimits
 ) -> Outcome:
     """Search by elimination; see `algorithm.search`."""
     if not candidates:
@@ -47,11 +47,11 @@ def eliminate(
 
 @dataclass(slots=True)
 class _Elimination:
-    """One search: what is known so far, and the questions that led there."""
+    """One search: what is known so far, and the questions asked."""
 
     candidates: tuple[Candidate, ...]
     ask: Ask
-    limits: Limits
+    limits: SearchLimits
     extents: Extents
     surviving: tuple[int, ...]
     turns: list[Turn] = field(default_factory=list)
@@ -60,7 +60,7 @@ class _Elimination:
     contradictions: int = 0
 
     def probe(self) -> LocatorStatus | None:
-        """Draw lines until few enough candidates survive; a status only if that fails."""
+        """Draw lines until few enough candidates are left; return a status only if that fails."""
         limits = self.limits
         while len(self.surviving) > limits.seed_marks and self.calls < limits.seed_calls - 1:
             used = [turn.question for turn in self.turns]
@@ -68,7 +68,7 @@ class _Elimination:
             y = self.extents.y.next_line(limits.seed_precision, [one.y for one in used])
             if x is None and y is None:
                 break
-            # One call is kept for the choice.
+            # One call is reserved for the choice at the end.
             question = self._question(x, y, spare=1)
             answer = self._put(question)
             failed = self._narrow(question, answer)
@@ -79,7 +79,7 @@ class _Elimination:
         return None
 
     def choose(self) -> LocatorStatus:
-        """Let the model choose among the survivors; a choice that fails is no success."""
+        """Let the model choose among the remaining candidates and return the status."""
         single = len(self.surviving) == 1
         for attempt in range(1 if single else 2):
             if self.calls >= self.limits.seed_calls:
@@ -100,7 +100,7 @@ class _Elimination:
         return "ambiguous"
 
     def outcome(self, status: LocatorStatus) -> Outcome:
-        """The end. Elimination knows no probabilities: survivors share all of it alike."""
+        """Return the outcome, in which all remaining candidates get the same share."""
         guess = self.surviving[0] if self.surviving else None
         none_fits = status in ("not_found", "inconsistent")
         share = 0.0 if none_fits or not self.surviving else 1 / len(self.surviving)
@@ -128,18 +128,22 @@ class _Elimination:
         spare: int = 0,
         shift: int = 0,
         chosen: tuple[int, ...] = (),
-    ) -> Question:
+    ) -> PictureQuestion:
         badges = numbered(self.candidates, chosen, shift)
         calls_left = self.limits.seed_calls - self.calls - spare
-        return Question(len(self.turns) + 1, kind_of(x, y, badges), x, y, badges, calls_left)
+        return PictureQuestion(len(self.turns) + 1, kind_of(x, y, badges), x, y, badges, calls_left)
 
-    def _put(self, question: Question) -> Answer | None:
+    def _put(self, question: PictureQuestion) -> PictureAnswer | None:
         answer = self.ask(question)
         self.calls += answer.calls if answer else 1
         return answer
 
-    def _not_there(self, answer: Answer | None) -> LocatorStatus | None:
-        """Ask without lines whether the target is there at all, the first time it is not seen."""
+    def _not_there(self, answer: PictureAnswer | None) -> LocatorStatus | None:
+        """Return `not_found` once the target was missed often enough.
+
+        After the first miss the model is asked on a picture without lines whether the target is
+        there at all.
+        """
         if answer is None or answer.visible is not False:
             return None
         self.unseen += 1
@@ -150,8 +154,10 @@ class _Elimination:
             self._note(question, bare)
         return "not_found" if self.unseen >= UNSEEN else None
 
-    def _narrow(self, question: Question, answer: Answer | None) -> LocatorStatus | None:
-        """Keep the candidates that fit the answer, unless none does."""
+    def _narrow(
+        self, question: PictureQuestion, answer: PictureAnswer | None
+    ) -> LocatorStatus | None:
+        """Drop the candidates that do not fit the answer, unless none would remain."""
         if answer is None or answer.visible is False:
             return None
         extents = self.extents.after(question, answer, self.limits.seed_tolerance)
@@ -162,7 +168,7 @@ class _Elimination:
         self.contradictions += 1
         return "inconsistent" if self.contradictions > CONTRADICTIONS else None
 
-    def _note(self, question: Question, answer: Answer | None) -> None:
+    def _note(self, question: PictureQuestion, answer: PictureAnswer | None) -> None:
         turn = Turn(
             question,
             answer,

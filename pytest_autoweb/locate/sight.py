@@ -1,4 +1,4 @@
-"""Finds an element of a page by its description, with a model that sees pictures."""
+"""The search of a page for an element by its description, with a vision model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,18 +9,18 @@ from pytest_autoweb.browser.crosshair_scroll import PageScroller
 from pytest_autoweb.browser.marks import Mark
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.locate.algorithm import (
-    Box,
     Candidate,
     Element,
-    Limits,
     Outcome,
+    Rect,
+    SearchLimits,
     Viewport,
     search,
 )
 from pytest_autoweb.locate.candidates import gather, weigh
-from pytest_autoweb.locate.eyes import Eyes
-from pytest_autoweb.locate.memory import Known, Memory, key_of
-from pytest_autoweb.locate.questioning import Questioner, denied, probes_of, shown
+from pytest_autoweb.locate.eyes import VisionModel
+from pytest_autoweb.locate.memory import Memory, RememberedSearch, key_of
+from pytest_autoweb.locate.questioning import Questioner, denied, describe_candidate, probes_of
 from pytest_autoweb.locate.region import search_region
 from pytest_autoweb.results import Exchange
 from pytest_autoweb.results.location import Location, LocatorAlgorithm, LocatorStatus, Probe
@@ -29,56 +29,55 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 MOST_VIEWS = 6
-"""So many pictures' worth of a page are searched at most."""
+"""The most viewports that are searched while scrolling down a page."""
 SEARCHES = 3
-"""All views together may take the calls of so many full searches."""
+"""The budget of calls for all views together, in full searches of one view."""
 NOT_IN_A_BOX = "The model sees the target, but in none of the numbered boxes."
 WHOLE = 0.6
-"""Of a canvas: what covers so much of it is the canvas."""
+"""The share of a canvas above which a found place counts as the canvas itself."""
 STEP = 0.8
-"""Of the viewport's height: how far to scroll for the next view."""
+"""The share of the viewport's height by which the page is scrolled for the next view."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocatorResult:
-    """How a search ended.
+    """The result of a search.
 
-    Only `found` is a success: then, and only then, there is an element.
+    Only `found` is a success, and only then is there an element.
     """
 
     status: LocatorStatus
     element: "Locator | None"
-    """Matches the element that was seen, and nothing else."""
+    """A locator that matches exactly the element that the model saw."""
     confidence: float
-    """0 to 1, of what the status says."""
+    """The probability of what the status claims, from 0 to 1."""
     probes: tuple[Probe, ...]
     transcript: tuple[Exchange, ...]
-    """What the model was asked and what it said."""
+    """The exchanges with the model."""
     location: Location
-    """The same for reports."""
+    """The result in the form of the report."""
     point: tuple[float, float] | None = None
-    """Where to click, in CSS pixels of the viewport, when what was found is only drawn on the
-    element, a canvas."""
+    """The point to click, in CSS pixels of the viewport, when the target is drawn on a canvas."""
 
 
 @dataclass(slots=True)
 class _Search:
-    """What is known while one description is looked for."""
+    """The state of the search for one description, over all views."""
 
     description: str
     expected_text: str
     role: str
-    within: Box | None
+    within: Rect | None
     calls_left: int
     probes: tuple[Probe, ...] = ()
     calls: int = 0
     candidates: int = 0
     viewport: tuple[float, float] | None = None
     cached: bool = True
-    """Until a model is asked."""
+    """No model was asked so far: all answers came from the memory."""
 
     def note(self, questioner: Questioner, outcome: Outcome | None, calls: int) -> None:
-        """Add what was asked, and what that cost."""
+        """Add the questions of one view and the calls that they took."""
         self.cached = False
         self.calls += calls
         self.calls_left -= calls
@@ -102,28 +101,28 @@ class Sight:
     """Finds elements of one page.
 
     Args:
-        page: where to look. It is only read, and scrolled when the target is not in view.
-        eyes: the model that is shown pictures.
+        page: the page to search; it is only read, and scrolled when the target is not in view.
+        eyes: the vision model.
         algorithm: `bayes`, or `seed` as the baseline to compare with.
-        limits: budget and thresholds of the search of one view.
-        hide: takes the case's secrets out of text and pictures.
+        limits: budget and thresholds for the search of one view.
+        hide: removes the case's secrets from text and pictures.
         save: keeps a picture and returns the name by which a report finds it.
-        memory: of earlier searches; left out: of this object's own.
+        memory: results of earlier searches; by default only those of this object.
     """
 
     def __init__(
         self,
         page: "Page",
-        eyes: Eyes,
+        eyes: VisionModel,
         *,
         algorithm: LocatorAlgorithm = "bayes",
-        limits: Limits | None = None,
+        limits: SearchLimits | None = None,
         hide: Callable[[str], str] | None = None,
         save: Callable[[bytes], str | None] = lambda picture: None,
         memory: Memory | None = None,
     ) -> None:
         self._page, self._eyes, self._algorithm = page, eyes, algorithm
-        self._limits = limits or Limits()
+        self._limits = limits or SearchLimits()
         self._hide, self._save = hide, save
         self._memory = memory or Memory()
 
@@ -132,17 +131,17 @@ class Sight:
     ) -> LocatorResult:
         """Find the element that fits the description.
 
-        First what can be acted on in view is searched, then texts and pictures in view, then the
-        same after scrolling. A page that was scrolled in vain is put back.
+        In each view, interactive elements are searched first, then texts and pictures, then
+        canvases. If nothing is found, the page is scrolled to the next view, and finally back.
 
         Args:
-            description: in words that someone who sees the page understands.
-            expected_text: what the element reads, if known.
+            description: words that someone who sees the page would understand.
+            expected_text: the text of the element, if known.
             role: its ARIA role, if known.
-            within: a Playwright Frame or Locator: only what lies inside it counts.
+            within: a Playwright Frame or Locator that the element must lie in.
 
         Raises:
-            Error: Playwright's, when the page does not answer.
+            Error: Playwright's error when the page does not respond.
         """
         said = len(self._eyes.exchanges)
         calls = self._calls_of_a_view * SEARCHES
@@ -187,7 +186,8 @@ class Sight:
         if end.status in ("not_found", "inconsistent") and wanted.calls_left:
             shown_only = take_view(self._page, hide=self._hide, texts=True)
             second = self._search(shown_only, wanted, "show") if shown_only.marks else end
-            # What is drawn on a canvas contradicts the boxes: the canvas is looked at next.
+            # A target drawn on a canvas makes the answers contradict all boxes, so a canvas in this
+            # view is worth searching next.
             if second.status in ("found", "not_found") or _canvas_of(shown_only, second):
                 view, end = shown_only, second
         canvas = _canvas_of(view, end)
@@ -197,7 +197,7 @@ class Sight:
         return view, end
 
     def _search(self, view: ViewportView, wanted: _Search, what: str) -> _End:
-        marks = [mark for mark in view.marks if _inside(Box(*mark.box), wanted.within)]
+        marks = [mark for mark in view.marks if _inside(Rect(*mark.box), wanted.within)]
         candidates = weigh(
             gather([_element(mark, what) for mark in marks]),
             expected_text=wanted.expected_text,
@@ -225,7 +225,9 @@ class Sight:
         mark = marks[chosen.members[0]]
         return _End(known.status, known.confidence, known.reason, mark, chosen)
 
-    def _ask(self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]) -> Known:
+    def _ask(
+        self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]
+    ) -> RememberedSearch:
         questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
@@ -239,13 +241,13 @@ class Sight:
             wanted.note(questioner, outcome, len(self._eyes.exchanges) - before)
         unsettled = outcome.status in ("found", "ambiguous", "budget")
         if unsettled and outcome.guess is not None and denied(questioner.asked, outcome.guess):
-            # It may be in the picture without being a candidate: that is no find.
-            return Known("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
-        return Known(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
+            # The target may be in the picture without being a candidate, which is not a success.
+            return RememberedSearch("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
+        return RememberedSearch(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
 
     def _on_canvas(self, view: ViewportView, wanted: _Search, canvas: Mark) -> _End:
         """Where on a canvas the target is drawn; all of it, if the canvas itself is meant."""
-        whole = Candidate(Box(*canvas.box), "canvas", canvas.text)
+        whole = Candidate(Rect(*canvas.box), "canvas", canvas.text)
         questioner = Questioner(view, self._eyes, wanted.description, (whole,), self._save)
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
@@ -268,7 +270,7 @@ class Sight:
             description=hide(wanted.description),
             algorithm=self._algorithm,
             status=end.status,
-            element=shown(end.candidate) if end.candidate else "",
+            element=describe_candidate(end.candidate) if end.candidate else "",
             box=tuple(end.candidate.box) if end.candidate else None,
             viewport=wanted.viewport,
             confidence=end.confidence,
@@ -285,24 +287,24 @@ def _canvas_of(view: ViewportView, end: _End) -> Mark | None:
     if end.status == "found":
         return end.mark if end.mark is not None and end.mark.tag == "canvas" else None
     canvases = [mark for mark in view.marks if mark.tag == "canvas"]
-    return max(canvases, key=lambda mark: Box(*mark.box).area, default=None)
+    return max(canvases, key=lambda mark: Rect(*mark.box).area, default=None)
 
 
 def _element(mark: Mark, what: str) -> Element:
-    """What the model may read on it is its name here, before what only programs hear."""
+    """Return a mark as an element, named by its visible text or else by its accessible name."""
     role = mark.role or ("text" if what == "show" else "")
-    return Element(Box(*mark.box), role, mark.text or mark.name)
+    return Element(Rect(*mark.box), role, mark.text or mark.name)
 
 
-def _limited(limits: Limits, calls: int) -> Limits:
+def _limited(limits: SearchLimits, calls: int) -> SearchLimits:
     budgets = {
         name: min(getattr(limits, name), calls) for name in ("calls", "place_calls", "seed_calls")
     }
     return replace(limits, **budgets)
 
 
-def _box_of(within: Any) -> Box | None:
-    """The visible box of a frame or an element that a search is limited to."""
+def _box_of(within: Any) -> Rect | None:
+    """Return the visible box of a frame or an element that a search is limited to."""
     from playwright.sync_api import Frame, Page
 
     if (
@@ -315,11 +317,11 @@ def _box_of(within: Any) -> Box | None:
     element.scroll_into_view_if_needed()
     box = element.bounding_box()
     if box is None:
-        return Box(0, 0, 0, 0)
-    return Box(box["x"], box["y"], box["width"], box["height"])
+        return Rect(0, 0, 0, 0)
+    return Rect(box["x"], box["y"], box["width"], box["height"])
 
 
-def _inside(box: Box, around: Box | None) -> bool:
+def _inside(box: Rect, around: Rect | None) -> bool:
     if around is None:
         return True
     x, y = box.x + box.width / 2, box.y + box.height / 2

@@ -1,7 +1,7 @@
-"""A vision model that knows the answer, and errs as much as it is told to.
+"""A simulated vision model that knows the answer and errs as often as it is told to.
 
-It stands in for a model in tests and benchmarks. Mistakes belong to the picture: asking about the
-same picture again brings the same answer, as with a model at temperature 0.
+It replaces a model in tests and benchmarks. A mistake belongs to its picture: the same picture
+always gets the same answer, as from a model at temperature 0.
 """
 
 import random
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pytest_autoweb.locate.candidates import overlap
 from pytest_autoweb.locate.question import (
-    Answer,
     Badge,
     Candidate,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
     XRelation,
     YRelation,
 )
@@ -21,50 +21,50 @@ from pytest_autoweb.locate.question import (
 X_RELATIONS: tuple[XRelation, ...] = ("left", "crossed", "right")
 Y_RELATIONS: tuple[YRelation, ...] = ("above", "crossed", "below")
 ABOUT_THERE = 0.3
-"""Intersection over union from which a box that is no candidate's counts as the target's."""
+"""The intersection over union above which a box without a candidate counts as the target's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
-    """How a simulated model errs."""
+class ModelNoise:
+    """How often a simulated model errs, as shares from 0 to 1."""
 
     wrong: float = 0.0
-    """Of the answers about one line, so many name one of the two other relations."""
+    """The share of answers about a line that name one of the two other relations."""
     slack: float = 0.0
-    """Pixels within which a line is said to cross."""
+    """The distance in pixels within which a line is said to cross."""
     overlooked: float = 0.0
-    """Of the questions about a visible target, so many are answered with *not there*."""
+    """The share of questions about a visible target that are answered with *not there*."""
     pick: float = 0.0
-    """Of the choices among up to nine boxes, so many are wrong; more with more boxes."""
+    """The share of wrong choices among up to nine boxes; with more boxes there are more."""
     noticed: float = 1.0
-    """Of the questions about a missing target, so many are answered with *not there*."""
+    """The share of questions about a missing target that are answered with *not there*."""
     invalid: float = 0.0
-    """Of the replies, so many cannot be read."""
+    """The share of replies that cannot be parsed."""
     echo: bool = False
-    """It reads the text on the target, one in ten garbled."""
+    """It reads the text on the target; one in ten texts is garbled."""
     fooled: float = 0.0
-    """Of the targets, so many are taken for another candidate, in every call."""
+    """The share of targets that are mistaken for another candidate, in every call."""
 
     def pick_error(self, boxes: int) -> float:
-        """Of the choices among so many boxes, the wrong share: measured in no real model."""
+        """Return the share of wrong choices among so many boxes, an assumption without data."""
         if self.pick == 0:
             return 0.0
         return max(self.pick, 0.035 + 0.003 * boxes) if boxes > 9 else self.pick
 
 
 class Oracle:
-    """Answers questions about one target."""
+    """A simulated model that answers questions about one target."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], target: int | None, noise: Noise, seed: int
+        self, candidates: Sequence[Candidate], target: int | None, noise: ModelNoise, seed: int
     ) -> None:
         """Begin a search.
 
         Args:
-            candidates: What there is to be taken for the target.
-            target: The candidate asked for; None: it is not in the picture.
-            noise: How the model errs.
-            seed: Of its mistakes.
+            candidates: The candidates on the page.
+            target: The candidate that is meant; None if the target is not in the picture.
+            noise: How often the model errs.
+            seed: The seed of its mistakes.
         """
         self._candidates = candidates
         self._noise = noise
@@ -75,15 +75,15 @@ class Oracle:
             target = dice.randrange(len(candidates))
         self._target = target
 
-    def __call__(self, question: Question) -> Answer | None:
-        """Answer like a model would."""
+    def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
+        """Answer a question as a model would."""
         noise = self._noise
         dice = random.Random(f"{self._seed} {question.lines} {question.badges}")
         if dice.random() < noise.invalid:
             return None
         unseen = noise.noticed if self._missing else noise.overlooked
         if dice.random() < unseen:
-            return Answer(visible=False, mark=0 if question.badges else None)
+            return PictureAnswer(visible=False, mark=0 if question.badges else None)
         box = self._candidates[self._target].box
         x: XRelation | None = None
         y: YRelation | None = None
@@ -92,7 +92,7 @@ class Oracle:
         if question.y is not None:
             y = Y_RELATIONS[self._relation(question.y, box.y, box.bottom, dice)]
         mark = self._pick(question.badges, dice)
-        return Answer(True, x, y, mark, self._text(dice))
+        return PictureAnswer(True, x, y, mark, self._text(dice))
 
     def _relation(self, line: float, low: float, high: float, dice: random.Random) -> int:
         slack = self._noise.slack
@@ -110,7 +110,7 @@ class Oracle:
         return dice.choice([number for number in range(len(badges) + 1) if number != right])
 
     def _meant(self, badge: Badge) -> bool:
-        """Whether a box is around the target, or around about the place of it."""
+        """Tell whether a box surrounds the target, at least approximately."""
         if badge.candidate is not None:
             return badge.candidate == self._target
         return overlap(badge.box, self._candidates[self._target].box) >= ABOUT_THERE

@@ -1,4 +1,4 @@
-"""Where something begins and ends on one axis, as a probability for each stretch."""
+"""A probability distribution over where something begins and ends on one axis."""
 
 from itertools import combinations
 
@@ -6,18 +6,18 @@ from pytest_autoweb.locate.likelihood import LineModel, Span
 from pytest_autoweb.locate.lines import best_places
 
 STEP = 16
-"""Pixels between the places where a stretch may begin or end."""
+"""The distance in pixels between the places where a stretch may begin or end."""
 FEWEST_STEPS = 4
-"""In a small room the places stand closer."""
+"""The least number of such distances; in a small room the places are closer together."""
 DOUBT = 0.05
-"""What something surely covers begins later, and ends earlier, with this probability at most."""
+"""The probability that either edge lies inside of what counts as surely covered."""
 
 
 class Stretch:
     """A posterior over all stretches between places on a grid.
 
-    Before the first answer a stretch is the likelier the shorter it is, in proportion: things of
-    any size are drawn equally often.
+    The prior of a stretch is inversely proportional to its length, so that every order of size is
+    equally likely.
     """
 
     def __init__(self, low: float, high: float, model: LineModel) -> None:
@@ -31,16 +31,16 @@ class Stretch:
         self._weigh([1.0] * len(self._spans))
 
     def next_line(self) -> float | None:
-        """Where the answer is expected to tell most; None: no new line is left."""
+        """Return the most informative line, or None if no new line is left."""
         places = best_places(self._spans, self._weights, self._high, self._used, self._model)
         return places[0].line if places else None
 
     def update(self, line: float, outcome: int) -> None:
-        """Take in on which side of a line it lies: `LOW`, `CROSSED`, `HIGH` of `likelihood`."""
+        """Update the posterior with the answer about a line: `LOW`, `CROSSED` or `HIGH`."""
         self._weigh(self._model.likelihoods(line, self._spans, outcome))
 
-    def shown(self, line: float) -> None:
-        """Never draw this line again: the same picture brings the same answer."""
+    def exclude(self, line: float) -> None:
+        """Exclude a line from now on, because the same picture would bring the same answer."""
         self._used.append(line)
 
     @property
@@ -50,13 +50,13 @@ class Stretch:
 
     @property
     def core(self) -> Span | None:
-        """What it surely covers, None: nothing is sure."""
+        """The part that is surely covered; None if no part is sure."""
         start, end = self._edge(0, 1 - DOUBT), self._edge(1, DOUBT)
         return (start, end) if start < end else None
 
     @property
     def off(self) -> float:
-        """Pixels that the worse known edge is off the estimate, in the mean."""
+        """The expected error in pixels of the less certain edge."""
         return max(
             sum(
                 weight * abs(span[side] - middle)
@@ -66,12 +66,12 @@ class Stretch:
         )
 
     def covering(self, place: float) -> float:
-        """Probability that it covers a place."""
+        """Return the probability that the stretch covers a place."""
         pairs = zip(self._spans, self._weights, strict=True)
         return sum(weight for (start, end), weight in pairs if start <= place <= end)
 
     def _edge(self, side: int, share: float) -> float:
-        """The place up to which an edge lies with this probability."""
+        """Return a quantile of an edge: the place up to which it lies with this probability."""
         below = 0.0
         places = sorted(zip(self._spans, self._weights, strict=True), key=lambda one: one[0][side])
         for span, weight in places:

@@ -1,4 +1,4 @@
-"""How an algorithm does on pages: many searches, answered by a simulated model."""
+"""Trials of an algorithm: many searches on captured pages, answered by a simulated model."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_autoweb.locate.algorithm import (
-    Box,
     Candidate,
     Element,
-    Limits,
     Outcome,
+    Rect,
+    SearchLimits,
     Viewport,
     search,
 )
 from pytest_autoweb.locate.candidates import gather
-from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 
 @dataclass(frozen=True, slots=True)
 class PageGeometry:
-    """One page's clickable elements, in one viewport."""
+    """The clickable elements of one page in one viewport."""
 
     name: str
     group: str
@@ -35,36 +35,36 @@ class Contender:
 
     name: str
     algorithm: LocatorAlgorithm
-    limits: Limits
+    limits: SearchLimits
     echo: bool = False
     """The simulated model also says what text it reads on the target."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """One search, and the truth."""
+class SearchTrial:
+    """One search and the true target."""
 
     outcome: Outcome
     target: int | None
-    """None: it was not in the picture."""
+    """The index of the true target; None if it was not in the picture."""
     page: PageGeometry
 
     @property
     def solved(self) -> bool:
-        """Found, and the right one."""
+        """Whether the right element was found."""
         return self.outcome.status == "found" and self.outcome.chosen == self.target
 
     @property
     def wrong(self) -> bool:
-        """Another element was returned as a success."""
+        """Whether another element was returned as a success."""
         return self.outcome.status == "found" and self.outcome.chosen != self.target
 
 
 def geometry_of(page: Mapping[str, Any]) -> PageGeometry:
-    """A page of the captured format (docs/locator.md)."""
+    """Read a page in the format of captured pages (docs/locator.md)."""
     elements = [
         Element(
-            Box(one["x"], one["y"], one["w"], one["h"]),
+            Rect(one["x"], one["y"], one["w"], one["h"]),
             one.get("role") or "",
             one.get("name") or "",
             one.get("own", 1),
@@ -84,15 +84,15 @@ def geometry_of(page: Mapping[str, Any]) -> PageGeometry:
 def trials(
     pages: Sequence[PageGeometry],
     contender: Contender,
-    noise: Noise,
+    noise: ModelNoise,
     *,
     targets: int,
     absent: bool = False,
     seed: int = 0,
-) -> Iterator[Trial]:
-    """Search up to `targets` targets of each page, drawn at random; the seed decides all luck.
+) -> Iterator[SearchTrial]:
+    """Search up to `targets` random targets of each page, and yield each result.
 
-    Every contender gets the same targets, and the same answers to the same pictures.
+    The same seed gives every contender the same targets, and the same answers to the same pictures.
     """
     noise = replace(noise, echo=contender.echo)
     for page in pages:
@@ -109,4 +109,4 @@ def trials(
                 limits=contender.limits,
                 algorithm=contender.algorithm,
             )
-            yield Trial(outcome, wanted, page)
+            yield SearchTrial(outcome, wanted, page)

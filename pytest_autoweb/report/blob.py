@@ -1,7 +1,7 @@
-"""The packed report of one shard: what a run folder needs to be merged, in one zip file.
+"""The packed report of one shard: everything that a merge needs of its run folder, as a zip file.
 
 A blob may come from anywhere, so unpacking trusts nothing in it: names, kinds of entries and sizes
-are looked at before the first file is written.
+are checked before the first file is written.
 """
 
 import os
@@ -25,11 +25,11 @@ CELLS_FOLDER = "cells"
 
 MOST_FILES = 200_000
 MOST_BYTES = 8 * 1024**3
-"""Unpacked, of one blob."""
+"""The largest unpacked size of a blob."""
 MOST_GROWTH = 200
-"""Unpacked over packed size; texts of a run come to about 20."""
+"""The largest ratio of unpacked to packed size; for the texts of a run it is about 20."""
 FREE_GROWTH = 64 * 1024**2
-"""Unpacked size below which the growth does not matter."""
+"""The unpacked size below which that ratio is not checked."""
 
 _PACKED_ALREADY = {".png", ".jpg", ".jpeg", ".webp", ".webm", ".zip", ".gz"}
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -42,13 +42,13 @@ class Blob(Record):
     format: Literal["pytest-autoweb/blob"] = "pytest-autoweb/blob"
     version: Literal[1] = 1
     ts: str
-    """Of the run."""
+    """The `ts` of the run."""
     shard: tuple[int, int]
-    """Number and count."""
+    """The number of the shard, and how many shards there are."""
 
 
 def pack(folder: Path, blobs: Path, *, ts: str, shard: tuple[int, int]) -> Path:
-    """Pack a shard's run folder as `report-<ts>-x-of-y.zip`; the file is whole or not there.
+    """Pack a shard's run folder as `report-<ts>-x-of-y.zip`; a partial file is never left behind.
 
     Raises:
         OSError: the folder cannot be written.
@@ -69,7 +69,7 @@ def pack(folder: Path, blobs: Path, *, ts: str, shard: tuple[int, int]) -> Path:
 
 
 def files_of_run(folder: Path) -> Iterator[Path]:
-    """The files that make a run: its two records and everything of its cells; no links."""
+    """Yield the files that make up a run: its two records and all files of its cells, no links."""
     for name in (MANIFEST_FILE, RUN_FILE):
         if _is_file(folder / name):
             yield folder / name
@@ -77,7 +77,7 @@ def files_of_run(folder: Path) -> Iterator[Path]:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The plain files below a folder, sorted; links are not followed and not named."""
+    """Yield the regular files below a folder, sorted, without following or yielding links."""
     for where, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
         yield from (path for name in sorted(names) if _is_file(path := Path(where, name)))
@@ -87,7 +87,7 @@ def unpack(path: Path, folder: Path) -> Blob:
     """Unpack a blob into an empty folder.
 
     Raises:
-        SettingsError: the file is broken, no blob, or holds what a blob never holds.
+        SettingsError: the file is broken, is not a blob, or contains something that no blob has.
     """
     try:
         with zipfile.ZipFile(path) as packed:
@@ -113,7 +113,7 @@ def _trusted(path: Path, packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     if BLOB_FILE not in names:
         raise SettingsError(f"{path} is not a packed report of pytest-autoweb: no {BLOB_FILE}")
     if len(set(names)) < len(names):
-        raise SettingsError(f"{path} is refused: a file is in it twice")
+        raise SettingsError(f"{path} is refused: it contains a file twice")
     for entry in packed.infolist():
         if reason := _suspicion(entry):
             raise SettingsError(f"{path} is refused: {entry.filename!r} {reason}")
@@ -127,7 +127,7 @@ def _trusted(path: Path, packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def _suspicion(entry: zipfile.ZipInfo) -> str:
-    """Why an entry is none that `pack` wrote; empty when it may be."""
+    """Return why `pack` cannot have written this entry; empty when it can."""
     name = entry.filename
     parts = name.removesuffix("/").split("/")
     kind = stat.S_IFMT(entry.external_attr >> 16)
@@ -143,7 +143,7 @@ def _suspicion(entry: zipfile.ZipInfo) -> str:
     if re.search(r'[\\:\x00-\x1f<>"|?*]', name):
         return "has a character that no file of a report has"
     if parts[0] != CELLS_FOLDER and name not in (BLOB_FILE, MANIFEST_FILE, RUN_FILE):
-        return "is no part of a report"
+        return "is not part of a report"
     return ""
 
 

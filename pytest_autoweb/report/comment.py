@@ -1,4 +1,4 @@
-"""The body of one sticky comment on a pull request: what changed, per model, and the gates."""
+"""The body of a sticky comment on a pull request: what changed for each model, and the gates."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -8,18 +8,18 @@ from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.markdown import escape
 from pytest_autoweb.report.pairing import first_attempt_rate
-from pytest_autoweb.report.rows import CellRow, RunRows, by_model
+from pytest_autoweb.report.rows import CellSummary, RunRows, by_model
 from pytest_autoweb.report.verdicts import points
 from pytest_autoweb.report.wording import rate
 
 LIMIT = 65_536
-"""Characters that GitHub takes."""
+"""The most characters that GitHub accepts in a comment."""
 _LISTED = 8
 _CUT = "\n\n*Cut here; the whole report is among the artifacts of the run.*\n"
 
 
 def marker(key: str) -> str:
-    """The hidden first line by which the comment is found again."""
+    """Return the hidden first line by which an existing comment is found."""
     return f"<!-- autoweb-comment {re.sub('[^A-Za-z0-9_.]+', '-', key) or 'default'} -->"
 
 
@@ -31,14 +31,14 @@ def comment_body(
     key: str = "default",
     link: str = "",
 ) -> str:
-    """The comment in GitHub's markdown; no text of a page or a model can become markup in it.
+    """Return the comment in GitHub's markdown, in which foreign text cannot become markup.
 
     Args:
         rows: the run.
-        gates: its gates.
-        baseline: the run compared with.
-        key: tells several comments on one pull request apart.
-        link: address of the whole report, if it has one.
+        gates: the gates of the run.
+        baseline: the run to compare with.
+        key: a name that keeps several comments on one pull request apart.
+        link: the address of the whole report, if it has one.
     """
     pairs = compare_runs(baseline, rows) if baseline else ()
     lines = [marker(key), f"## autoweb: {_headline(gates)}", ""]
@@ -72,7 +72,7 @@ def _scores(rows: RunRows, pairs: dict[str, Comparison]) -> Iterator[str]:
         yield ""
 
 
-def _score(rows: Sequence[CellRow]) -> str:
+def _score(rows: Sequence[CellSummary]) -> str:
     return rate(first_attempt_rate(rows))
 
 

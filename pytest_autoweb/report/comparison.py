@@ -1,7 +1,7 @@
-"""Two sides compared on the same cases: two models of a run, or a model in two runs; pure.
+"""The comparison of two sides on the same cases: two models of a run, or one model in two runs.
 
-The unit is the case. Repeats are averaged inside a case and capture mode first, then the capture
-modes inside the case, so a case counts once however often it was run.
+The unit is the case. Repeats are averaged within a case and capture mode first, then the capture
+modes within the case, so a case counts once however often it was run.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,12 +18,12 @@ from pytest_autoweb.report.pairing import (
     LeftOut,
     Metric,
     Pair,
-    Rules,
+    PairingRules,
     case_mean,
     pair_cases,
 )
 from pytest_autoweb.report.power import detectable_by_mcnemar, detectable_mean
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.sides import Change, Half, Side, change_of, costs, side_of, times
 from pytest_autoweb.report.statistics import (
     ALPHA,
@@ -39,36 +39,36 @@ from pytest_autoweb.results import Outcome, Record
 Test = Literal["exact McNemar", "exact sign-flip", "Monte Carlo sign-flip"]
 
 FEW_CASES = 10
-"""Below this a reader is warned."""
+"""The number of cases below which a note warns that the numbers are rough."""
 
 
 class CasePair(Record):
-    """A compared case."""
+    """The results of both sides on one compared case."""
 
     case_id: str
     """The id of the case."""
     case_path: str
     """Path of the case file, relative to the rootdir."""
     mean_a: float
-    """Share of passed cells, averaged over repeats, then over capture modes."""
+    """Side a's share of passed cells, averaged over repeats, then over capture modes."""
     mean_b: float
     """The same for side B."""
     flip: Literal["gained", "lost", "same"]
-    """Whether b passes it more often than a, less often, or as often."""
+    """Whether b passes the case more often than a, less often, or as often."""
     outcomes_a: tuple[Outcome, ...]
-    """Of the graded cells behind the mean, by capture mode and repeat."""
+    """The outcomes of side a's graded cells, by capture mode and repeat."""
     outcomes_b: tuple[Outcome, ...]
     """The same for side B."""
     folders_a: tuple[str, ...] = ()
-    """The cells' folders, as `outcomes_a`."""
+    """The folders of these cells, in the order of `outcomes_a`."""
     folders_b: tuple[str, ...] = ()
     """The same for side B."""
     changed: tuple[str, ...] = ()
-    """Checksums (`prompts`, `capture` and, where allowed, `case`, `checks`) that differ."""
+    """The checksums that differ: `prompts`, `capture` and, where allowed, `case` and `checks`."""
 
 
 class Comparison(Record):
-    """Two sides on the same cases. Differences are b minus a: positive means b is better."""
+    """Two sides on the same cases; differences are b minus a, so positive means b is better."""
 
     kind: Literal["models", "runs"]
     """Whether two models of a run are compared, or a model of two runs."""
@@ -79,47 +79,47 @@ class Comparison(Record):
     b: Side
     """The second side; with `runs`, this run."""
     cases: tuple[CasePair, ...]
-    """Every compared case; flips first, lost before gained."""
+    """All compared cases; flips come first, lost ones before gained ones."""
     left_out: tuple[LeftOut, ...]
     """Cases without a part in the comparison, with the reason."""
     gained: int
-    """Compared cases that b passes more often than a."""
+    """The number of compared cases that b passes more often than a."""
     lost: int
     """Cases on which B is worse."""
     same: int
     """Cases on which both sides are equal."""
     test: Test
-    """McNemar with one cell a case on both sides, else sign-flip over the cases' differences."""
+    """McNemar's test if every case has one cell on each side, else a sign-flip test."""
     p: float | None
-    """Two-sided. None: no case could be compared."""
+    """The two-sided p value; None when no case could be compared."""
     p_holm: float | None
-    """After Holm's correction over the comparisons made together."""
+    """The p value after Holm's correction over the comparisons made together."""
     family: int
-    """How many comparisons were made together."""
+    """The number of comparisons made together."""
     difference: float | None
-    """Of the compared rates: b minus a."""
+    """The difference of the compared rates, b minus a."""
     interval: Interval | None
-    """95% interval of the difference (`statistics.difference_interval`)."""
+    """The 95% interval of the difference (`statistics.difference_interval`)."""
     detectable: float | None
-    """Smallest difference that a comparison of this size would have shown in 80% of runs. None:
-    not even the largest one."""
+    """The smallest difference that a comparison of this size would have shown in 80% of runs; None
+    if not even the largest one would."""
     decisive: bool | None
-    """Whether `p_holm` is at most 0.05. None: no case could be compared."""
+    """Whether `p_holm` is at most 0.05; None when no case could be compared."""
     verdict: str
-    """One sentence that says no more than the numbers do."""
+    """One sentence that claims no more than the numbers support."""
     cost_change: Change
     """How the cost of a cell differs between the sides."""
     time_change: Change
     """How the time for a cell differs between the sides."""
     changed: tuple[str, ...] = ()
-    """Checksums that differ in at least one compared case: then that may be what is compared."""
+    """The checksums that differ in at least one compared case and may explain the difference."""
     notes: tuple[str, ...] = ()
-    """What a reader must know to trust the comparison, in sentences."""
+    """Sentences with what a reader must know to judge the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Contest:
-    """Two sides with the cases they are compared on."""
+    """Two sides with the cases on which they are compared."""
 
     kind: Literal["models", "runs"]
     metric: Metric
@@ -132,13 +132,13 @@ class _Contest:
 
     @property
     def differences(self) -> list[Fraction]:
-        """Of each pair: b minus a."""
+        """The difference of each pair, b minus a."""
         good = GOOD[self.metric]
         return [case_mean(pair.b, good) - case_mean(pair.a, good) for pair in self.pairs]
 
     @property
     def single(self) -> bool:
-        """Whether every case has one cell on either side."""
+        """Whether every case has exactly one cell on each side."""
         return all(len(pair.a) == len(pair.b) == 1 for pair in self.pairs)
 
 
@@ -149,20 +149,20 @@ def compare_models(
     metric: Metric = "first_attempt",
     models: Sequence[str] | None = None,
 ) -> tuple[Comparison, ...]:
-    """All pairs of models of a run, in the run's order, with Holm's correction over the pairs.
+    """Compare all pairs of models of a run, with Holm's correction over the pairs.
 
     Args:
-        rows: the run; its control cells are looked at too.
-        left_out: further cases to keep out, because their controls are broken.
+        rows: the run, including its control cells.
+        left_out: further cases to leave out because their controls are broken.
         metric: what counts as a pass.
-        models: only these; all contestants by default.
+        models: the models to compare; all but the controls by default.
     """
     doubtful = {*left_out, *broken_controls(control_rows(rows.rows))}
     names = contestants(rows) if models is None else tuple(models)
     halves = [Half(name, name, rows.ts, _rows_of(rows, name)) for name in names]
     return _decide(
         [
-            _contest("models", metric, pair, Rules(doubtful=doubtful))
+            _contest("models", metric, pair, PairingRules(doubtful=doubtful))
             for pair in combinations(halves, 2)
         ]
     )
@@ -177,15 +177,15 @@ def compare_runs(
     models: Sequence[tuple[str, str]] | None = None,
     allow_changed: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Each model that both runs have, with Holm's correction over the models.
+    """Compare each model that both runs have, with Holm's correction over the models.
 
     Args:
         before: side a.
         after: side b.
-        left_out: further cases to keep out, because their controls are broken.
+        left_out: further cases to leave out because their controls are broken.
         metric: what counts as a pass.
         models: pairs of a model of `before` and one of `after`; common models by default.
-        allow_changed: compare cases whose `case` or `checks` checksum changed too, marked.
+        allow_changed: also compare cases whose `case` or `checks` checksum changed, marked as such.
     """
     doubtful = {*left_out}
     for run in (before, after):
@@ -193,7 +193,7 @@ def compare_runs(
     if models is None:
         known = contestants(before)
         models = [(name, name) for name in contestants(after) if name in known]
-    rules = Rules(doubtful, allow_changed=allow_changed, across_captures=True)
+    rules = PairingRules(doubtful, allow_changed=allow_changed, across_captures=True)
     notes = tuple(_about_runs(before, after))
     contests = []
     for first, second in models:
@@ -203,12 +203,12 @@ def compare_runs(
 
 
 def contestants(rows: RunRows) -> tuple[str, ...]:
-    """The run's models without the controls, in its order."""
+    """Return the models of a run in its order, without the controls."""
     every = dict.fromkeys((*rows.models, *(row.model for row in rows.rows)))
     return tuple(model for model in every if not is_control(model))
 
 
-def _rows_of(rows: RunRows, model: str) -> list[CellRow]:
+def _rows_of(rows: RunRows, model: str) -> list[CellSummary]:
     return [row for row in rows.rows if row.model == model]
 
 
@@ -224,7 +224,7 @@ def _contest(
     kind: Literal["models", "runs"],
     metric: Metric,
     halves: tuple[Half, Half],
-    rules: Rules,
+    rules: PairingRules,
     notes: tuple[str, ...] = (),
 ) -> _Contest:
     a, b = halves
@@ -233,7 +233,7 @@ def _contest(
 
 
 def _decide(contests: Sequence[_Contest]) -> tuple[Comparison, ...]:
-    """Test every contest, then correct for how many there are."""
+    """Test every contest, then correct the p values for the number of tests."""
     tested = [(contest, *_test(contest)) for contest in contests]
     known = [p for _, _, p in tested if p is not None]
     adjusted = iter(holm(known))

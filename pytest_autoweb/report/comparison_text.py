@@ -1,10 +1,10 @@
-"""A comparison as text for a terminal of 100 columns; pure."""
+"""A comparison as text for a terminal of 100 columns."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from pytest_autoweb.report.comparison import CasePair, Comparison
-from pytest_autoweb.report.numbers import Cost, Rate
+from pytest_autoweb.report.numbers import Cost, PassRate
 from pytest_autoweb.report.pairing import LeftOut
 from pytest_autoweb.report.sides import Change, Side
 from pytest_autoweb.report.verdicts import p_text, signed
@@ -13,13 +13,13 @@ from pytest_autoweb.results import Outcome
 
 COLUMNS = 100
 LISTED = 25
-"""Lines of one list, at most."""
+"""The most lines of one list."""
 
 _LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
-    """Every comparison with its numbers, flips, cases left out and verdict."""
+    """Return all comparisons as text, with numbers, flips, cases left out and verdict."""
     return "\n\n".join("\n".join(_lines(each)) for each in comparisons)
 
 
@@ -63,7 +63,7 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _rates(a: Rate, b: Rate) -> tuple[str, str, str]:
+def _rates(a: PassRate, b: PassRate) -> tuple[str, str, str]:
     return rate(a), rate(b), ""
 
 

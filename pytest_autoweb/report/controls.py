@@ -1,61 +1,61 @@
-"""What the controls say of each case: the oracle must pass, doing nothing must fail; pure.
+"""The verdict of the controls on each case: the oracle must pass, and doing nothing must fail.
 
-Cells saved in full and rows kept for comparisons (`report.rows`) are judged by the same rules.
+The same rules apply to complete cells and to the rows kept for comparisons (`report.rows`).
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pytest_autoweb.report.numbers import CaseKey
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.results import CellResult, Record
 
 ORACLE = "builtin/oracle"
 NOOP = "builtin/noop"
 
 ControlState = Literal["holds", "broken", "unproven"]
-"""`unproven`: the control did not come to a verdict."""
+"""The state of a control; `unproven` means that it did not reach a verdict."""
 
-Cell = CellResult | CellRow
+Cell = CellResult | CellSummary
 
 OTHER_VERSION = "the controls were run on another version of the case or its checks"
 _SAME = ("case", "checks")
-"""The checksums that must agree for a control to speak of a cell."""
+"""The checksums that must agree for a control to say anything about a cell."""
 
 
 class ControlRow(Record):
-    """What the two controls say of one case's checks."""
+    """The result of the two controls of one case."""
 
     case_id: str
     """The id of the case."""
     case_path: str
     """Path of the case file, relative to the rootdir."""
     oracle: ControlState | None = None
-    """Holds: the case's own solution passes the checks, every time. None: it was not run."""
+    """`holds` if the case's own solution passes the checks every time; None if it was not run."""
     oracle_held: int = 0
     """Runs in which the oracle passed."""
     oracle_runs: int = 0
     """Runs of the oracle."""
     noop: ControlState | None = None
-    """Holds: doing nothing fails a check, every time."""
+    """`holds` if doing nothing fails a check every time; None if it was not run."""
     noop_held: int = 0
     """Runs in which doing nothing failed."""
     noop_runs: int = 0
     """Runs of doing nothing."""
     reason: str = ""
-    """Why a control does not hold."""
+    """The reason why a control does not hold."""
 
 
 def is_control(model: str) -> bool:
-    """Whether the model is one of the two controls rather than a contestant."""
+    """Tell whether the model is one of the two controls rather than a contestant."""
     return model in (ORACLE, NOOP)
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
-    """A row per case whose controls were run, broken ones first.
+    """Return a row for each case whose controls were run, broken ones first.
 
-    A control holds if every repeat of it holds; one repeat that does not breaks it. Controls whose
-    checksums differ from those of the case's other cells prove nothing about these.
+    A control holds only if every repeat of it holds. Controls whose checksums differ from those of
+    the case's other cells prove nothing about them.
     """
     controls: dict[CaseKey, list[Cell]] = {}
     contestants: dict[CaseKey, list[Cell]] = {}
@@ -67,7 +67,7 @@ def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
 
 
 def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
-    """The cases whose verdicts cannot be trusted; a control without a verdict breaks none."""
+    """Return the cases with a broken control, whose verdicts cannot be trusted."""
     return frozenset(
         (row.case_path, row.case_id) for row in rows if "broken" in (row.oracle, row.noop)
     )
@@ -76,7 +76,7 @@ def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
 def with_later_controls(
     cells: Sequence[CellResult], later: Sequence[CellResult]
 ) -> tuple[CellResult, ...]:
-    """The cells of a run, with controls run later in place of its own for the same cases."""
+    """Return the cells of a run, in which controls that were run later replace its own."""
     again = {(cell.case_path, cell.case_id) for cell in later}
     kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
     known = {(cell.case_path, cell.case_id) for cell in cells}
@@ -138,6 +138,6 @@ def _noop_state(cell: Cell) -> ControlState:
 
 
 def _was_judged(cell: Cell) -> bool:
-    if isinstance(cell, CellRow):
+    if isinstance(cell, CellSummary):
         return cell.score is not None
     return bool(cell.attempts) and cell.attempts[-1].checks_passed is False

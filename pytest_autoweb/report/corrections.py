@@ -1,7 +1,7 @@
-"""What corrections did: failure types of each model, and the gain of each arm over plain; pure.
+"""The effect of corrections: failure types of each model, and the gain of each arm over plain.
 
-A gain is claimed only against the control arm that retries as often and is told nothing, on the
-same first attempts. Repeats of a case are averaged first: the case is the unit.
+A gain is claimed only against the control arm, which retries as often from the same first attempts
+but gets no feedback. The unit is the case, so repeats of a case are averaged first.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ class TypeCount(Record):
 
 
 class ArmFacts(Record):
-    """One way to correct, on the cells whose first attempt failed."""
+    """The results of one way of correcting, on the cells whose first attempt failed."""
 
     arm: CorrectionArmName
     """The way to correct."""
@@ -42,35 +42,35 @@ class ArmFacts(Record):
     recovered: int
     """Of these, the cells that passed in the end."""
     rate: float | None
-    """None: no first attempt failed."""
+    """The share of cells that recovered; None when no first attempt failed."""
     interval: Interval | None
-    """Wilson's, at 95 %, over cells."""
+    """Wilson's 95% interval of the rate, over cells."""
     retries: int
     """Attempts after the first ones."""
     calls: int
-    """Model calls of the retries."""
+    """The number of model calls in the retries."""
     cost_usd: float | None
-    """None: no call had a price."""
+    """The cost of the retries in US dollars; None when no call had a price."""
     waited_s: float
-    """Pauses before retries."""
+    """The total of the pauses before retries, in seconds."""
     pairs: int = 0
     """Cases that the control arm was run on, too."""
     gain: float | None = None
-    """Mean over cases of the share recovered minus that of plain; None without a plain arm."""
+    """The mean over cases of the share recovered minus that of plain; None without a plain arm."""
     gain_interval: Interval | None = None
-    """Of the gain, at 95 %."""
+    """The 95% interval of the gain."""
     only_this: int = 0
-    """Cases that only this arm recovered; a case of several repeats: in more than half of them."""
+    """The number of cases that only this arm recovered, in more than half of their repeats."""
     only_plain: int = 0
     """Cases that only the control arm recovered."""
     p: float | None = None
-    """McNemar's exact test on these two."""
+    """The p value of McNemar's exact test on these two numbers."""
     calls_more: int | None = None
-    """Model calls beyond those of plain on the same cells."""
+    """How many more model calls than plain this arm took on the same cells."""
 
     @property
     def sentence(self) -> str:
-        """The facts in one line."""
+        """The result in one sentence."""
         told = f"{self.recovered} of {self.cells} recovered with {self.calls} calls"
         if self.control:
             return f"{told} (control arm)"
@@ -94,11 +94,11 @@ class CorrectionFacts(Record):
     failed_first: int
     """Of these, the cells whose first attempt failed."""
     types: tuple[TypeCount, ...] = ()
-    """Of first attempts, the most often first."""
+    """The failure types of first attempts, the most frequent first."""
     duplicates: int = 0
-    """Calls that were made before in the same state of the page; acting ones were made again."""
+    """The number of calls that repeated an earlier one in the same state of the page."""
     cached: int = 0
-    """Readings that were answered from the cache."""
+    """The number of reading calls that were answered from the cache."""
     arms: tuple[ArmFacts, ...] = ()
     """Each way to correct that was used."""
 
@@ -112,7 +112,7 @@ class _Run(NamedTuple):
 
 
 def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
-    """The facts of every model, in the order of the cells; controls are left out."""
+    """Return the corrections of every model in the order of the cells, without controls."""
     by_model: dict[str, list[CellResult]] = {}
     for cell in cells:
         if cell.attempts and not is_control(cell.model):

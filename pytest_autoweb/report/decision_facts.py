@@ -1,8 +1,8 @@
-"""What the decisions of a model amount to: verdicts, retries, and how far its confidence holds.
+"""Statistics of a model's decisions: verdicts, retries, and how reliable its confidence is.
 
-Whether a choice was right is only known here as far as verification knows it: the text that came
-with the choice fits the element, or another one. What verification itself gets wrong is measured
-with known truth, by `benchmarks/act.py`.
+Whether a choice was right is known here only through verification: the text that came with the
+choice fits the element, or it does not. The errors of verification itself are measured with known
+truth by `benchmarks/act.py`.
 """
 
 from collections import Counter
@@ -15,48 +15,48 @@ from pytest_autoweb.results import CellResult, Record
 from pytest_autoweb.results.decision import ChosenMark, Decision
 
 BINS = 10
-"""Of equal width, as in the papers; `Reliability.bins` lists those that hold a decision."""
+"""The number of bins of equal width, as in the papers; empty ones are not listed."""
 
 
 class ReliabilityBin(Record):
-    """Decisions of similar confidence."""
+    """A bin of decisions with similar confidence."""
 
     low: float
     """Least confidence of the group."""
     high: float
-    """The highest bin includes its upper bound."""
+    """The upper bound, which only the highest bin includes."""
     n: int
     """Choices in the group."""
     confidence: float
-    """Mean."""
+    """The mean confidence."""
     right: float
-    """Share of right choices."""
+    """The share of right choices."""
 
 
 class Reliability(Record):
-    """How far a model's confidence says how often it is right."""
+    """How well a model's confidence predicts whether it is right."""
 
     n: int = 0
-    """Decisions with a confidence whose choice verification could tell right or wrong."""
+    """The number of decisions with a confidence whose choice could be verified."""
     brier: float | None = None
-    """Mean squared difference of confidence and outcome; 0 is best, and always
-    saying 0.5 gives 0.25."""
+    """The mean squared difference between confidence and outcome; 0 is best, and a constant
+    confidence of 0.5 gives 0.25."""
     ece: float | None = None
-    """Expected calibration error: mean distance of confidence and share of right choices over the
-    bins, weighed by their size; 0 is best."""
+    """The expected calibration error: the mean difference between confidence and share of right
+    choices over the bins, weighted by their size; 0 is best."""
     bins: tuple[ReliabilityBin, ...] = ()
     """Choices in groups of similar confidence."""
 
 
 class KindFacts(Record):
-    """Choices of one sort of element."""
+    """The choices of one kind of element."""
 
     kind: str
-    """Role or tag."""
+    """The role or tag of the elements."""
     chosen: int
     """How often an element of this kind was chosen."""
     wrong: int
-    """Mismatches, and numbers that the text overrode."""
+    """The number of mismatches and of numbers that the text overrode."""
 
 
 class DecisionFacts(Record):
@@ -69,35 +69,35 @@ class DecisionFacts(Record):
     performed: int
     """Of these, the ones that were carried out."""
     refused: int
-    """Stopped by verification."""
+    """The number of decisions that verification stopped."""
     failed: int
-    """The browser could not do it."""
+    """The number of decisions that the browser could not perform."""
     invalid: int
-    """The reply was no decision."""
+    """The number of replies that were not a decision."""
     chosen: int
-    """Elements chosen; a decision may choose several."""
+    """The number of elements chosen; a decision may choose several."""
     match: int
     """Choices whose text is that of the chosen element."""
     mismatch: int
     """Choices whose text is not that of the chosen element."""
     unverifiable: int
-    """Nothing to compare, an icon for example."""
+    """The number of choices without a text to compare, such as icons."""
     overridden: int
-    """Of the mismatches: only one element has the text, and that one was taken."""
+    """The number of wrong choices that were replaced by the only element with the given text."""
     second_looks: int
-    """Asked again, because several elements have the text."""
+    """How often the model was asked again because several elements have the text."""
     retries: int
-    """Decisions right after a refused one of the same attempt."""
+    """The number of decisions right after a refused one in the same attempt."""
     retries_performed: int
     """Of the decisions after a refused one, those that were carried out."""
     kinds: tuple[KindFacts, ...] = ()
-    """The most often mistaken first."""
+    """The kinds of elements, those with the most mistakes first."""
     reliability: Reliability
     """The model's confidence against the verdicts."""
 
 
 def decision_facts(cells: Iterable[CellResult]) -> tuple[DecisionFacts, ...]:
-    """The facts of every model that made decisions, in the order of the cells."""
+    """Return the statistics of every model that made decisions, in the order of the cells."""
     by_model: dict[str, list[Sequence[Decision]]] = {}
     for cell in cells:
         if is_control(cell.model):
@@ -144,10 +144,10 @@ def _facts(model: str, attempts: Sequence[Sequence[Decision]]) -> DecisionFacts:
 
 
 def chose_right(decision: Decision) -> bool | None:
-    """Whether the numbers given were right, as far as verification can tell.
+    """Tell whether the chosen numbers were right, as far as verification can tell.
 
     Returns:
-        None: no element was chosen, or one of them could not be verified.
+        None when no element was chosen, or one of them could not be verified.
     """
     if not decision.chosen or any(mark.verdict == "unverifiable" for mark in decision.chosen):
         return None
@@ -175,14 +175,14 @@ def _kinds(chosen: Iterable[ChosenMark]) -> tuple[KindFacts, ...]:
 
 
 def reliability(pairs: Iterable[tuple[float, bool]]) -> Reliability:
-    """Brier score, expected calibration error and the reliability diagram.
+    """Return the Brier score, the expected calibration error and the reliability diagram.
 
     Source: G. W. Brier, "Verification of forecasts expressed in terms of probability", Monthly
     Weather Review 78 (1950) 1-3, in its form for two outcomes; M. P. Naeini, G. F. Cooper and
     M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
 
     Args:
-        pairs: confidence from 0 to 1, and whether the choice was right.
+        pairs: the confidence from 0 to 1 of each decision, and whether its choice was right.
     """
     known = list(pairs)
     if not known:

@@ -1,6 +1,6 @@
-"""What a few lines must say of a run: gates, the baseline, flaky cases; for terminal and markdown.
+"""The headlines of a run for terminal and markdown: gates, baseline and flaky cases.
 
-The sentences hold foreign text as it came; whoever prints them makes it safe for the medium.
+The sentences contain foreign text unchanged; the code that prints them must make it safe.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,35 +21,35 @@ _LETTERS: dict[Outcome, str] = {
 }
 
 
-_URGENCY = ("failed", "failed, without a say", "not decided", "holds")
+_URGENCY = ("failed", "failed (soft)", "not decided", "holds")
 
 
 def gate_state(gate: GateResult) -> str:
-    """How a gate stands, in words."""
+    """Return the state of a gate in words."""
     if gate.passed is None:
         return "not decided"
     if gate.passed:
         return "holds"
-    return "failed, without a say" if gate.soft else "failed"
+    return "failed (soft)" if gate.soft else "failed"
 
 
 def in_order(gates: Sequence[GateResult]) -> list[GateResult]:
-    """The gates, those that failed first."""
+    """Return the gates with the failed ones first."""
     return sorted(gates, key=lambda gate: _URGENCY.index(gate_state(gate)))
 
 
 def with_baseline(report: Report) -> list[Comparison]:
-    """The comparisons of this run with an earlier one."""
+    """Return the comparisons of this run with an earlier one."""
     return [comparison for comparison in report.comparisons if comparison.kind == "runs"]
 
 
 def flips(comparison: Comparison) -> str:
-    """How many cases changed, e.g. `2 gained, 1 lost, 9 same`."""
+    """Return how many cases changed, such as `2 gained, 1 lost, 9 same`."""
     return f"{comparison.gained} gained, {comparison.lost} lost, {comparison.same} same"
 
 
 def flaky_cases(report: Report) -> Iterator[str]:
-    """Flaky cases of this run, then those that only several runs together show."""
+    """Yield the flaky cases of this run, then those that are flaky only across several runs."""
     repeats = report.summary.flaky if report.summary else ()
     known = set()
     for row in repeats:
@@ -66,7 +66,7 @@ def flaky_cases(report: Report) -> Iterator[str]:
 
 
 def newly_failing(report: Report) -> Iterator[str]:
-    """Cases that never failed in earlier runs and fail now on every repeat."""
+    """Yield the cases that never failed in earlier runs and now fail on every repeat."""
     for case in report.history.steady if report.history else ():
         if case.broke:
             before = count_of(case.trials, "time")

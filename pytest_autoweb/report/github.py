@@ -1,4 +1,4 @@
-"""What GitHub Actions shows of a run: annotations and the job's summary."""
+"""The output of a run for GitHub Actions: annotations and the job's summary."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import CellResult
 
 SUMMARY_BYTES = 1024 * 1024
-"""GitHub drops a step's summary that is larger."""
+"""The largest summary of a step that GitHub accepts."""
 SHOWN = 10
-"""Annotations of each level that GitHub keeps of a step."""
+"""The number of annotations of each level that GitHub keeps for a step."""
 
 _CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
 _COMMAND = re.compile(r"((?:^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*)::")
@@ -30,15 +30,15 @@ class Pins(Protocol):
 
 
 def on_github(environ: Mapping[str, str]) -> bool:
-    """Whether this process runs in GitHub Actions."""
+    """Tell whether this process runs in GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
 def neutral(text: str) -> str:
-    """Text that the runner cannot take for one of its commands, however a model wrote it.
+    """Return the text so that no CI runner takes any part of it for a command.
 
-    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure's and TeamCity's
-    have `##vso[` and `##teamcity[`; GitLab's needs control characters, which are gone by then.
+    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure has `##vso[` and
+    TeamCity `##teamcity[`. GitLab's commands need control characters, which are already removed.
     """
     return _MARKED.sub("## ", _COMMAND.sub(r"\1: :", text))
 
@@ -50,13 +50,13 @@ def annotations(
     *,
     prefix: str = "",
 ) -> Iterator[str]:
-    """Workflow commands: errors for pinned cells and gates that failed, warnings for soft ones.
+    """Yield workflow commands: errors for failed gates and pinned cells, warnings for soft gates.
 
     Args:
-        cells: of the run.
-        gates: its gates.
-        policy: says which cells are pinned.
-        prefix: the rootdir below the repository, `/` at its end, or nothing.
+        cells: the cells of the run.
+        gates: the gates of the run.
+        policy: tells which cells are pinned.
+        prefix: the path of the rootdir in the repository with a `/` at its end, or nothing.
     """
     errors = [
         _command("error", f"gate failed: {gate.title}", gate.message)
@@ -78,7 +78,7 @@ def annotations(
 
 
 def append_summary(environ: Mapping[str, str], markdown: str) -> None:
-    """Append to the job's summary what of the markdown fits.
+    """Append the markdown to the job's summary, cut to GitHub's limit.
 
     Raises:
         OSError: the file cannot be written.
@@ -94,7 +94,7 @@ def append_summary(environ: Mapping[str, str], markdown: str) -> None:
 
 
 def cut_at_line(text: bytes, limit: int) -> bytes:
-    """The text, or as many whole lines of it as leave room for a note that it is cut."""
+    """Return the text, cut after a whole line and with a note about it if it is too long."""
     if len(text) <= limit:
         return text
     room = limit - len(_CUT.encode())
@@ -102,7 +102,7 @@ def cut_at_line(text: bytes, limit: int) -> bytes:
 
 
 def path_prefix(rootdir: Path, environ: Mapping[str, str]) -> str:
-    """The rootdir as seen from the repository's root, as annotations want their paths."""
+    """Return the path of the rootdir in the repository, which is the prefix of annotated paths."""
     workspace = environ.get("GITHUB_WORKSPACE")
     if not workspace or not rootdir.is_relative_to(workspace):
         return ""

@@ -1,4 +1,4 @@
-"""Groups of cases with gates of their own: `[tool.autoweb.groups.NAME]` of pyproject.toml."""
+"""Groups of cases with their own gates, from `[tool.autoweb.groups.NAME]` in pyproject.toml."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -14,8 +14,8 @@ from pytest_autoweb.near_miss import near_miss
 TABLE = "tool.autoweb.groups"
 
 
-class Member(Protocol):
-    """What a group looks at: a cell, or its row."""
+class GroupMember(Protocol):
+    """A cell or its row, as far as groups are concerned."""
 
     @property
     def case_id(self) -> str:
@@ -28,8 +28,8 @@ class Member(Protocol):
         ...
 
 
-class Group(BaseModel):
-    """One table: which cases belong to it, and what is asked of them."""
+class CaseGroup(BaseModel):
+    """One group: the cases that belong to it, and what its gates demand of them."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
@@ -39,26 +39,26 @@ class Group(BaseModel):
     tags: list[str] = []
     """A case with one of these tags belongs to the group."""
     cases: list[str] = []
-    """So does one whose id fits one of these patterns (`*`, `?`, `[ab]`)."""
+    """A case whose id fits one of these patterns (`*`, `?`, `[ab]`) belongs to it as well."""
     min_pass_rate: float | None = Field(default=None, ge=0, le=100)
-    """Percent, first attempts."""
+    """The least pass rate of first attempts, in percent."""
     must_pass: bool = False
-    """Every cell has to pass."""
+    """Whether every cell has to pass."""
     soft: bool = False
-    """What fails is reported, but does not fail the run; other gates leave these cases out."""
+    """Failures are reported but do not fail the run, and other gates leave these cases out."""
 
-    def has(self, member: Member) -> bool:
-        """Whether the case belongs to the group."""
+    def has(self, member: GroupMember) -> bool:
+        """Tell whether a case belongs to the group."""
         return bool(set(self.tags) & set(member.tags)) or any(
             fnmatchcase(member.case_id, pattern) for pattern in self.cases
         )
 
 
-def read_groups(pyproject: Path) -> tuple[Group, ...]:
-    """The groups, in the file's order; none without the file.
+def read_groups(pyproject: Path) -> tuple[CaseGroup, ...]:
+    """Read the groups in the file's order; a missing file has none.
 
     Raises:
-        SettingsError: the file is not TOML, or a table has a key or value that is not allowed.
+        SettingsError: the file is not valid TOML, or a table has an invalid key or value.
     """
     try:
         data: Any = tomllib.loads(pyproject.read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def read_groups(pyproject: Path) -> tuple[Group, ...]:
     return tuple(_group(name, table, pyproject) for name, table in data.items())
 
 
-def _group(name: str, table: Any, pyproject: Path) -> Group:
+def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
     where = f"{pyproject}: [{TABLE}.{name}]"
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
@@ -83,7 +83,7 @@ def _group(name: str, table: Any, pyproject: Path) -> Group:
         if key not in _KEYS:
             raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
     try:
-        group = Group.model_validate({**table, "name": name})
+        group = CaseGroup.model_validate({**table, "name": name})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
@@ -101,12 +101,12 @@ def _listed_keys() -> str:
     return ", ".join(f"`{key}`" for key in _KEYS)
 
 
-def nobody_belongs(group: Group, members: Iterable[Member]) -> str:
-    """Why the group is empty, in a sentence, with the nearest tag that exists."""
+def nobody_belongs(group: CaseGroup, members: Iterable[GroupMember]) -> str:
+    """Return a sentence that says the group is empty and suggests the nearest existing tag."""
     known = sorted({tag for member in members for tag in member.tags})
     unknown = [tag for tag in group.tags if tag not in known]
     guess = near_miss(unknown[0], known) if unknown and known else ""
     return f"no case of this run belongs to the group{guess}"
 
 
-_KEYS = tuple(field for field in Group.model_fields if field != "name")
+_KEYS = tuple(field for field in CaseGroup.model_fields if field != "name")

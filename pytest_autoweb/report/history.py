@@ -1,4 +1,4 @@
-"""What earlier runs say beside the current one: trend, flaky, steady and slow cases; pure."""
+"""The current run seen with earlier ones: trends, and flaky, steady and slow cases."""
 
 import hashlib
 import json
@@ -13,25 +13,25 @@ from pytest_autoweb.report.comparison import contestants
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.numbers import CaseKey, Cost, Rates, rates_of
 from pytest_autoweb.report.pairing import GOOD, GRADED
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.sides import cost_of
 from pytest_autoweb.report.statistics import all_failures_late, percentile
 from pytest_autoweb.results import CaptureModeName, Record
 
 LONGEST = 10
-"""Cases listed as slow without having needed a larger time limit."""
+"""The number of cases that are listed as slow although they needed no larger time limit."""
 
 Place = tuple[str, str, str, CaptureModeName]
 """Model, case file, case and capture mode."""
 
 
 class TrendPoint(Record):
-    """One model in one run."""
+    """The results of one model in one run, a point of its trend."""
 
     run: str
     """The run's `ts`."""
     name: str
-    """As saved; empty when it has none."""
+    """The name under which the run was saved; empty when it has none."""
     commit: str
     """The commit of the project, if it is known."""
     started: datetime
@@ -45,8 +45,8 @@ class TrendPoint(Record):
     after_repair: Rates
     """Its rate that counts repaired cells as passed."""
     tally: dict[str, int] = Field(default_factory=dict)
-    """Cases by their outcomes, so that the rates can be recomputed: the outcomes' first letters,
-    capture modes parted by `|`, such as `{"PPF": 3, "FF|PF": 1}`."""
+    """The number of cases by their outcomes, from which the rates can be recomputed. Outcomes are
+    written as first letters, with `|` between capture modes, as in `{"PPF": 3, "FF|PF": 1}`."""
     cases: int
     """Cases of the run."""
     cells: int
@@ -54,10 +54,10 @@ class TrendPoint(Record):
     cost: Cost
     """What its calls cost."""
     median_s: float | None
-    """Of the cells that ran."""
+    """The median duration of the cells that ran, in seconds."""
     case_set: str
-    """Digest over ids, capture modes, `case` and `checks` checksums of what was run: points with
-    another digest are rates of other questions."""
+    """A digest of what was run: ids, capture modes, `case` and `checks` checksums. Rates of points
+    with different digests are not comparable."""
     same_cases: bool
     """Whether the model's case set is that of the current run."""
 
@@ -76,16 +76,19 @@ class HistoryCase(Record):
 
 
 class FlakyCase(HistoryCase):
-    """Both outcomes under the same checksums (`case`, `checks`, `prompts`, `capture`)."""
+    """A case that both passed and failed under the same checksums.
+
+    The checksums are those of `case`, `checks`, `prompts` and `capture`.
+    """
 
     passed: int
-    """Trials of all runs under the current checksums."""
+    """The number of passed trials in all runs under the current checksums."""
     healed: int
     """Tries that passed after a repair."""
     failed: int
     """Tries that failed."""
     runs: int
-    """Runs that these trials come from."""
+    """The number of runs that these trials come from."""
     within_run: bool
     """Whether repeats of the current run alone already show both outcomes."""
 
@@ -94,16 +97,16 @@ class SteadyCase(HistoryCase):
     """A case that never failed in earlier runs under the checksums it has now."""
 
     trials: int
-    """Earlier graded trials, every one passed at the first attempt."""
+    """The number of earlier graded trials, all of which passed at the first attempt."""
     runs: int
-    """Earlier runs that these trials come from."""
+    """The number of earlier runs that these trials come from."""
     trials_now: int
-    """Graded trials of the current run."""
+    """The number of graded trials in the current run."""
     passed_now: int
-    """Of those, passed at the first attempt."""
+    """How many of those passed at the first attempt."""
     p: float | None
-    """Chance that all failures fall into the current run if nothing changed, given how many there
-    are (Fisher's exact test, one-sided). None: it was not graded in the current run."""
+    """The probability that all failures fall into the current run if nothing changed (Fisher's
+    exact test, one-sided); None when the case was not graded in the current run."""
 
     @property
     def broke(self) -> bool:
@@ -112,35 +115,35 @@ class SteadyCase(HistoryCase):
 
 
 class SlowCase(HistoryCase):
-    """Among the slowest of the current run, or in need of a larger time limit."""
+    """A case that is among the slowest of the current run, or needed a larger time limit."""
 
     median_s: float
     """Median seconds in the current run."""
     earlier_median_s: float | None
-    """In earlier runs under the same checksums."""
+    """The median in earlier runs under the same checksums."""
     slow_trials: int
-    """Current trials that passed only after a step was given more time."""
+    """The number of current trials that passed only after a step got more time."""
     trials: int
     """Cells of the current run behind the median."""
 
 
 class History(Record):
-    """Written as `history.json` into the run folder."""
+    """The content of `history.json` in the run folder."""
 
     runs: int
-    """Earlier runs that were looked at."""
+    """The number of earlier runs that were considered."""
     points: tuple[TrendPoint, ...]
-    """By model in the current run's order, oldest first; the current run's point is last."""
+    """The trend points by model, oldest first; the current run's point is last."""
     flaky: tuple[FlakyCase, ...]
-    """Nearest to even odds first."""
+    """The flaky cases, those closest to even odds first."""
     steady: tuple[SteadyCase, ...]
-    """Those that broke first, then by number of trials."""
+    """The steady cases, those that broke first, then by number of trials."""
     slow: tuple[SlowCase, ...]
-    """Slowest first."""
+    """The slow cases, slowest first."""
 
 
 def history_of(runs: Sequence[RunRows], current: RunRows) -> History:
-    """Look at earlier runs from the current one's point of view.
+    """Compare the current run with earlier ones.
 
     Args:
         runs: saved runs in any order; a saved copy of `current` among them is ignored.
@@ -162,18 +165,18 @@ class _Record:
     """A case on a model in a capture mode, under the checksums it has now."""
 
     place: Place
-    now: list[CellRow]
-    earlier: list[list[CellRow]]
+    now: list[CellSummary]
+    earlier: list[list[CellSummary]]
     """One list per earlier run that has such cells."""
 
     @property
-    def before(self) -> list[CellRow]:
+    def before(self) -> list[CellSummary]:
         """The earlier cells of all runs."""
         return [row for run in self.earlier for row in run]
 
     @property
     def identity(self) -> dict[str, str]:
-        """The fields that name the case."""
+        """The fields that identify the case in a report."""
         model, path, case_id, mode = self.place
         return {"model": model, "case_path": path, "case_id": case_id, "capture_mode": mode}
 
@@ -190,8 +193,8 @@ def _records(earlier: Sequence[RunRows], current: RunRows) -> list[_Record]:
     return list(records.values())
 
 
-def _by_place(rows: Sequence[CellRow]) -> dict[Place, list[CellRow]]:
-    places: dict[Place, list[CellRow]] = {}
+def _by_place(rows: Sequence[CellSummary]) -> dict[Place, list[CellSummary]]:
+    places: dict[Place, list[CellSummary]] = {}
     for row in rows:
         if not is_control(row.model) and row.outcome != "skipped":
             place = (row.model, row.case_path, row.case_id, row.capture_mode)
@@ -226,7 +229,7 @@ def _points(earlier: Sequence[RunRows], current: RunRows) -> Iterator[TrendPoint
             )
 
 
-def _tally(rows: Sequence[CellRow]) -> dict[str, int]:
+def _tally(rows: Sequence[CellSummary]) -> dict[str, int]:
     cases: dict[CaseKey, dict[CaptureModeName, str]] = {}
     for row in rows:
         modes = cases.setdefault((row.case_path, row.case_id), {})
@@ -234,11 +237,11 @@ def _tally(rows: Sequence[CellRow]) -> dict[str, int]:
     return dict(Counter("|".join(modes.values()) for modes in cases.values()))
 
 
-def _ran(run: RunRows, model: str) -> list[CellRow]:
+def _ran(run: RunRows, model: str) -> list[CellSummary]:
     return [row for row in run.rows if row.model == model and row.outcome != "skipped"]
 
 
-def _case_set(rows: Sequence[CellRow]) -> str:
+def _case_set(rows: Sequence[CellSummary]) -> str:
     asked = {
         (
             row.case_path,

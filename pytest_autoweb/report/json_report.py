@@ -16,7 +16,7 @@ from pytest_autoweb.report.numbers import CaseKey, case_key
 from pytest_autoweb.report.panel_content import ReportedPanel
 from pytest_autoweb.report.rejudged import Rejudging
 from pytest_autoweb.report.rows import RunRows, run_rows
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
 from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results import CaptureModeName, CellResult, Record
@@ -127,7 +127,7 @@ class Report(Record):
 
 
 def build_report(
-    run: Run, analysis: Analysis | None = None, beside: SideFiles = NO_SIDE_FILES
+    run: RecordedRun, analysis: Analysis | None = None, beside: SideFiles = NO_SIDE_FILES
 ) -> Report:
     """Put a run, its numbers, what lies beside them and a local analysis into one document."""
     info = run.info
@@ -164,7 +164,7 @@ def build_report(
     )
 
 
-def _comparisons(run: Run, baseline: RunRows | None) -> tuple[Comparison, ...]:
+def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison, ...]:
     rows = run_rows(run.info, run.cells)
     since = compare_runs(baseline, rows) if baseline else ()
     return (*compare_models(rows), *since)

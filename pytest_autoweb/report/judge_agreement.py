@@ -1,4 +1,4 @@
-"""How far a judging model agrees with people, and whether its verdicts may therefore count."""
+"""The agreement of judging models with people, which decides whether their verdicts count."""
 
 import json
 from collections import Counter
@@ -11,47 +11,47 @@ from pytest_autoweb.report.statistics import Interval, cohen_kappa, wilson
 from pytest_autoweb.results import Record
 
 JUDGE_FILE = "judge.json"
-"""Name of the file in the run folder."""
+"""The name of the file in the run folder."""
 
 MIN_LABELS = 20
-"""Verdicts of the judge on cells that people labelled; with fewer the interval is wider than
-40 points, and nothing is known."""
+"""The least number of labels with a verdict of the judge; with fewer of them, the interval is wider
+than 40 points and says nothing."""
 MIN_EACH = 5
-"""Human passes, and human fails, among them: a judge that always says the same agrees well with
-labels that are all alike."""
+"""The least number of human passes and of human fails: a judge that always gives the same verdict
+agrees well with labels that are all alike."""
 
 
 class Agreement(Record):
-    """One judge against the people."""
+    """The agreement of one judge with people."""
 
     judge: str
     """The model and the checksum of its prompt."""
     true_pass: int = 0
-    """Both said pass."""
+    """The number of labels where both said pass."""
     false_pass: int = 0
-    """The judge said pass, people fail."""
+    """The number of labels where the judge said pass and people said fail."""
     false_fail: int = 0
-    """The judge said fail, people pass."""
+    """The number of labels where the judge said fail and people said pass."""
     true_fail: int = 0
     """Cells that both the judge and people failed."""
     no_verdict: int = 0
-    """Labelled, but the judge gave neither pass nor fail; not in `n`."""
+    """The number of labels on which the judge gave no verdict; they are not counted in `n`."""
     n: int = 0
-    """Both gave a verdict."""
+    """The number of labels on which both gave a verdict."""
     accuracy: float | None = None
     """Share of the labelled cells on which the judge and people agree; None without labels."""
     interval: Interval | None = None
-    """Wilson's, of the accuracy, at 95 %."""
+    """Wilson's 95% interval of the accuracy."""
     kappa: float | None = None
-    """Cohen's: agreement beyond chance; None when chance alone would agree always."""
+    """Cohen's kappa, the agreement beyond chance; None when chance alone would always agree."""
     precision: float | None = None
-    """Share of the judge's passes that are passes to people too."""
+    """The share of the judge's passes that people also passed."""
     recall: float | None = None
-    """Share of the human passes that the judge passes."""
+    """The share of the human passes that the judge also passed."""
     calibrated: bool = False
     """Whether the judge's verdicts count in this run."""
     reason: str = ""
-    """Why they do not."""
+    """The reason why they do not count."""
 
 
 def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
@@ -82,12 +82,12 @@ def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
 
 
 def agreements(pairs: Mapping[str, Iterable[tuple[str, str]]]) -> tuple[Agreement, ...]:
-    """One for each judge."""
+    """Return the agreement of each judge, in the order of their names."""
     return tuple(agreement(judge, pairs[judge]) for judge in sorted(pairs))
 
 
 def agreement_line(found: Agreement) -> str:
-    """One sentence for a terminal."""
+    """Return the agreement of a judge as one sentence for a terminal."""
     if found.interval is None or found.accuracy is None:
         said = "has no verdict on a labelled cell yet"
     else:

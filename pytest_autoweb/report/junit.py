@@ -1,4 +1,4 @@
-"""A cell's facts as properties of its test in JUnit XML."""
+"""The properties of a cell's test in JUnit XML."""
 
 from pytest_autoweb.report.wording import failed_steps, one_line
 from pytest_autoweb.results import CellResult
@@ -7,7 +7,7 @@ PREFIX = "autoweb."
 
 
 def junit_properties(cell: CellResult) -> list[tuple[str, str]]:
-    """Names with the prefix `autoweb.`, values free of characters that XML refuses."""
+    """Return the properties, with prefixed names and values free of characters that XML forbids."""
     usage = cell.total_usage
     last = cell.attempts[-1] if cell.attempts else None
     facts: dict[str, object] = {

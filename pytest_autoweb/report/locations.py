@@ -12,11 +12,11 @@ _SCRIPTS = ("dom.js", "locations.js", "film.js")
 
 
 def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
-    """A self-contained page with the search's pictures, answers and end.
+    """Return a self-contained page with the pictures, answers and result of a search.
 
     Args:
         location: the search.
-        pictures: PNG by the names that its probes have.
+        pictures: the PNG pictures, by the names in the probes.
     """
     data = {
         "location": plain(location),

@@ -1,4 +1,4 @@
-"""`summary.md`: the run on one screen, fit for a CI job's summary or a pull request."""
+"""`summary.md`: the run on one screen, for a CI job's summary or a pull request."""
 
 import re
 
@@ -24,7 +24,7 @@ _UNSTEADY = 10
 _GATES = {
     "holds": "✅",
     "failed": "❌",
-    "failed, without a say": "⚠️",
+    "failed (soft)": "⚠️",
     "not decided": "➖",
 }
 _MARKS = {
@@ -38,7 +38,7 @@ _MARKS = {
 
 
 def render_markdown(report: Report) -> str:
-    """The report as GitHub-flavoured markdown; foreign text cannot become markup in it."""
+    """Return the report as GitHub-flavoured markdown; foreign text cannot become markup in it."""
     summary = report.summary
     lines = [f"# autoweb report {escape(report.ts)}", "", _what_was_run(report), ""]
     lines += [f"> {escape(note)}" for note in report.notes] + ([""] if report.notes else [])
@@ -59,7 +59,7 @@ def render_markdown(report: Report) -> str:
 
 
 def escape(text: str, limit: int = 300) -> str:
-    """Foreign text as plain text inside a line or a table cell: no markup, links or mentions."""
+    """Return foreign text for a line or a table cell, where it makes no markup, link or mention."""
     safe = one_line(text, limit)
     safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     safe = _SPECIAL.sub(lambda match: "\\" + match[0], safe)

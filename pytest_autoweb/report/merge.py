@@ -1,4 +1,4 @@
-"""Several shards or runs put together into one run folder, with the report one run would have."""
+"""The merging of shards or runs into one run folder, with the report that one run would have."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from pytest_autoweb.report.blob import files_below
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.merge_info import MERGE_FILE, MergedSource, MergeInfo
 from pytest_autoweb.report.merge_notes import difference_notes, duplicate_notes, missing_notes
-from pytest_autoweb.report.merge_sources import Source, find_inputs, read_sources
+from pytest_autoweb.report.merge_sources import MergeSource, find_inputs, read_sources
 from pytest_autoweb.report.run_folder import CONTROLS_FOLDER, NOT_RUN
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, PlannedCell, RunInfo
@@ -28,23 +28,23 @@ from pytest_autoweb.saving import (
 )
 
 _EXIT_CODES = (3, 4, 2, 1, 0, 5)
-"""pytest's, the one that speaks for all first."""
+"""pytest's exit codes; the first of them that a source has becomes that of the merged run."""
 
 
 _OF_A_CELL = re.compile(r"cells(/[A-Za-z0-9_-][A-Za-z0-9._-]*){3}")
 
 
 class Merged(NamedTuple):
-    """What came of a merge."""
+    """The result of a merge."""
 
     report: Report
     notes: tuple[str, ...]
     missing: int
-    """Cells without a result."""
+    """The number of cells without a result."""
 
 
 class _Key(NamedTuple):
-    """What makes two results those of the same cell."""
+    """The fields by which two results belong to the same cell."""
 
     case_path: str
     case_id: str
@@ -52,29 +52,29 @@ class _Key(NamedTuple):
     capture_mode: str
     repeat: int
     folder: str
-    """Tells cells apart that Python tests ran."""
+    """The cell's folder, which distinguishes cells that were run from Python tests."""
 
 
 class _Found(NamedTuple):
-    source: Source
+    source: MergeSource
     cell: CellResult
 
 
 class _Parts(NamedTuple):
-    """The cells of all sources: one result each."""
+    """The cells of all sources, each with the one result that counts."""
 
     planned: tuple[PlannedCell, ...]
     kept: dict[_Key, _Found]
     folders: dict[_Key, str]
-    """Of each cell, in the merged run folder."""
+    """The folder of each cell in the merged run folder."""
     notes: tuple[str, ...]
     missing: int
 
 
 def merge_reports(paths: Sequence[Path], output: Path, *, max_chars: int) -> Merged:
-    """Put packed reports and run folders together at `output`.
+    """Merge packed reports and run folders into a run folder at `output`.
 
-    An earlier run at `output` is moved aside. Nothing there changes before everything was read,
+    An earlier run at `output` is renamed. Nothing there changes before everything has been read,
     copied and reported.
 
     Raises:
@@ -100,7 +100,7 @@ def _holds(folder: Path, path: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
 
 
-def _put_together(sources: Sequence[Source]) -> _Parts:
+def _put_together(sources: Sequence[MergeSource]) -> _Parts:
     planned = {_key(cell): cell for source in sources for cell in source.whole}
     found: dict[_Key, list[_Found]] = {}
     for source in sources:
@@ -131,7 +131,7 @@ def _key(cell: PlannedCell) -> _Key:
 
 
 def _weight(found: _Found) -> tuple[int, float]:
-    """Which of several results counts: one that came to an end, then the latest."""
+    """Return the sort key by which a result counts: finished before killed, then the latest."""
     cell = found.cell
     if cell.outcome == "skipped" and cell.reason == NOT_RUN:
         return 0, 0.0
@@ -140,7 +140,7 @@ def _weight(found: _Found) -> tuple[int, float]:
 
 
 def _folders(keys: Sequence[_Key]) -> dict[_Key, str]:
-    """A folder for each cell: its own, unless another cell has it or it is none for cells."""
+    """Return a folder for each cell: its own, unless that is taken or not a valid cell folder."""
     taken: dict[str, _Key] = {}
     for key in keys:
         free = (folder for folder in _candidates(key) if folder not in taken)
@@ -156,7 +156,7 @@ def _candidates(key: _Key) -> Iterator[str]:
         yield cell_folder(name, key.model, key.capture_mode, key.repeat)
 
 
-def _write(folder: Path, sources: Sequence[Source], parts: _Parts) -> None:
+def _write(folder: Path, sources: Sequence[MergeSource], parts: _Parts) -> None:
     for key, (source, cell) in parts.kept.items():
         _copy(source.run.folder / cell.folder, folder / parts.folders[key])
     save_manifest(
@@ -176,13 +176,13 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy2(path, copy)
 
 
-def _run_info(sources: Sequence[Source]) -> RunInfo:
+def _run_info(sources: Sequence[MergeSource]) -> RunInfo:
     infos = [source.run.info for source in sources]
     first = infos[0]
     return RunInfo(
         ts=first.ts,
         started=first.started,
-        # Shards run side by side: the longest is how long one waits.
+        # Shards run at the same time, so the longest one is how long people wait.
         duration_s=max(info.duration_s for info in infos),
         exit_status=_exit_status([info.exit_status for info in infos]),
         models=tuple(dict.fromkeys(model for info in infos for model in info.models)),
@@ -215,7 +215,7 @@ def _environment(infos: Sequence[RunInfo]) -> dict[str, str]:
     }
 
 
-def _record(source: Source) -> MergedSource:
+def _record(source: MergeSource) -> MergedSource:
     info = source.run.info
     return MergedSource(
         name=source.name,

@@ -1,4 +1,4 @@
-"""`merge.json`: what a merged run folder was put together from."""
+"""`merge.json`: the sources of a merged run folder."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,15 +12,15 @@ class MergedSource(Record):
     """One of the runs behind a merged one."""
 
     name: str
-    """The shard, else the file's or folder's name."""
+    """The number of the shard, or else the name of the file or folder."""
     ts: str
     shard: tuple[int, int] | None
     started: datetime
     duration_s: float
     workers: int
-    """xdist workers."""
+    """The number of xdist workers."""
     cells: int
-    """Cells that it was to run."""
+    """The number of cells in the source."""
 
 
 class MergeInfo(Record):
@@ -30,4 +30,4 @@ class MergeInfo(Record):
     version: int = 1
     sources: tuple[MergedSource, ...]
     notes: tuple[str, ...]
-    """What is missing, was found twice, or differs between the sources."""
+    """Sentences about what is missing, was found twice, or differs between the sources."""

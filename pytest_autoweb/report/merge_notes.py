@@ -1,28 +1,28 @@
-"""What is to be said of runs put together: missing, found twice, different; pure, in sentences."""
+"""Notes about a merge: what is missing, was found twice, or differs between the sources."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from pytest_autoweb.report.controls import is_control
-from pytest_autoweb.report.merge_sources import Source
+from pytest_autoweb.report.merge_sources import MergeSource
 from pytest_autoweb.results import CellResult, PlannedCell
 
 NAMED = 5
-"""Cells that a note names; the others are counted."""
+"""The number of cells that a note names; the others are only counted."""
 
 _OF_ONE_SHARD = {"shard", "blobs", "report", "stdout"}
-"""Settings that may differ without any meaning for the results."""
+"""Settings whose differences do not affect the results."""
 
 
 def missing_notes(
-    sources: Sequence[Source], missing: Sequence[PlannedCell], planned: int
+    sources: Sequence[MergeSource], missing: Sequence[PlannedCell], planned: int
 ) -> list[str]:
-    """The shards that are not there, and the cells without a result."""
+    """Return notes about missing shards and about cells without a result."""
     notes = []
     shards = [source.run.info.shard for source in sources if source.run.info.shard]
     counts = sorted({of for _, of in shards})
     if len(counts) > 1:
-        notes.append(f"the shards are of different splits: into {_and(map(str, counts))}")
+        notes.append(f"the shards come from different splits: into {_and(map(str, counts))}")
     elif counts:
         absent = sorted(set(range(1, counts[0] + 1)) - {number for number, _ in shards})
         notes += [f"shard {number} of {counts[0]} is missing" for number in absent]
@@ -33,7 +33,11 @@ def missing_notes(
 
 
 def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) -> list[str]:
-    """The cells with several results; of each the one that is kept, and the others."""
+    """Return notes about cells with several results.
+
+    Args:
+        found: the result that is kept and the others, for each of these cells.
+    """
     same, other = [], []
     for kept, rest in found:
         outcomes = {cell.outcome for cell in rest} - {kept.outcome}
@@ -55,8 +59,8 @@ def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) ->
     return notes
 
 
-def difference_notes(sources: Sequence[Source], cells: Sequence[CellResult]) -> list[str]:
-    """Where the sources are not parts of one and the same run."""
+def difference_notes(sources: Sequence[MergeSource], cells: Sequence[CellResult]) -> list[str]:
+    """Return notes about differences that suggest the sources are not parts of one run."""
     notes = [
         f"{source.name} left no run.json: its settings and exit status are unknown"
         for source in sources
@@ -72,12 +76,12 @@ def difference_notes(sources: Sequence[Source], cells: Sequence[CellResult]) -> 
 
 
 def cell_label(cell: PlannedCell) -> str:
-    """A cell in a few words."""
+    """Return a short name for a cell."""
     repeat = f" repeat {cell.repeat}" if cell.repeat > 1 else ""
     return f"{cell.case_id} on {cell.model} {cell.capture_mode}{repeat}"
 
 
-def _is_part(source: Source) -> bool:
+def _is_part(source: MergeSource) -> bool:
     return source.run.info.shard is not None
 
 
@@ -106,7 +110,7 @@ def _shown(value: Any) -> str:
 
 
 def _checksum_notes(cells: Sequence[CellResult]) -> list[str]:
-    """Cells of one case that were judged by different versions of it, or prompted differently."""
+    """Return notes about cells whose case, checks, prompts or captures are different versions."""
     versions: dict[tuple[str, ...], set[str]] = {}
     for cell in cells:
         for name in ("case", "checks"):

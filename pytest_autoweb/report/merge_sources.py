@@ -1,4 +1,4 @@
-"""What `autoweb merge-reports` was given: packed reports and run folders, found and read."""
+"""The inputs of `autoweb merge-reports`: packed reports and run folders."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,29 +6,29 @@ from pathlib import Path
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.blob import unpack
-from pytest_autoweb.report.run_folder import Run, is_run_folder, read_manifest, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, is_run_folder, read_manifest, read_run
 from pytest_autoweb.results import PlannedCell
 from pytest_autoweb.saving import RUN_FILE
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MergeSource:
     """One run, or one shard of it."""
 
     name: str
-    """As messages call it: the shard, else the file's or folder's name."""
-    run: Run
+    """The name in messages: the number of the shard, or else the name of the file or folder."""
+    run: RecordedRun
     whole: tuple[PlannedCell, ...]
-    """The cells it knows of, also those of other shards."""
+    """All cells of the whole run, including those of other shards."""
     known: bool
-    """False: its `run.json` is missing, so settings and exit status are unknown."""
+    """Whether it has a `run.json`; otherwise settings and exit status are unknown."""
 
 
 def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The zip files and run folders that the paths name, or hold one or two levels below.
+    """Return the zip files and run folders at the paths, or up to two levels below them.
 
     Raises:
-        SettingsError: a path does not exist, or holds nothing to merge.
+        SettingsError: a path does not exist, or contains nothing to merge.
     """
     found: dict[Path, Path] = {}
     for path in paths:
@@ -41,11 +41,11 @@ def find_inputs(paths: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(found.values())
 
 
-def read_sources(inputs: Iterable[Path], scratch: Path) -> list[Source]:
-    """Read every input, packed ones unpacked below `scratch`; oldest first, however they came.
+def read_sources(inputs: Iterable[Path], scratch: Path) -> list[MergeSource]:
+    """Read all inputs, oldest first, unpacking the packed ones below `scratch`.
 
     Raises:
-        SettingsError: a packed report is broken or not to be trusted.
+        SettingsError: a packed report is broken or cannot be trusted.
     """
     sources = []
     for number, path in enumerate(inputs):
@@ -66,10 +66,10 @@ def _inputs_at(path: Path, depth: int) -> Iterator[Path]:
                 yield from _inputs_at(inner, depth - 1)
 
 
-def _read(name: str, folder: Path) -> Source:
+def _read(name: str, folder: Path) -> MergeSource:
     run, manifest = read_run(folder), read_manifest(folder)
     shard = run.info.shard
-    return Source(
+    return MergeSource(
         name=f"shard {shard[0]} of {shard[1]}" if shard else name,
         run=run,
         whole=manifest.whole or manifest.cells,

@@ -1,4 +1,4 @@
-"""What a set of cells amounts to: counts, rates with intervals, cost, tokens, time; pure."""
+"""The numbers of a set of cells: counts, rates with intervals, cost, tokens and time."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -6,18 +6,18 @@ from statistics import fmean
 from typing import TypeVar
 
 from pytest_autoweb.report.repeats import PassAtK, flaky, pass_at
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.report.statistics import Interval, percentile, rate_interval
 from pytest_autoweb.results import Attempt, CaptureModeName, CellResult, Outcome, Record, Usage
 
 CaseKey = tuple[str, str]
-"""Path of the case file and the case's id."""
+"""The path of the case file and the id of the case."""
 
 Item = TypeVar("Item")
 
 
 class Counts(Record):
-    """Cells per outcome."""
+    """The number of cells with each outcome."""
 
     passed: int = 0
     """Passed at the first attempt."""
@@ -33,60 +33,60 @@ class Counts(Record):
     """Not run."""
 
 
-class Rate(Record):
-    """A pass rate over cases; repeats and capture modes of a case are averaged first."""
+class PassRate(Record):
+    """A pass rate over cases, for which repeats and capture modes of a case are averaged first."""
 
     value: float | None
-    """None: there was nothing to rate."""
+    """The rate; None when there was nothing to rate."""
     interval: Interval | None
-    """95%, over cases: Wilson's, with repeats on the effective number of cases."""
+    """Wilson's 95% interval over cases; with repeats, on the effective number of cases."""
     passed_trials: int
     """Cells that passed."""
     trials: int
-    """Cells behind the rate."""
+    """The number of cells behind the rate."""
     cases: int
-    """Units of the interval."""
+    """The number of cases, which are the units of the interval."""
 
 
 class Rates(Record):
     """One pass rate with both denominators."""
 
-    all_trials: Rate
-    """Every cell that was run."""
-    graded: Rate
-    """Without `broken` and `ungraded` cells and without cases whose controls are broken: what the
-    model was really asked and judged on."""
+    all_trials: PassRate
+    """The rate over every cell that was run."""
+    graded: PassRate
+    """The rate over graded cells only: without `broken` and `ungraded` ones and without cases whose
+    controls are broken."""
 
 
 class NotGraded(Record):
-    """Why cells that were run are not among the graded ones; each is counted once."""
+    """How many cells that were run are not graded, by reason; each cell is counted once."""
 
     broken: int = 0
     """Infrastructure failed."""
     ungraded: int = 0
     """No check could be evaluated."""
     controls: int = 0
-    """Judged, in a case whose controls are broken."""
+    """The number of judged cells in cases whose controls are broken."""
 
 
 class Cost(Record):
-    """Money, as far as prices are known."""
+    """A cost, as far as prices are known."""
 
     usd: float | None = None
-    """None: no call had a price."""
+    """The cost in US dollars; None when no call had a price."""
     complete: bool = True
-    """False: some calls are unpriced or lost, so `usd` is a lower bound."""
+    """Whether all calls are priced and recorded; otherwise `usd` is a lower bound."""
 
 
 class StageNumbers(Record):
-    """Time and model calls of one stage, over all attempts."""
+    """The time and model calls of one stage over all attempts."""
 
     stage: str
     """Name of the stage."""
     seconds: float
     """Seconds spent in it."""
     per_cell_s: float
-    """`seconds` over the cells that came to an attempt."""
+    """The mean of `seconds` over the cells with an attempt."""
     calls: int
     """Model calls made in it."""
     input_tokens: int
@@ -107,35 +107,35 @@ class Numbers(Record):
     counts: Counts
     """Cells by outcome."""
     first_attempt: Rates
-    """Passed without any repair."""
+    """The rate of cells that passed without any repair."""
     after_repair: Rates
-    """Passed or healed."""
+    """The rate of cells that passed or were healed."""
     not_graded: NotGraded
     """Cells left out of the graded rates."""
     repeats: tuple[PassAtK, ...]
-    """From k = 1 up to the most repeats of a case; empty without repeats."""
+    """Success over k tries, from k = 1 up to the most repeats of a case; empty without repeats."""
     flaky_cases: int
-    """Cases that both passed and failed over repeats in the same capture mode."""
+    """The number of cases that both passed and failed over repeats in the same capture mode."""
     slow: int
     """Cells that passed only after a step was continued with a larger time limit."""
     executed: int
-    """Cells whose last attempt ran every step of its plan without an error."""
+    """The number of cells whose last attempt ran every step of its plan without an error."""
     checks_passed: int
     """Cells whose checks all hold in the last attempt."""
     false_success: int
-    """Executed, yet a check does not hold."""
+    """The number of cells whose last attempt ran without an error, yet a check does not hold."""
     repairs_tried: int
-    """Cells with more than one attempt."""
+    """The number of cells with more than one attempt."""
     repairs_healed: int
     """Repairs after which the cell passed."""
     plans: int
-    """First attempts that came to a plan."""
+    """The number of first attempts with a plan."""
     plans_confirmed: int
     """Plans that the model confirmed."""
     plans_with_question: int
     """First attempts whose plan asks a question."""
     scripts: int
-    """First attempts that came to code."""
+    """The number of first attempts with code."""
     scripts_lint_clean: int
     """Scripts in which the linter found no error."""
     calls: int
@@ -149,11 +149,11 @@ class Numbers(Record):
     cost: Cost
     """What the calls cost."""
     cost_per_cell: float | None
-    """US dollars over the cells that were run; None when the cost is unknown or a lower bound."""
+    """The mean cost of the cells that were run; None when the cost is unknown or a lower bound."""
     cost_per_pass: float | None
-    """US dollars over the cells that passed, at the first attempt or after repair."""
+    """The cost divided by the number of cells that passed, at the first attempt or after repair."""
     median_s: float | None
-    """Of the cells that ran to their end."""
+    """The median duration of the cells that ran to their end, in seconds."""
     p95_s: float | None
     """The 95th percentile of the seconds a cell took."""
     total_s: float
@@ -163,10 +163,10 @@ class Numbers(Record):
 
 
 def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> Numbers:
-    """Count, rate and add up a set of cells.
+    """Compute all numbers of a set of cells.
 
     Args:
-        cells: of one model, or any other set.
+        cells: the cells of one model, or any other set.
         doubtful: cases whose controls are broken; the graded rates leave them out.
     """
     firsts = [cell.attempts[0] for cell in cells if cell.attempts]
@@ -211,7 +211,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
 
 
 def count_outcomes(cells: Iterable[CellResult]) -> Counts:
-    """Cells per outcome."""
+    """Return the number of cells with each outcome."""
     counts: dict[Outcome, int] = defaultdict(int)
     for cell in cells:
         counts[cell.outcome] += 1
@@ -219,14 +219,14 @@ def count_outcomes(cells: Iterable[CellResult]) -> Counts:
 
 
 def rates_of(
-    cells: Sequence[CellResult | CellRow],
+    cells: Sequence[CellResult | CellSummary],
     good: Collection[Outcome],
     doubtful: Collection[CaseKey] = (),
 ) -> Rates:
-    """The share of cells with a good outcome, with both denominators.
+    """Return the share of cells with a good outcome, with both denominators.
 
     Args:
-        cells: skipped ones are not looked at.
+        cells: the cells; skipped ones are ignored.
         good: outcomes that count as passed.
         doubtful: cases whose controls are broken; the graded rate leaves them out.
     """
@@ -235,14 +235,14 @@ def rates_of(
     return Rates(all_trials=rate_of(ran, good), graded=rate_of(graded, good))
 
 
-def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) -> Rate:
+def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]) -> PassRate:
     """The share of cells with a good outcome: over repeats, then capture modes, then cases."""
     trials: dict[CaseKey, dict[CaptureModeName, list[bool]]] = {}
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})
         modes.setdefault(cell.capture_mode, []).append(cell.outcome in good)
     means = [fmean(map(fmean, modes.values())) for modes in trials.values()]
-    return Rate(
+    return PassRate(
         value=fmean(means) if means else None,
         interval=rate_interval(means, [sum(map(len, own.values())) for own in trials.values()]),
         passed_trials=sum(cell.outcome in good for cell in cells),
@@ -251,8 +251,8 @@ def rate_of(cells: Sequence[CellResult | CellRow], good: Collection[Outcome]) ->
     )
 
 
-def case_key(cell: CellResult | CellRow) -> CaseKey:
-    """What tells a case from all others of the run."""
+def case_key(cell: CellResult | CellSummary) -> CaseKey:
+    """Return the key that identifies the case of a cell within a run."""
     return cell.case_path, cell.case_id
 
 
@@ -260,7 +260,7 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
     return sum(1 for item in items if holds(item))
 
 
-def _graded(cell: CellResult | CellRow) -> bool:
+def _graded(cell: CellResult | CellSummary) -> bool:
     return cell.outcome not in ("broken", "ungraded", "skipped")
 
 
@@ -283,7 +283,7 @@ def _per(cost: Cost, cells: int) -> float | None:
 
 
 def _lost_its_record(cell: CellResult) -> bool:
-    """Whether the cell may have spent money nobody wrote down."""
+    """Tell whether the cell may have spent money of which there is no record."""
     return not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
 
 

@@ -1,7 +1,7 @@
-"""Which cases two sides can be compared on, and why the others cannot; pure.
+"""The cells on which two sides can be compared, and the reasons why others cannot be.
 
-A case is compared in the capture modes that both sides ran. Repeats are averaged inside a mode, the
-modes inside the case: each case counts once, and no side gains by running its better mode more
+A case is compared in the capture modes that both sides ran. Repeats are averaged within a mode, and
+modes within the case. So each case counts once, and no side gains by running its better mode more
 often.
 """
 
@@ -11,17 +11,17 @@ from fractions import Fraction
 from typing import Literal
 
 from pytest_autoweb.report.numbers import CaseKey, Rate, rate_of
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
 Metric = Literal["first_attempt", "after_repair"]
-"""What counts as a pass: `passed` alone, or `passed` and `healed`."""
+"""What counts as a pass: `passed` alone, or both `passed` and `healed`."""
 
 GOOD: dict[Metric, frozenset[Outcome]] = {
     "first_attempt": frozenset({"passed"}),
     "after_repair": frozenset({"passed", "healed"}),
 }
-"""Outcomes that count as a pass."""
+"""The outcomes that count as a pass, for each metric."""
 
 GRADED: frozenset[Outcome] = frozenset({"passed", "healed", "failed"})
 """Outcomes that are a verdict on the model."""
@@ -30,24 +30,24 @@ Which = Literal["a", "b", "both"]
 """A side of a comparison."""
 
 LeftOutReason = Literal["missing", "not_run", "broken", "ungraded", "changed", "controls"]
-"""Why a case has no part in a comparison.
+"""Why a case is left out of a comparison.
 
-`missing`: a side has no such cell. `not_run`: skipped. `broken`, `ungraded`: no repeat came to a
-verdict. `changed`: the case or its checks are not the same on both sides. `controls`: the case's
-controls are broken, so its verdicts prove nothing.
+`missing`: a side has no such cell. `not_run`: its cells were skipped. `broken`, `ungraded`: no
+repeat has a verdict. `changed`: the case or its checks differ between the sides. `controls`: the
+case's controls are broken, so its verdicts prove nothing.
 """
 
 QUESTION = ("case", "checks")
-"""Checksums of what is asked: with other sums it is another question."""
+"""Checksums of the task and its checks; if they differ, the results are not comparable."""
 MEANS = ("prompts", "capture")
-"""Checksums of how it is asked: these may be what is compared."""
+"""Checksums of how the task is put to the model; their effect may be what is compared."""
 
 
 _SIDE = "{side}"
 
 
 class LeftOut(Record):
-    """A case, or one capture mode of a case, that has no part in the comparison."""
+    """A case, or one capture mode of a case, that is left out of the comparison."""
 
     case_id: str
     """The id of the case."""
@@ -58,14 +58,14 @@ class LeftOut(Record):
     reason: LeftOutReason
     """Why it has no part, as one word."""
     side: Which
-    """Where the reason lies."""
+    """The side to which the reason applies."""
     changed: tuple[str, ...] = ()
-    """With the reason `changed`: which checksums, of `case` and `checks`."""
+    """Which of the checksums `case` and `checks` differ, if the reason is `changed`."""
     message: str
     """The reason in words."""
 
 
-def first_attempt_rate(rows: Sequence[CellRow]) -> Rate:
+def first_attempt_rate(rows: Sequence[CellSummary]) -> Rate:
     """Return the rate over cases; whatever did not pass at the first attempt is not a pass."""
     return rate_of(rows, GOOD["first_attempt"])
 
@@ -75,34 +75,34 @@ class Pair:
     """A case with the graded cells of both sides, by capture mode and repeat."""
 
     key: CaseKey
-    a: tuple[CellRow, ...]
-    b: tuple[CellRow, ...]
+    a: tuple[CellSummary, ...]
+    b: tuple[CellSummary, ...]
     changed: tuple[str, ...]
-    """Checksums that differ."""
+    """The checksums that differ between the sides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What may be compared with what."""
+class PairingRules:
+    """The rules for which cells may be compared."""
 
     doubtful: Collection[CaseKey] = ()
-    """Cases whose controls are broken."""
+    """The cases whose controls are broken."""
     allow_changed: bool = False
-    """Compare cases with another `case` or `checks` checksum too."""
+    """Also compare cases whose `case` or `checks` checksum differs."""
     across_captures: bool = False
-    """Compare a case that the sides ran in different capture modes only."""
+    """Also compare a case that the sides ran only in different capture modes."""
 
 
 def pair_cases(
-    a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules, names: tuple[str, str]
+    a: Sequence[CellSummary], b: Sequence[CellSummary], rules: PairingRules, names: tuple[str, str]
 ) -> tuple[tuple[Pair, ...], tuple[LeftOut, ...]]:
-    """The cases that both sides were graded on, and the others with the reason.
+    """Return the cases that both sides were graded on, and the others with the reason.
 
     Args:
-        a: one side's cells.
-        b: the other side's.
-        rules: what may be compared.
-        names: of the sides, for the reasons.
+        a: the cells of one side.
+        b: the cells of the other side.
+        rules: the rules for which cells may be compared.
+        names: the names of the sides in messages.
     """
     pairs: list[Pair] = []
     left_out: list[LeftOut] = []
@@ -116,12 +116,12 @@ def pair_cases(
     return tuple(pairs), tuple(left_out)
 
 
-def case_mean(cells: Sequence[CellRow], good: Collection[Outcome]) -> Fraction:
-    """Share of passed cells, averaged over the repeats of a capture mode, then over the modes."""
+def case_mean(cells: Sequence[CellSummary], good: Collection[Outcome]) -> Fraction:
+    """Return the share of passed cells, averaged over repeats, then over capture modes."""
     return mean_over_modes(cells, [Fraction(cell.outcome in good) for cell in cells])
 
 
-def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fraction:
+def mean_over_modes(cells: Sequence[CellSummary], values: Sequence[Fraction]) -> Fraction:
     """A value of each cell, averaged over the repeats of a capture mode, then over the modes."""
     modes: dict[CaptureModeName, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
@@ -131,15 +131,15 @@ def mean_over_modes(cells: Sequence[CellRow], values: Sequence[Fraction]) -> Fra
     )
 
 
-def _by_case(rows: Sequence[CellRow]) -> dict[CaseKey, list[CellRow]]:
-    cases: dict[CaseKey, list[CellRow]] = {}
+def _by_case(rows: Sequence[CellSummary]) -> dict[CaseKey, list[CellSummary]]:
+    cases: dict[CaseKey, list[CellSummary]] = {}
     for row in rows:
         cases.setdefault((row.case_path, row.case_id), []).append(row)
     return cases
 
 
 def _pair(
-    key: CaseKey, a: Sequence[CellRow], b: Sequence[CellRow], rules: Rules
+    key: CaseKey, a: Sequence[CellSummary], b: Sequence[CellSummary], rules: PairingRules
 ) -> Iterator[Pair | LeftOut]:
     if not a or not b:
         yield _left_out(key, "missing", "b" if a else "a", "no such case on {side}")
@@ -169,8 +169,8 @@ def _pair(
 
 def _pair_in_modes(
     key: CaseKey,
-    a: Sequence[CellRow],
-    b: Sequence[CellRow],
+    a: Sequence[CellSummary],
+    b: Sequence[CellSummary],
     modes: Sequence[CaptureModeName],
     question: tuple[str, ...],
 ) -> Iterator[Pair | LeftOut]:
@@ -193,7 +193,7 @@ def _pair_in_modes(
 
 
 def _pair_of_graded(
-    key: CaseKey, a: Sequence[CellRow], b: Sequence[CellRow], question: tuple[str, ...]
+    key: CaseKey, a: Sequence[CellSummary], b: Sequence[CellSummary], question: tuple[str, ...]
 ) -> Iterator[Pair | LeftOut]:
     graded_a = [row for row in a if row.outcome in GRADED]
     graded_b = [row for row in b if row.outcome in GRADED]
@@ -210,7 +210,7 @@ def _pair_of_graded(
     yield _left_out(key, reason, side, message)
 
 
-def _why_not_graded(rows: Sequence[CellRow]) -> tuple[LeftOutReason, str]:
+def _why_not_graded(rows: Sequence[CellSummary]) -> tuple[LeftOutReason, str]:
     outcomes = {row.outcome for row in rows}
     if "broken" in outcomes:
         return "broken", "no verdict on {side}: infrastructure failed"
@@ -241,9 +241,11 @@ def _named(left_out: LeftOut, names: tuple[str, str]) -> LeftOut:
     return left_out.model_copy(update={"message": left_out.message.replace(_SIDE, side)})
 
 
-def _differing(names: Sequence[str], a: Sequence[CellRow], b: Sequence[CellRow]) -> tuple[str, ...]:
-    def sums(rows: Sequence[CellRow], name: str) -> set[tuple[str, str | None]]:
-        # A capture's sum belongs to its mode; the others are the same in every mode.
+def _differing(
+    names: Sequence[str], a: Sequence[CellSummary], b: Sequence[CellSummary]
+) -> tuple[str, ...]:
+    def sums(rows: Sequence[CellSummary], name: str) -> set[tuple[str, str | None]]:
+        # Each capture mode has its own checksum of captures; the others do not depend on the mode.
         return {
             (row.capture_mode if name == "capture" else "", row.checksums.get(name)) for row in rows
         }
@@ -251,9 +253,9 @@ def _differing(names: Sequence[str], a: Sequence[CellRow], b: Sequence[CellRow])
     return tuple(name for name in names if sums(a, name) != sums(b, name))
 
 
-def _modes(rows: Sequence[CellRow]) -> list[CaptureModeName]:
+def _modes(rows: Sequence[CellSummary]) -> list[CaptureModeName]:
     return list(dict.fromkeys(row.capture_mode for row in rows))
 
 
-def _place(row: CellRow) -> tuple[str, int]:
+def _place(row: CellSummary) -> tuple[str, int]:
     return row.capture_mode, row.repeat

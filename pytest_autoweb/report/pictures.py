@@ -1,4 +1,4 @@
-"""Screenshots as `data:` URIs inside the report, within a budget, the telling ones first."""
+"""The screenshots inside the report, as `data:` URIs within a budget, most useful ones first."""
 
 import base64
 from collections.abc import Iterable, Iterator
@@ -7,18 +7,18 @@ from pathlib import Path
 from pytest_autoweb.results import CellResult, Outcome
 
 BUDGET = 16_000_000
-"""Bytes of pictures in one report."""
+"""The most bytes of pictures in one report."""
 
 _URGENCY: tuple[Outcome, ...] = ("failed", "broken", "healed", "ungraded", "passed", "skipped")
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
 def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> dict[str, str]:
-    """Pictures by their path below the run folder.
+    """Return pictures by their path relative to the run folder.
 
-    What is missing here (budget used up, file gone, not a picture) the report shows as a path.
-    Cells are served by urgency, and within the same urgency first the last picture of every cell,
-    then the others, so that no single cell uses up the budget.
+    For a picture that is missing here (the budget is used up, the file is gone or not a picture),
+    the report shows its path. The last picture of every cell comes first, failed cells before
+    passed ones, and then the other pictures, so that no single cell uses up the budget.
     """
     ordered = sorted(cells, key=lambda cell: _URGENCY.index(cell.outcome))
     first = [(cell, path) for cell in ordered for path in list(_screenshots(cell))[:1]]
@@ -34,7 +34,7 @@ def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> di
 
 
 def _screenshots(cell: CellResult) -> Iterator[str]:
-    """The cell's pictures, the most telling first."""
+    """Yield the paths of a cell's pictures, the most useful ones first."""
     for attempt in reversed(cell.attempts):
         if attempt.scene and attempt.scene.screenshot:
             yield attempt.scene.screenshot
@@ -43,7 +43,7 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
         for step in reversed(attempt.step_results):
             if step.screenshot:
                 yield step.screenshot
-        # What went wrong before what went well; of both the last first.
+        # Decisions that failed come before those that succeeded, later ones first.
         for performed in (False, True):
             for decision in reversed(attempt.decisions):
                 if decision.picture and (decision.status == "performed") == performed:
@@ -55,7 +55,7 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
 
 
 def _read(root: Path, cell: str, path: str, budget: int) -> bytes | None:
-    """The picture's bytes; only a PNG or JPEG file of the cell's own folder is read."""
+    """Return a picture's bytes, or None if it is not a PNG or JPEG file in the cell's folder."""
     try:
         home = (root / cell).resolve()
         file = (home / path).resolve()

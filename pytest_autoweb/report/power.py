@@ -1,4 +1,4 @@
-"""How large a difference must be to be found: the power of the paired tests; pure."""
+"""The power of the paired tests: how large a difference must be to be found."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -8,21 +8,21 @@ from math import comb, exp, lgamma, log, log1p
 from pytest_autoweb.report.statistics import ALPHA, difference_error, t_quantile
 
 POWER = 0.8
-"""Chance to be found from which a difference counts as detectable."""
+"""The probability of being found above which a difference counts as detectable."""
 
 
 def detectable_by_mcnemar(n: int, discordant: float, alpha: float = ALPHA) -> float | None:
-    """Smallest difference of two pass rates that McNemar's exact test finds in 80% of runs.
+    """Return the smallest difference of pass rates that McNemar's test finds in 80% of runs.
 
     Source: exact unconditional power, S. W. Duffy, "Asymptotic and exact power for the McNemar test
     and its analogue with R controls per case", Biometrics 40 (1984) 1005-1015; solved for the
     difference by bisection.
 
     Args:
-        n: number of cases.
-        discordant: share of cases that only one side passes. A difference cannot exceed it: beyond
-            it, all cases that differ are taken to differ the same way.
-        alpha: level of the test.
+        n: the number of cases.
+        discordant: the share of cases that only one side passes. No difference can exceed it, so
+            for larger ones all cases that differ are assumed to differ in the same direction.
+        alpha: the level of the test.
 
     Returns:
         None when not even a difference of 1 would be found.
@@ -44,15 +44,15 @@ def detectable_by_mcnemar(n: int, discordant: float, alpha: float = ALPHA) -> fl
 
 
 def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = ALPHA) -> float:
-    """Chance that McNemar's exact test finds a difference of this size and sign.
+    """Return the probability that McNemar's exact test finds a difference of this size and sign.
 
     Source: as for `detectable_by_mcnemar`.
 
     Args:
-        n: number of cases.
-        discordant: expected share of cases that only one side passes.
-        difference: expected difference of the pass rates, from 0 up to `discordant`.
-        alpha: level of the test.
+        n: the number of cases.
+        discordant: the expected share of cases that only one side passes.
+        difference: the expected difference of the pass rates, from 0 up to `discordant`.
+        alpha: the level of the test.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -72,7 +72,7 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
 
 
 def detectable_mean(differences: Sequence[float], alpha: float = ALPHA) -> float | None:
-    """Smallest mean difference over repeated cases that would be found in 80% of runs.
+    """Return the smallest mean difference over repeated cases that is found in 80% of runs.
 
     The standard error is that of `difference_interval`, so it is never 0.
 
@@ -92,9 +92,10 @@ def detectable_mean(differences: Sequence[float], alpha: float = ALPHA) -> float
 
 
 def _binomial(n: int, p: float) -> list[float]:
-    """Chances of 0..n successes."""
+    """Return the probabilities of 0 to n successes."""
     if p in (0.0, 1.0):
         return [float(k == n * p) for k in range(n + 1)]
+    # With logarithms, because the binomial coefficients of many cases overflow a float.
     head = lgamma(n + 1) + n * log1p(-p)
     odds = log(p) - log1p(-p)
     return [exp(head - lgamma(k + 1) - lgamma(n - k + 1) + k * odds) for k in range(n + 1)]
@@ -102,7 +103,7 @@ def _binomial(n: int, p: float) -> list[float]:
 
 @cache
 def _most_against(n: int, alpha: float) -> int | None:
-    """How many of n differing cases may go against the rest for p to reach the level."""
+    """Return how many of n differing cases may contradict the others in a significant result."""
     tail, most = Fraction(0), None
     for k in range(n + 1):
         tail += Fraction(comb(n, k), 2**n)

@@ -1,7 +1,7 @@
-"""What a run would take: calls, tokens and money per cell, from history or from the prompts; pure.
+"""An estimate of what a run would take: calls, tokens and money for each cell.
 
-An estimate is for one cell. History knows repairs; the size of the prompts does not, so it is of
-first attempts only.
+It comes from earlier runs if there are any, else from the size of the prompts. Only earlier runs
+include repairs; an estimate from prompts covers the first attempt only.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,18 +10,19 @@ from typing import Literal, NamedTuple
 
 from pytest_autoweb.llm.price import Price
 from pytest_autoweb.report.numbers import Cost
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.wording import columns, count_of, money, one_line
 
 Basis = Literal["case", "model", "prompts", "control"]
-"""`case`: earlier cells of the same case and model; `model`: of other cases of the model."""
+"""What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's
+other cases (`model`), the size of the prompts, or nothing for a control."""
 
 NEWEST = 50
-"""Cells of a kind that the mean is taken over, newest first."""
+"""The most earlier cells that a mean is taken over; the newest ones are."""
 
 
-class Group(NamedTuple):
-    """Cells that differ in their repeat only."""
+class RepeatGroup(NamedTuple):
+    """Cells that differ only in their repeat."""
 
     case_path: str
     case_id: str
@@ -29,11 +30,11 @@ class Group(NamedTuple):
     mode: str
     cells: int
     checksum: str
-    """Of the case as it is now."""
+    """The checksum of the case as it is now."""
 
 
 class Estimate(NamedTuple):
-    """Of one cell."""
+    """What one cell is expected to take."""
 
     calls: float
     input_tokens: float
@@ -41,21 +42,26 @@ class Estimate(NamedTuple):
     cost: Cost
     basis: Basis
     behind: int = 0
-    """Earlier cells that the means are taken over."""
+    """The number of earlier cells that the means are taken over."""
 
 
 class PreviewRow(NamedTuple):
     """A line of the preview."""
 
-    group: Group
+    group: RepeatGroup
     estimate: Estimate
 
 
 NOTHING = Estimate(0, 0, 0, Cost(usd=0.0), "control")
 
 
-def from_history(group: Group, runs: Sequence[RunRows], price: Price | None) -> Estimate | None:
-    """The mean of earlier cells: of the same case, unchanged, else of the model in this mode."""
+def from_history(
+    group: RepeatGroup, runs: Sequence[RunRows], price: Price | None
+) -> Estimate | None:
+    """Return the mean of earlier cells, or None if there are none.
+
+    These are cells of the same unchanged case, or else of any case of the model in this mode.
+    """
     rows = [row for run in reversed(runs) for row in run.rows if _is_like(row, group)]
     same = [row for row in rows if _is_of(row, group)]
     chosen = (same or rows)[:NEWEST]
@@ -73,31 +79,31 @@ def from_history(group: Group, runs: Sequence[RunRows], price: Price | None) -> 
 
 
 def from_sizes(calls: int, given: int, made: int, price: Price | None) -> Estimate:
-    """What the prompts and assumed replies come to."""
+    """Return an estimate from the sizes of prompts and assumed replies."""
     usd = price.of(given, made) if price else None
     return Estimate(calls, given, made, Cost(usd=usd, complete=usd is not None), "prompts")
 
 
 def preview_lines(rows: Sequence[PreviewRow]) -> list[str]:
-    """The table, a line per model, and the total."""
+    """Return the preview as a table with totals for each model and for everything."""
     head = ["case", "model", "capture", "cells", "calls", "tokens in / out", "cost", "from"]
     shown = [head, *map(_line, rows), *_totals(rows)]
     return columns(shown)
 
 
-def _is_like(row: CellRow, group: Group) -> bool:
-    """Cells that never came to ask the model say nothing of what it takes."""
+def _is_like(row: CellSummary, group: RepeatGroup) -> bool:
+    """Tell whether a row is of the same model and mode, and the model was really asked."""
     asked = row.calls > 0 and row.outcome not in ("broken", "skipped")
     return asked and row.model == group.model and row.capture_mode == group.mode
 
 
-def _is_of(row: CellRow, group: Group) -> bool:
+def _is_of(row: CellSummary, group: RepeatGroup) -> bool:
     known = row.checksums.get("case", group.checksum)
     return (row.case_path, row.case_id, known) == (group.case_path, group.case_id, group.checksum)
 
 
-def _cost(rows: Sequence[CellRow], price: Price | None, given: float, made: float) -> Cost:
-    """What was paid; where that is not known of every cell, what the tokens cost now."""
+def _cost(rows: Sequence[CellSummary], price: Price | None, given: float, made: float) -> Cost:
+    """Return the mean cost that was paid, or today's price of the tokens if that is unknown."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None and row.cost_complete]
     if len(known) == len(rows):
         return Cost(usd=fmean(known))
@@ -140,7 +146,7 @@ def _cells(rows: Sequence[PreviewRow]) -> int:
 
 
 def _amounts(rows: Sequence[PreviewRow]) -> list[str]:
-    """Calls, tokens and money of all cells of the rows."""
+    """Return the calls, tokens and cost of all cells of the rows, as text."""
     calls = sum(row.estimate.calls * row.group.cells for row in rows)
     given = sum(row.estimate.input_tokens * row.group.cells for row in rows)
     made = sum(row.estimate.output_tokens * row.group.cells for row in rows)

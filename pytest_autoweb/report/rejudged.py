@@ -1,4 +1,4 @@
-"""What `autoweb verify` changed, as far as the report shows it."""
+"""The result of `autoweb verify`, as far as the report shows it."""
 
 from pydantic import ConfigDict
 
@@ -23,19 +23,19 @@ class RejudgedCell(Record):
     repeat: int
     """Number of the repeat, from 1."""
     before: Outcome
-    """While the run ran."""
+    """The outcome in the run itself."""
     after: Outcome
     """Its outcome now."""
     notes: tuple[str, ...] = ()
-    """What a reader must know of the new verdict."""
+    """Sentences with what a reader must know about the new verdict."""
 
 
 class Rejudging(Record):
-    """Of a whole run; what else the file holds is for the command line."""
+    """A run that was judged again; other fields of the file are for the command line."""
 
     model_config = ConfigDict(extra="ignore")
 
     ts: str
-    """Of the run that was judged again."""
+    """The `ts` of the run that was judged again."""
     cells: tuple[RejudgedCell, ...]
     """All cells that were judged again."""

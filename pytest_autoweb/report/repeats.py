@@ -1,4 +1,4 @@
-"""What repeats of the same cell say: which cases are flaky, and how often k tries succeed; pure."""
+"""Statistics of repeats: which cases are flaky, and how often k tries succeed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,16 +12,16 @@ GroupKey = tuple[str, str, str, CaptureModeName]
 
 
 class PassAtK(Record):
-    """The chance that k tries at a case succeed, at the first attempt of each try."""
+    """The probability that k tries at a case succeed, each at its first attempt."""
 
     k: int
     """Number of tries."""
     any_of_k: float
-    """pass@k: at least one of k tries passes."""
+    """pass@k, the probability that at least one of k tries passes."""
     all_of_k: float
-    """pass^k: every one of k tries passes."""
+    """pass^k, the probability that every one of k tries passes."""
     cases: int
-    """Cases with at least k repeats, over which the two are averaged."""
+    """The number of cases with at least k repeats, over which both are averaged."""
 
 
 class FlakyRepeats(Record):
@@ -36,15 +36,15 @@ class FlakyRepeats(Record):
     capture_mode: CaptureModeName
     """How the page was shown to the model."""
     outcomes: tuple[Outcome, ...]
-    """In the order of the repeats."""
+    """The outcomes in the order of the repeats."""
     folders: tuple[str, ...]
-    """Of the cells, below the run folder."""
+    """The folders of the cells, relative to the run folder."""
 
 
 def pass_at(cells: Iterable[CellResult]) -> tuple[PassAtK, ...]:
-    """pass@k and pass^k of one model's cells, k from 1 up to the most repeats of a case.
+    """Return pass@k and pass^k of one model's cells, for k from 1 to the most repeats of a case.
 
-    Capture modes of a case are averaged first, then the cases. Skipped cells are no tries.
+    Capture modes of a case are averaged first, then the cases. Skipped cells do not count as tries.
     """
     groups = group_repeats(cell for cell in cells if cell.outcome != "skipped")
     most = max(map(len, groups.values()), default=0)
@@ -66,7 +66,7 @@ def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
 
 
 def flaky(cells: Iterable[CellResult]) -> tuple[FlakyRepeats, ...]:
-    """The flaky cases, those with the most even mix first."""
+    """Return the flaky cases, those closest to even odds first."""
     found = [group for group in group_repeats(cells).values() if _is_flaky(group)]
     found.sort(key=lambda group: abs(0.5 - sum(cell.passed for cell in group) / len(group)))
     return tuple(
@@ -83,7 +83,7 @@ def flaky(cells: Iterable[CellResult]) -> tuple[FlakyRepeats, ...]:
 
 
 def group_repeats(cells: Iterable[CellResult]) -> dict[GroupKey, list[CellResult]]:
-    """Cells that differ in nothing but the repeat, in the order of the repeats."""
+    """Group cells that differ only in the repeat, in the order of the repeats."""
     groups: dict[GroupKey, list[CellResult]] = defaultdict(list)
     for cell in cells:
         groups[cell.case_path, cell.case_id, cell.model, cell.capture_mode].append(cell)

@@ -1,4 +1,4 @@
-"""A run reduced to what comparisons need: one row per cell, small enough to keep for years."""
+"""A run reduced to what comparisons need: one row for each cell, small enough to keep for years."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,8 +10,8 @@ from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record,
 ROWS_FORMAT: Literal["pytest-autoweb/rows"] = "pytest-autoweb/rows"
 
 
-class CellRow(Record):
-    """One cell."""
+class CellSummary(Record):
+    """One cell, reduced to what comparisons need."""
 
     case_id: str
     """The id of the case."""
@@ -34,68 +34,68 @@ class CellRow(Record):
     slow: bool = False
     """Passed, but only after a step was continued with a larger time limit."""
     score: float | None = None
-    """Share of check weight of the last attempt."""
+    """The share of the last attempt's checks that hold, by weight."""
     calls: int = 0
-    """Model calls."""
+    """The number of model calls."""
     input_tokens: int = 0
     """Tokens sent to the model."""
     output_tokens: int = 0
     """Tokens the model wrote."""
     cost_usd: float | None = None
-    """None: no call had a price."""
+    """The cost in US dollars; None when no call had a price."""
     cost_complete: bool = True
-    """False: `cost_usd` is a lower bound or unknown."""
+    """Whether every call had a price; otherwise `cost_usd` is a lower bound or unknown."""
     duration_ms: float = 0.0
     """Milliseconds the cell took."""
     checksums: dict[str, str]
     """What the cell rests on, such as its case and its checks, as checksums."""
     folder: str = ""
-    """Of the cell, below its run folder."""
+    """The folder of the cell, relative to its run folder."""
 
 
 class RunRows(Record):
-    """One run."""
+    """One run, reduced to what comparisons need."""
 
     format: Literal["pytest-autoweb/rows"] = ROWS_FORMAT
     """Tells this document from other JSON files."""
     version: int = 1
     """Rises when older programs can no longer read the rows."""
     ts: str
-    """`yyyyMMdd_HHmmss_SSS`, local time."""
+    """The start of the run in local time, as `yyyyMMdd_HHmmss_SSS`."""
     started: datetime
     """When the run began."""
     name: str = ""
-    """As saved with `--autoweb-save`."""
+    """The name under which the run was saved with `--autoweb-save`."""
     commit: str = ""
     """The commit of the project, if it is known."""
     models: tuple[str, ...]
     """The models of the run, controls included."""
     environment: dict[str, str]
     """Versions and the machine, by name."""
-    rows: tuple[CellRow, ...]
+    rows: tuple[CellSummary, ...]
     """Controls included."""
     workers: int = 0
-    """xdist workers; durations of runs with other numbers are not comparable."""
+    """The number of xdist workers; with different numbers, durations are not comparable."""
     shard: tuple[int, int] | None = None
-    """Number and count, when only a part of the cells was run."""
+    """The number of the shard and how many there are, when only a part of the cells was run."""
     interrupted: bool = False
     """Whether the run was stopped before its end."""
     gates: bool | None = None
-    """Whether the run passed its gates; None: it had none, or they were not decided."""
+    """Whether the run passed its gates; None if it had none, or they were not decided."""
 
     @property
     def fit_as_baseline(self) -> bool:
-        """Whether `latest` may mean this run.
+        """Whether `latest` may refer to this run.
 
-        A part of a run never is. A run that failed its gates is only when it was saved under a
-        name, which is its author's word that this is the level to compare with from now on.
+        It never refers to a part of a run. It refers to a run that failed its gates only if it was
+        saved under a name, because naming it declares it to be the new level to compare with.
         """
         whole = self.shard is None and not self.interrupted
         return whole and (self.gates is not False or bool(self.name))
 
 
 def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> RunRows:
-    """Reduce a run."""
+    """Reduce a run to its rows."""
     return RunRows(
         ts=info.ts,
         started=info.started,
@@ -110,12 +110,12 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
     )
 
 
-def cell_row(cell: CellResult) -> CellRow:
+def cell_row(cell: CellResult) -> CellSummary:
     """Reduce a cell: what a row has of the cell's own fields is kept, the rest is added up."""
-    kept = CellRow.model_fields.keys() & CellResult.model_fields.keys()
+    kept = CellSummary.model_fields.keys() & CellResult.model_fields.keys()
     usage = cell.total_usage
     lost = not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
-    return CellRow(
+    return CellSummary(
         **{name: getattr(cell, name) for name in kept},
         score=cell.attempts[-1].score if cell.attempts else None,
         calls=usage.calls,
@@ -126,14 +126,14 @@ def cell_row(cell: CellResult) -> CellRow:
     )
 
 
-def by_model(rows: Sequence[CellRow]) -> dict[str, list[CellRow]]:
+def by_model(rows: Sequence[CellSummary]) -> dict[str, list[CellSummary]]:
     """Return the rows of each model, in their order."""
-    models: dict[str, list[CellRow]] = defaultdict(list)
+    models: dict[str, list[CellSummary]] = defaultdict(list)
     for row in rows:
         models[row.model].append(row)
     return dict(models)
 
 
-def has_unknown_cost(row: CellRow) -> bool:
+def has_unknown_cost(row: CellSummary) -> bool:
     """Return whether some of the cell's calls have no known price."""
     return row.cost_usd is None or not row.cost_complete

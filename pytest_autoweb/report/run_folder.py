@@ -1,4 +1,4 @@
-"""Reads a run back from its folder: every planned cell appears, whatever became of it."""
+"""The reading of a run from its folder, in which every planned cell appears, whatever happened."""
 
 import json
 import re
@@ -27,39 +27,39 @@ KILLED = "no result was saved: the test process died while running this cell, or
 NOT_RUN = "not run (interrupted or deselected later)"
 SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
 CONTROLS_FOLDER = "controls"
-"""The run of `autoweb verify --controls`, below the run folder it speaks of."""
+"""The folder of a run of `autoweb verify --controls`, inside the run folder that it is about."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run as its folder tells it."""
+class RecordedRun:
+    """A run as it was read from its folder."""
 
     folder: Path
     info: RunInfo
     cells: tuple[CellResult, ...]
-    """In the manifest's order, then cells it does not know, sorted; controls that were run later
-    take the place of the run's own."""
+    """The cells in the manifest's order, then those missing from it, sorted; controls that were run
+    later replace the run's own."""
     notes: tuple[str, ...] = ()
-    """What could not be read, and what was not safe, in sentences."""
+    """Sentences about what could not be read and what was unsafe."""
 
 
 class _Unreadable(Exception):
-    """Raised when a saved file is missing pieces; the text says which."""
+    """Raised when a saved file cannot be read; the message says why."""
 
 
 def is_run_folder(folder: Path) -> bool:
-    """Whether a run was saved there."""
+    """Tell whether the folder holds a run."""
     return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path) -> RecordedRun:
     """Read a run folder.
 
-    A planned cell without a result is `broken` if it had begun (its process died) and `skipped` if
-    not; a result that cannot be read is `broken`. Without a manifest the results themselves are
-    all that is known.
+    A planned cell without a result is `broken` if it had started, because then its process died,
+    and `skipped` if not. A result that cannot be read is `broken`. Without a manifest, only cells
+    with a folder are known.
     """
     notes: list[str] = []
     info = _read_info(folder, notes)
@@ -69,7 +69,7 @@ def read_run(folder: Path) -> Run:
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)
     cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
-    return Run(folder, info or _info_from(cells, began), cells, tuple(notes))
+    return RecordedRun(folder, info or _info_from(cells, began), cells, tuple(notes))
 
 
 def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
@@ -94,7 +94,7 @@ def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellRe
 
 
 def _merge_notes(folder: Path) -> tuple[str, ...]:
-    """What `autoweb merge-reports` had to say of the runs behind this one."""
+    """Return the notes that `autoweb merge-reports` made about the runs behind this one."""
     path = folder / MERGE_FILE
     try:
         return _load(path, MergeInfo).notes if path.is_file() else ()
@@ -103,7 +103,7 @@ def _merge_notes(folder: Path) -> tuple[str, ...]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What was collected; empty when the file is missing or cannot be read."""
+    """Read the manifest, which is empty if the file is missing or cannot be read."""
     manifest = _read_manifest(folder, [])
     cells, whole = _placed(manifest.cells), _placed(manifest.whole)
     return Manifest(cells=cells, whole=whole, ts=manifest.ts)
@@ -146,7 +146,7 @@ def _load(path: Path, model: type[Model]) -> Model:
 
 
 def _inside(folder: str) -> str:
-    """The folder as a plain relative path; one that points elsewhere names nothing."""
+    """Return the folder as a plain relative path, replaced if it would lead out of the run."""
     path = PurePosixPath(folder.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts:
         return f"cells/(refused)/{'-'.join(p for p in path.parts if p.isalnum())}"
@@ -195,7 +195,7 @@ def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
 
 
 def _saved_cell(root: Path, where: str) -> CellResult | str:
-    """The saved result, or why there is none (empty: no file)."""
+    """Return the saved result, or why there is none; the reason is empty if there is no file."""
     path = root / where / CELL_FILE
     if not path.is_file():
         return ""
@@ -219,7 +219,7 @@ def _saved_version(path: Path) -> int | None:
 
 
 def _what_is_known(folder: Path, unreadable: str) -> dict[str, Any]:
-    """Outcome, reason and failure of a cell that left no readable result."""
+    """Return outcome, reason and failure of a cell without a readable result."""
     if unreadable:
         return _ended("broken", unreadable, "internal")
     if (folder / STARTED_FILE).exists():
@@ -240,7 +240,7 @@ def _begun_at(folder: Path) -> datetime | None:
 
 
 def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
-    """What the cells tell of their run when `run.json` does not."""
+    """Return what the cells reveal about their run, for when `run.json` is missing."""
     started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
     return RunInfo(
         ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",

@@ -1,4 +1,4 @@
-"""Anything a user may call a run, read as rows: what storage knows, and `report.json`."""
+"""The reading of anything that users may name as a run: saved runs, folders and `report.json`."""
 
 import json
 from pathlib import Path
@@ -17,17 +17,17 @@ _REPORT_FORMAT = Report.model_fields["format"].default
 def load_any(
     spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
 ) -> RunRows:
-    """The run that `spec` names: `storage.load_run`, and a `report.json` too.
+    """Return the run that `spec` names, as `storage.load_run` does, or in a `report.json`.
 
     Args:
         spec: what the user wrote.
         storage: the storage folder.
-        besides: the `ts` of a run that is not wanted, because it is the one to be compared.
-        notices: gets a sentence for every file that could not be read.
+        besides: the `ts` of a run to ignore, because it must not be compared with itself.
+        notices: receives a sentence for every file that could not be read.
 
     Raises:
-        RunNotFound: nothing fits.
-        SettingsError: the path is there, but it is no run.
+        RunNotFound: there is no such run.
+        SettingsError: the path exists, but it is not a run.
     """
     path = Path(spec)
     if path.is_file() and _is_report(path):

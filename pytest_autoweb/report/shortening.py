@@ -1,4 +1,4 @@
-"""Keeps a report under a size limit: the longest texts give way first, it stays valid JSON."""
+"""The shortening of a report to a size limit, which cuts the longest texts first."""
 
 import hashlib
 import json
@@ -6,33 +6,33 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 SMALLEST_TEXT = 120
-"""Texts up to this length are never cut: a marker would save nothing."""
+"""Texts up to this length are never cut, since the marker would be about as long."""
 _MARKER = 60
-"""No marker is longer."""
+"""The greatest length of a marker."""
 
 _NAMES = frozenset(
     {"id", "case_id", "case_path", "folder", "nodeid", "model", "format", "ts", "screenshot"}
     | {"final_screenshot", "picture", "cache_key", "verdict"}
 )
-"""Fields that other fields or files refer to."""
+"""Fields that are never cut, because other fields or files refer to them."""
 
 Place = tuple[Any, Any]
 """A dict or list and the key of one text in it."""
 
 
 def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
-    """A copy of the report whose JSON has at most `max_chars` characters.
+    """Return a copy of the report whose JSON has at most `max_chars` characters.
 
-    First the longest texts are cut to a common length, each with a marker that gives the number
-    of missing characters and the start of the whole text's SHA-256. If that is not enough, the
-    evidence of cells is left out, then what comparisons say of cases that do not differ, then the
-    attempts of cells (of passed ones first, of large ones before small ones), then the cells of
-    whole cases, then everything but the head of the report; that head (some hundred characters and
-    the models' names) is the smallest there can be. `shortened` says how far it went.
+    First the longest texts are cut to a common length, each with a marker that gives the number of
+    missing characters and the start of the whole text's SHA-256. If that is not enough, these are
+    left out in turn: the evidence of cells; the cases of comparisons that do not differ; the
+    attempts of cells, those of passed cells and large ones first; the cells of whole cases; and
+    everything but the head of the report, which is a few hundred characters and the names of the
+    models. The field `shortened` says how far this went.
 
     Args:
-        report: made of what JSON is made of.
-        max_chars: of the JSON as `compact_json` writes it.
+        report: the report as JSON values.
+        max_chars: the most characters of the JSON that `compact_json` writes.
     """
     text = compact_json(report)
     copy: dict[str, Any] = json.loads(text)
@@ -47,12 +47,12 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
 
 
 def compact_json(value: Any) -> str:
-    """JSON without spaces: a large report is read by programs."""
+    """Return a value as JSON without spaces, since programs and not people read large reports."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def truncated(text: str, keep: int) -> str:
-    """The first `keep` characters and the marker for the rest."""
+    """Return the first `keep` characters and a marker for the rest."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
     return f"{text[:keep]}…[truncated {len(text) - keep} chars, sha256 {digest}]"
 
@@ -74,7 +74,7 @@ def _cut_texts(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _cut_length(text: str, keep: int) -> int:
-    """Characters of a text in the JSON once it is cut."""
+    """Return the length of a text in the JSON after it is cut."""
     if len(text) <= keep + _MARKER:
         return _json_length(text)
     return _json_length(text[:keep]) + _MARKER
@@ -85,7 +85,7 @@ def _json_length(text: str) -> int:
 
 
 def _texts(node: Any) -> Iterator[Place]:
-    """Every text that may be cut."""
+    """Yield every text that may be cut."""
     items: Any = node.items() if isinstance(node, dict) else enumerate(node)
     for key, value in items:
         if isinstance(value, str):
@@ -96,7 +96,7 @@ def _texts(node: Any) -> Iterator[Place]:
 
 
 def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out what the attempts rest on, cell by cell, until it fits."""
+    """Leave out the evidence of attempts, cell by cell, until the report fits."""
     _note(report, "prompts, captures and calls were left out")
 
     def drop(cell: Any) -> None:
@@ -107,14 +107,14 @@ def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _drop_same(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out the cases that do not differ from all comparisons."""
+    """Leave out of all comparisons the cases that do not differ."""
     _note(report, "comparisons list only the cases that differ")
     for comparison in report["comparisons"]:
         comparison["cases"] = [case for case in comparison["cases"] if case["flip"] != "same"]
 
 
 def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out the attempts, cell by cell, until it fits."""
+    """Leave out the attempts, cell by cell, until the report fits."""
     _note(report, "attempts were left out")
 
     def drop(cell: Any) -> None:
@@ -124,7 +124,7 @@ def _drop_attempts(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _drop_cases(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out earlier runs and the cases of comparisons, then the cells, until it fits."""
+    """Leave out earlier runs and the cases of comparisons, then cells until the report fits."""
     _note(report, "cells were left out")
     report["baseline"], report["history"], report["rejudging"] = None, None, None
     for comparison in report["comparisons"]:
@@ -143,7 +143,7 @@ def _cells(report: dict[str, Any]) -> list[Any]:
 def _drop(
     report: dict[str, Any], max_chars: int, items: list[Any], drop: Callable[[Any], None]
 ) -> None:
-    """Take from one item after the other: passed ones first, large ones before small ones."""
+    """Shrink one item after the other until the report fits, passed and large ones first."""
     excess = len(compact_json(report)) - max_chars
     sizes = [len(compact_json(item)) for item in items]
     order = sorted(
@@ -157,7 +157,7 @@ def _drop(
 
 
 def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
-    """The last resort: what a report cannot be without."""
+    """Leave out everything that a report is valid without, as the last resort."""
     _note(report, "everything but the head was left out, because the limit is too small")
     report["cases"], report["summary"] = [], None
     report["settings"], report["environment"] = {}, {}
@@ -170,7 +170,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _note(report: dict[str, Any], sentence: str) -> None:
-    """One note tells of all that was done; of the run's own notes the last ones are kept."""
+    """Add what was done to the single note about it, and keep the last of the run's own notes."""
     notes = list(report.get("notes", []))
     if report.get("shortened"):
         report["notes"] = [*notes[:-1][-3:], f"{notes[-1]}; {sentence}"]
@@ -186,4 +186,4 @@ _STEPS: dict[str, Callable[[dict[str, Any], int], None]] = {
     "cells": _drop_cases,
     "everything": _keep_only_head,
 }
-"""In the order in which they are tried, by the name that `shortened` gives them."""
+"""The steps in the order in which they are tried, by their name in `shortened`."""

@@ -1,7 +1,7 @@
-"""What lies beside the cells of a run: baseline, history, judges, gates, a later judgement.
+"""The files beside the cells of a run: baseline, history, judges, gates and a later judgement.
 
-Each is one file of the run folder, written before the report, so that the report stays a function
-of its folder. A file that cannot be read is said in a note and otherwise ignored.
+They are written into the run folder before the report, so that the report depends on nothing but
+its folder. A file that cannot be read is ignored, except for a note about it.
 """
 
 from dataclasses import dataclass
@@ -25,25 +25,25 @@ Content = TypeVar("Content")
 
 @dataclass(frozen=True, slots=True)
 class SideFiles:
-    """What was found."""
+    """The contents of the files that were found."""
 
     baseline: RunRows | None = None
-    """The run compared with."""
+    """The run that this one is compared with."""
     history: History | None = None
     gates: tuple[GateResult, ...] = ()
     judges: tuple[Agreement, ...] = ()
-    """How far the judging models agree with people."""
+    """The agreement of judging models with people."""
     rejudging: Rejudging | None = None
-    """What `autoweb verify` did."""
+    """The result of `autoweb verify`, if it made this run."""
     notes: tuple[str, ...] = ()
-    """What could not be read, in sentences."""
+    """Sentences about files that could not be read."""
 
 
 NO_SIDE_FILES = SideFiles()
 
 
 def read_side_files(folder: Path) -> SideFiles:
-    """Read what there is."""
+    """Read the files that exist in a run folder."""
     notes: list[str] = []
     return SideFiles(
         baseline=_read(folder / BASELINE_FILE, TypeAdapter(RunRows), notes),

@@ -1,4 +1,4 @@
-"""The sides of a comparison: their rates, what they cost and how long they took; pure."""
+"""The sides of a comparison: their rates, cost and time."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -6,48 +6,49 @@ from fractions import Fraction
 from math import fsum
 from statistics import fmean
 
-from pytest_autoweb.report.numbers import CaseKey, Cost, Rate, Rates, rate_of, rates_of
+from pytest_autoweb.report.numbers import CaseKey, Cost, PassRate, Rates, rate_of, rates_of
 from pytest_autoweb.report.pairing import GOOD, Metric, mean_over_modes
-from pytest_autoweb.report.rows import CellRow
+from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.report.statistics import Interval, ratio_interval
 from pytest_autoweb.results import Record
 
 
 class Change(Record):
-    """How much more (or less) side b used than side a, over the compared cells."""
+    """How much more or less side b used than side a, over the compared cells."""
 
     relative: float | None
-    """0.2: a fifth more. None: unknown, or side a used nothing."""
+    """The relative change, 0.2 for a fifth more; None if it is unknown or side a used nothing."""
     interval: Interval | None = None
-    """95%, over cases (`statistics.ratio_interval`). None with fewer than two cases."""
+    """The 95% interval over cases (`statistics.ratio_interval`); None with less than two cases."""
 
 
 class Side(Record):
     """One side of a comparison."""
 
     label: str
-    """The model within a run; the run's name or time between runs."""
+    """The model when models of a run are compared, or the run's name or time between runs."""
     model: str
     """Name of the model."""
     run: str
     """The run's `ts`."""
     first_attempt: Rates
-    """Of every case of this side, compared or not, with both denominators."""
+    """The rates over all cases of this side, compared or not."""
     after_repair: Rates
     """The rate that counts repaired cells as passed."""
-    compared: Rate
+    compared: PassRate
     """In the comparison's metric, over the compared cases and their graded cells only: the
     difference is between these two."""
-    compared_all: Rate
+    compared_all: PassRate
     """The same cases with `broken` and `ungraded` cells counted as not passed."""
     total_cost: Cost
-    """Of every cell of this side."""
+    """The cost of all cells of this side."""
     cost: Cost
-    """Of the compared cells only."""
+    """The cost of the compared cells."""
     cost_per_cell: float | None
-    """US dollars a compared cell, averaged inside cases first. None: unknown or a lower bound."""
+    """The mean cost of a compared cell in US dollars, averaged within cases first; None if it is
+    unknown or a lower bound."""
     seconds_per_cell: float | None
-    """Wall seconds a compared cell, averaged inside cases first."""
+    """The mean wall time of a compared cell in seconds, averaged within cases first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +58,20 @@ class Half:
     label: str
     model: str
     run: str
-    rows: Sequence[CellRow]
+    rows: Sequence[CellSummary]
 
 
 def side_of(
     half: Half,
-    cases: Sequence[tuple[CellRow, ...]],
+    cases: Sequence[tuple[CellSummary, ...]],
     metric: Metric,
     doubtful: Collection[CaseKey],
 ) -> Side:
-    """Sum up a side.
+    """Compute the numbers of a side.
 
     Args:
         half: the side.
-        cases: its cells of each compared case.
+        cases: the side's cells of each compared case.
         metric: what counts as a pass.
         doubtful: cases whose controls are broken.
     """
@@ -98,8 +99,8 @@ def side_of(
     )
 
 
-def cost_of(rows: Sequence[CellRow]) -> Cost:
-    """What cells cost together, as far as prices are known."""
+def cost_of(rows: Sequence[CellSummary]) -> Cost:
+    """Return the total cost of cells, as far as prices are known."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return Cost(
         usd=fsum(known) if known or not rows else None,
@@ -107,26 +108,26 @@ def cost_of(rows: Sequence[CellRow]) -> Cost:
     )
 
 
-def costs(cases: Sequence[tuple[CellRow, ...]]) -> list[float] | None:
-    """US dollars a cell of each case; None when not all of it is known."""
+def costs(cases: Sequence[tuple[CellSummary, ...]]) -> list[float] | None:
+    """Return the mean cost of a cell for each case; None unless all costs are known."""
     if not all(row.cost_complete and row.cost_usd is not None for case in cases for row in case):
         return None
     return _per_case(cases, lambda row: row.cost_usd or 0.0)
 
 
-def times(cases: Sequence[tuple[CellRow, ...]]) -> list[float]:
-    """Seconds a cell of each case."""
+def times(cases: Sequence[tuple[CellSummary, ...]]) -> list[float]:
+    """Return the mean time of a cell in seconds for each case."""
     return _per_case(cases, lambda row: row.duration_ms / 1000)
 
 
 def _per_case(
-    cases: Sequence[tuple[CellRow, ...]], value: Callable[[CellRow], float]
+    cases: Sequence[tuple[CellSummary, ...]], value: Callable[[CellSummary], float]
 ) -> list[float]:
     return [float(mean_over_modes(case, [Fraction(value(row)) for row in case])) for case in cases]
 
 
 def change_of(before: list[float] | None, after: list[float] | None) -> Change:
-    """What changed from one side's cases to the other's; None stands for unknown."""
+    """Return the relative change between two sides' cases, where None stands for unknown values."""
     if not before or not after or not any(before):
         return Change(relative=None)
     ratio = ratio_interval(before, after)

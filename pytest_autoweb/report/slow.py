@@ -1,4 +1,4 @@
-"""Which cells took long: those that needed a larger time limit, then the longest; pure."""
+"""The slow cells of a run: those that needed a larger time limit, then the longest ones."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from pytest_autoweb.report.statistics import percentile
 from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
 
 LISTED = 20
-"""Cells with a continued step, at most."""
+"""The most cells with a continued step that are listed."""
 LONGEST = 5
-"""Other cells, the longest of the run."""
+"""How many of the longest other cells are listed."""
 
 
 class SlowCell(Record):
@@ -28,17 +28,17 @@ class SlowCell(Record):
     outcome: Outcome
     """What became of the cell."""
     continued: bool
-    """A step ran out of time once and was continued with a larger limit."""
+    """Whether a step ran out of time once and was continued with a larger limit."""
     seconds: float
     """Seconds the cell took."""
     median_s: float
-    """Of the model's cells."""
+    """The median duration of the model's cells, in seconds."""
     folder: str
-    """Of the cell, below the run folder."""
+    """The folder of the cell, relative to the run folder."""
 
 
 def slowest(cells: Sequence[CellResult]) -> tuple[SlowCell, ...]:
-    """Cells with a continued step, then the longest others, each group longest first."""
+    """Return cells with a continued step, then the longest others, each group longest first."""
     times: dict[str, list[float]] = defaultdict(list)
     for cell in cells:
         if cell.duration_ms > 0:

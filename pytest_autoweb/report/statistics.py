@@ -1,7 +1,7 @@
-"""The formulas behind the report's numbers; pure, each with its source.
+"""The formulas behind the report's numbers, each with its source.
 
-The unit is the case. How well the intervals cover and what the tests reject was measured by
-simulation: `docs/statistics.md` has the tables and says why these methods were chosen.
+The unit is the case. The coverage of the intervals and the errors of the tests were measured by
+simulation; `docs/statistics.md` has the tables and says why these methods were chosen.
 """
 
 import random
@@ -16,9 +16,9 @@ from typing import NamedTuple
 from pytest_autoweb.results import Record
 
 ALPHA = 0.05
-"""Level of every test."""
+"""The significance level of every test."""
 LEAST_DISCORDANT = 6
-"""With fewer cases that differ no two-sided exact test reaches 0.05: 2 * 0.5**5 is 0.0625."""
+"""With fewer cases that differ, no two-sided exact test reaches 0.05, as 2 * 0.5**5 is 0.0625."""
 
 
 class Interval(Record):
@@ -31,19 +31,19 @@ class Interval(Record):
 
 
 def wilson(passed: float, n: float, confidence: float = 0.95) -> Interval | None:
-    """Wilson's score interval of a pass rate, without continuity correction.
+    """Return Wilson's score interval of a pass rate, without continuity correction.
 
     Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
     JASA 22 (1927) 209-212; recommended for small n by L. D. Brown, T. T. Cai and A. DasGupta,
     "Interval estimation for a binomial proportion", Statistical Science 16 (2001) 101-133.
 
     Args:
-        passed: number of successes; a fraction where units are means of repeats.
-        n: number of independent units; a fraction where it is an effective number.
+        passed: the number of successes; not a whole number if the units are means of repeats.
+        n: the number of independent units; not a whole number if it is an effective number.
         confidence: between 0 and 1.
 
     Returns:
-        None without any unit: then nothing is known.
+        The interval; None if there are no units.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -57,7 +57,7 @@ def wilson(passed: float, n: float, confidence: float = 0.95) -> Interval | None
     centre = rate + z * z / (2 * n)
     reach = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    # Rounding may leave the closed form a hair outside of what it must contain.
+    # Through rounding, the closed form may miss the rate itself by a tiny amount.
     low = max(0.0, min(rate, (centre - reach) / scale)) if passed > 0 else 0.0
     high = min(1.0, max(rate, (centre + reach) / scale)) if passed < n else 1.0
     return Interval(low=low, high=high)
@@ -66,10 +66,10 @@ def wilson(passed: float, n: float, confidence: float = 0.95) -> Interval | None
 def rate_interval(
     case_means: Sequence[float], repeats: Sequence[int], confidence: float = 0.95
 ) -> Interval | None:
-    """Interval of a pass rate over cases, each of which may have been tried several times.
+    """Return the interval of a pass rate over cases that may have been tried several times.
 
-    Wilson's interval on the effective number of cases: as many independent trials as would have
-    given the variance that the case means show. Without repeats it is Wilson's interval itself.
+    It is Wilson's interval on the effective number of cases, which is the number of independent
+    trials with the variance that the case means show. Without repeats it is Wilson's interval.
 
     Source: effective sample size as in E. L. Korn and B. I. Graubard, "Confidence intervals for
     proportions with small expected number of positive counts estimated from survey data", Survey
@@ -78,12 +78,12 @@ def rate_interval(
     Statistics and Methodology 3 (2015) 484-503.
 
     Args:
-        case_means: of each case, the share of its trials that passed.
-        repeats: of each case, its trials.
+        case_means: the share of passed trials, for each case.
+        repeats: the number of trials, for each case.
         confidence: between 0 and 1.
 
     Returns:
-        None without any case. Never of zero width.
+        The interval, which never has zero width; None if there are no cases.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -94,12 +94,11 @@ def rate_interval(
 
 
 def effective_cases(case_means: Sequence[float], repeats: Sequence[int]) -> float:
-    """How many independent trials the repeated cases are worth.
+    """Return the number of independent trials that the repeated cases are worth.
 
-    The variance of the case means is taken with one passed and one failed case added, so that a
-    handful of equal means does not look like certainty. The result stays between what is certain:
-    at least the number of cases (all repeats of a case agree), at most the number of trials (they
-    have nothing in common).
+    The variance of the case means is computed with one passed and one failed case added, so that a
+    few equal means do not look like certainty. The result is at least the number of cases (as if
+    all repeats of a case agree) and at most the number of trials (as if they were independent).
 
     Raises:
         ValueError: the arguments do not fit each other or are out of their range.
@@ -119,21 +118,21 @@ def effective_cases(case_means: Sequence[float], repeats: Sequence[int]) -> floa
 
 
 def difference_interval(differences: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Interval of the mean paired difference between two pass rates.
+    """Return the interval of the mean paired difference between two pass rates.
 
-    Two cases are added, one won by either side, before the usual interval is taken: it has no zero
-    width when all cases agree, and stays in [-1, 1].
+    Before the usual interval is computed, two cases are added, one won by each side. So it does not
+    have zero width when all cases agree, and it stays in [-1, 1].
 
     Source: D. G. Bonett and R. M. Price, "Adjusted Wald confidence interval for a difference of
     binomial proportions based on paired data", Journal of Educational and Behavioral Statistics
     37 (2012) 479-488. There each difference is -1, 0 or 1; here it may be one of case means.
 
     Args:
-        differences: of each case, the mean on one side minus the mean on the other.
+        differences: the mean on one side minus the mean on the other, for each case.
         confidence: between 0 and 1.
 
     Returns:
-        None without any case.
+        The interval; None if there are no cases.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -148,7 +147,7 @@ def difference_interval(differences: Sequence[float], confidence: float = 0.95) 
 
 
 def difference_error(differences: Sequence[float]) -> float:
-    """Standard error of the mean paired difference, as in `difference_interval`; never 0."""
+    """Return the standard error used in `difference_interval`, which is never 0."""
     adjusted = (*differences, -1.0, 1.0)
     return sqrt((fmean(d * d for d in adjusted) - fmean(adjusted) ** 2) / len(adjusted))
 
@@ -156,14 +155,14 @@ def difference_error(differences: Sequence[float]) -> float:
 def ratio_interval(
     before: Sequence[float], after: Sequence[float], confidence: float = 0.95
 ) -> Interval | None:
-    """Interval of sum(after) / sum(before) over paired cases, such as of their costs.
+    """Return the interval of sum(after) / sum(before) over paired cases, such as for costs.
 
     Source: the ratio estimator and its linearised variance, W. G. Cochran, "Sampling Techniques",
     3rd edition (Wiley 1977), sections 6.3-6.4; on the logarithmic scale, so that the limits stay
     positive, and with Student's t at n - 1 degrees of freedom.
 
     Returns:
-        None with fewer than two cases, or when a side adds up to nothing.
+        The interval; None with fewer than two cases, or when a side adds up to 0.
 
     Raises:
         ValueError: the lengths differ or a value is negative.
@@ -175,14 +174,14 @@ def ratio_interval(
         return None
     mean_before, mean_after = fmean(before), fmean(after)
     spread = stdev(b / mean_after - a / mean_before for a, b in zip(before, after, strict=True))
-    # Two cases a world apart would overflow; any such interval says that nothing is known.
+    # Two very different cases would overflow; an interval that wide says nothing in any case.
     reach = min(300.0, t_quantile((1 + confidence) / 2, n - 1) * spread / sqrt(n))
     ratio = mean_after / mean_before
     return Interval(low=ratio * exp(-reach), high=ratio * exp(reach))
 
 
 def t_quantile(probability: float, df: int) -> float:
-    """Quantile of Student's t distribution with a whole number of degrees of freedom.
+    """Return a quantile of Student's t distribution with a whole number of degrees of freedom.
 
     Source: the finite series 26.7.3 and 26.7.4 of M. Abramowitz and I. A. Stegun, "Handbook of
     Mathematical Functions" (1964), solved by bisection.
@@ -204,7 +203,9 @@ def t_quantile(probability: float, df: int) -> float:
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """Exact two-sided p of McNemar's test: are cases that only one side passes evenly split?
+    """Return the exact two-sided p value of McNemar's test.
+
+    It tests whether the cases that only one side passes are evenly split between the sides.
 
     Source: Q. McNemar, "Note on the sampling error of the difference between correlated proportions
     or percentages", Psychometrika 12 (1947) 153-157; its exact form is the binomial (sign) test,
@@ -222,15 +223,15 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 def all_failures_late(before: int, after: int, failures: int) -> float:
-    """Chance that all failures fall into the later trials, if the order of trials meant nothing.
+    """Return the probability that all failures fall into the later trials by chance alone.
 
     Source: Fisher's exact test, one-sided, for a table with an empty cell; R. A. Fisher,
     "Statistical Methods for Research Workers", 5th edition (1934), section 21.02.
 
     Args:
-        before: earlier trials, none of them a failure.
-        after: later trials.
-        failures: among the later ones.
+        before: the number of earlier trials, none of which failed.
+        after: the number of later trials.
+        failures: the number of failures among the later trials.
 
     Raises:
         ValueError: a count is out of its range.
@@ -241,20 +242,21 @@ def all_failures_late(before: int, after: int, failures: int) -> float:
 
 
 class SignFlip(NamedTuple):
-    """Result of the sign-flip test."""
+    """The result of the sign-flip test."""
 
     p: float
     exact: bool
-    """False: from random flips, because the differences have no small common denominator."""
+    """Whether all flips were counted; random ones are drawn if there is no small common
+    denominator of the differences."""
 
 
 def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
-    """Paired permutation test: might the sides just as well be exchanged in any of the cases?
+    """Return the result of the paired permutation test, which exchanges the sides within cases.
 
-    The p value is the share of all ways to exchange them in which the differences add up to
-    something at least as far from 0. All ways are counted, as the coefficients of the product of
-    (1 + x^2|d|). Where that would take too long, 9999 are drawn and the observed one is counted
-    among them. With differences of -1, 0 and 1 it is McNemar's exact test.
+    The p value is the share of all possible exchanges for which the sum of differences is at least
+    as far from 0 as the observed one. They are all counted, as the coefficients of the product of
+    (1 + x^2|d|). Where that would take too long, 9999 are drawn at random and the observed one is
+    added. With differences of -1, 0 and 1 this is McNemar's exact test.
 
     Source: R. A. Fisher, "The Design of Experiments" (1935), section 21; the random version with
     its +1 from B. Phipson and G. K. Smyth, "Permutation p-values should never be zero",
@@ -275,6 +277,8 @@ def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
     table = 1
     for size in sizes:
         table += table << (8 * width * size)
+    # One big integer holds all coefficients, each in `width` bytes: multiplying by (1 + x^size) is
+    # a shift and an addition, which is much faster than a loop over a list.
     packed = table.to_bytes((total + 1) * width, "little")
     tail = sum(
         int.from_bytes(packed[at * width : (at + 1) * width], "little")
@@ -284,7 +288,7 @@ def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values that hold the chance of any false claim among them at the level.
+    """Return p values adjusted so that the level bounds the chance of any false claim among them.
 
     Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
     of Statistics 6 (1979) 65-70.
@@ -301,7 +305,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def pass_at_k(n: int, passed: int, k: int) -> float:
-    """Chance that at least one of k tries passes, without bias, from n tries.
+    """Return the unbiased estimate from n tries that at least one of k tries passes (pass@k).
 
     Source: M. Chen et al., "Evaluating large language models trained on code" (2021),
     arXiv:2107.03374, section 2.1.
@@ -314,7 +318,7 @@ def pass_at_k(n: int, passed: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, passed: int, k: int) -> float:
-    """Chance that all of k tries pass (pass^k), without bias, from n tries.
+    """Return the unbiased estimate from n tries that all of k tries pass (pass^k).
 
     Source: S. Yao et al., "tau-bench: a benchmark for tool-agent-user interaction in real-world
     domains" (2024), arXiv:2406.12045, section 3.
@@ -327,17 +331,17 @@ def pass_hat_k(n: int, passed: int, k: int) -> float:
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
-    """Agreement of two raters beyond chance: 1 is perfect, 0 what chance gives.
+    """Return the agreement of two raters beyond chance, from 0 for chance to 1 for perfect.
 
     Source: J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
     Measurement 20 (1960) 37-46.
 
     Args:
-        pairs: of each item, the two raters' verdicts.
+        pairs: the two raters' verdicts on each item.
 
     Returns:
-        None without items, or when both raters gave one and the same verdict throughout: chance
-        alone would agree as well.
+        Cohen's kappa; None without items, or if both raters gave the same verdict throughout, in
+        which case chance alone would agree as well.
     """
     n = len(pairs)
     first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
@@ -348,7 +352,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
 
 
 def percentile(values: list[float], share: float) -> float | None:
-    """The value below which `share` of the values lie, interpolated between neighbours.
+    """Return the value below which `share` of the values lie, interpolated between neighbours.
 
     Source: definition 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages",
     The American Statistician 50 (1996) 361-365; the default of R, NumPy and spreadsheets.
@@ -373,7 +377,7 @@ def _z(confidence: float) -> float:
 
 
 def _t_within(t: float, df: int) -> float:
-    """Chance that |T| <= t."""
+    """Return the probability that |T| <= t."""
     angle = atan(t / sqrt(df))
     square = cos(angle) ** 2
     term = cos(angle) if df % 2 else 1.0

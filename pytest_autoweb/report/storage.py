@@ -1,4 +1,4 @@
-"""The folder of saved runs: numbered files of rows, to be compared with later."""
+"""The folder of saved runs: numbered files of rows that later runs are compared with."""
 
 import re
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ _FILE_NAME = re.compile(
 
 
 class SavedRun(NamedTuple):
-    """One file of the storage folder, as its name tells it."""
+    """One file of the storage folder, described by its name."""
 
     number: int
     commit: str
     time: str
     name: str
-    """Made safe for a file name; empty when saved without one."""
+    """The name in the form used in file names; empty when the run was saved without one."""
     path: Path
 
 
 def list_runs(storage: Path) -> tuple[SavedRun, ...]:
-    """The saved runs, oldest first; files with other names are not looked at."""
+    """Return the saved runs, oldest first, ignoring files with other names."""
     found = []
     for path in storage.iterdir() if storage.is_dir() else ():
         if match := _FILE_NAME.fullmatch(path.name):
@@ -65,18 +65,18 @@ def save_run(rows: RunRows, storage: Path) -> Path:
 def load_run(
     spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
 ) -> RunRows:
-    """The run that `spec` names.
+    """Return the run that `spec` names.
 
     Args:
         spec: `latest`; the number or name of a saved run (the newest of that name); a saved file;
-            a run folder; another storage folder (its latest run).
+            a run folder; or another storage folder (its latest run).
         storage: the storage folder.
-        besides: the `ts` of a run that is not wanted, because it is the one to be compared.
-        notices: gets a sentence for every file that could not be read.
+        besides: the `ts` of a run to ignore, because it must not be compared with itself.
+        notices: receives a sentence for every file that could not be read.
 
     Raises:
-        RunNotFound: nothing fits, as on the very first run.
-        SettingsError: the path is there, but it is no run.
+        RunNotFound: there is no such run, as is normal for the very first run.
+        SettingsError: the path exists, but it is not a run.
     """
     if spec == LATEST:
         return _newest(storage, besides, notices)
@@ -91,7 +91,7 @@ def load_run(
 def saved_rows(
     storage: Path, *, besides: str = "", newest: int = 50, notices: list[str] | None = None
 ) -> tuple[RunRows, ...]:
-    """The newest saved runs, oldest first, for trends and for "never failed before"."""
+    """Return the newest saved runs, oldest first, for trends and for "never failed before"."""
     runs = list_runs(storage)[-newest:]
     every = (_read(run.path, notices) for run in runs)
     return tuple(rows for rows in every if rows is not None and rows.ts != besides)
@@ -122,7 +122,7 @@ def _read(path: Path, notices: list[str] | None) -> RunRows | None:
     except (OSError, ValidationError) as error:
         if notices is not None:
             notices.append(
-                f"the saved run {path.name} is left out, it cannot be read: {_why(error)}"
+                f"the saved run {path.name} is left out because it cannot be read: {_why(error)}"
             )
         return None
 

@@ -1,4 +1,4 @@
-"""The run at a glance: a row per model, the controls apart, the matrix; pure."""
+"""The run at a glance: a row for each model, the controls, and the matrix of cases and models."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -13,19 +13,19 @@ from pytest_autoweb.report.numbers import (
     CaseKey,
     Counts,
     Numbers,
-    Rate,
+    PassRate,
     case_key,
     count_outcomes,
     number,
 )
 from pytest_autoweb.report.repeats import FlakyRepeats, flaky
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.slow import SlowCell, slowest
 from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
 
 
 class CaptureSummary(Record):
-    """A model in one of several capture modes."""
+    """The numbers of a model in one of several capture modes."""
 
     capture_mode: CaptureModeName
     """How the page was shown to the model."""
@@ -34,14 +34,14 @@ class CaptureSummary(Record):
 
 
 class ModelSummary(Record):
-    """One row of the leaderboard."""
+    """One row of the leaderboard, with the numbers of a model."""
 
     model: str
     """Name of the model."""
     numbers: Numbers
     """The model's numbers over all its cells."""
     by_capture: tuple[CaptureSummary, ...] = ()
-    """Filled when the run used several capture modes."""
+    """The numbers for each capture mode, if the run used several."""
 
 
 class MatrixCell(Record):
@@ -62,7 +62,7 @@ class MatrixCell(Record):
 
 
 class MatrixRow(Record):
-    """One case and its cells, controls left out."""
+    """One case and its cells, without controls."""
 
     case_id: str
     """The id of the case."""
@@ -77,32 +77,32 @@ class MatrixRow(Record):
 
 
 class Summary(Record):
-    """Everything the report's first page says."""
+    """The content of the report's first page."""
 
     counts: Counts
-    """Of the models' cells, controls left out."""
+    """The outcomes of all cells without controls."""
     models: tuple[ModelSummary, ...]
-    """Best first-attempt rate first."""
+    """The models, best first-attempt rate first."""
     verdict: str
-    """What the comparison of the two leading models comes to, in a sentence."""
+    """The verdict on the comparison of the two leading models, in one sentence."""
     decisive: bool | None
-    """Whether it tells them apart. None: there is nothing to compare."""
+    """Whether that comparison is decisive; None if there is nothing to compare."""
     controls: tuple[ControlRow, ...]
-    """Broken ones first."""
+    """The controls of each case, broken ones first."""
     flaky: tuple[FlakyRepeats, ...] = ()
-    """Over the repeats of this run, the most even mix first."""
+    """Cases that are flaky over the repeats of this run, those closest to even odds first."""
     slow: tuple[SlowCell, ...] = ()
-    """Cells that needed a larger time limit, then the longest others."""
+    """The cells that needed a larger time limit, then the longest others."""
     matrix: tuple[MatrixRow, ...]
     """One row for each case."""
 
 
-def summarise(run: Run, comparisons: Sequence[Comparison] = ()) -> Summary:
-    """Turn a run into the numbers of its report.
+def summarise(run: RecordedRun, comparisons: Sequence[Comparison] = ()) -> Summary:
+    """Compute the summary of a run.
 
     Args:
-        run: its cells.
-        comparisons: of its models with each other, among others; they give the verdict.
+        run: the run.
+        comparisons: the comparisons of the report; the one of the leading models gives the verdict.
     """
     contestants = [cell for cell in run.cells if not is_control(cell.model)]
     controls = control_rows(run.cells)
@@ -121,7 +121,7 @@ def summarise(run: Run, comparisons: Sequence[Comparison] = ()) -> Summary:
 
 
 def _models(
-    run: Run, cells: Sequence[CellResult], doubtful: Collection[CaseKey]
+    run: RecordedRun, cells: Sequence[CellResult], doubtful: Collection[CaseKey]
 ) -> Iterable[ModelSummary]:
     named = [model for model in run.info.models if not is_control(model)]
     several = len({cell.capture_mode for cell in cells}) > 1
@@ -147,7 +147,7 @@ def _rank(row: ModelSummary) -> tuple[float, float, str]:
     return -_or_lowest(first), -_or_lowest(after), row.model
 
 
-def _or_lowest(rate: Rate) -> float:
+def _or_lowest(rate: PassRate) -> float:
     return -1.0 if rate.value is None else rate.value
 
 

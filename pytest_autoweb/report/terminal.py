@@ -1,4 +1,4 @@
-"""The section a run prints at its end, in pytest's style."""
+"""The section that a run prints in the terminal at its end, in pytest's style."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,12 +24,12 @@ from pytest_autoweb.report.wording import (
 from pytest_autoweb.results import CellResult, Outcome
 
 Line = tuple[str, dict[str, bool]]
-"""A line and its markup, as pytest's terminal writer takes it."""
+"""A line and its markup, as pytest's terminal writer accepts them."""
 
 MATRIX_LINES = 60
-"""Cells up to which each gets a line of its own."""
+"""The number of cells up to which each gets a line of its own."""
 LISTED = 10
-"""Flaky cases, at most."""
+"""The most flaky cases that are listed."""
 
 _COLOURS: dict[Outcome, dict[str, bool]] = {
     "passed": {"green": True},
@@ -42,7 +42,7 @@ _COLOURS: dict[Outcome, dict[str, bool]] = {
 
 
 def terminal_lines(report: Report) -> list[Line]:
-    """The lines of the section; foreign text carries no control or bidi characters."""
+    """Return the lines of the section, in which foreign text has no control characters."""
     cells = [cell for case in report.cases for cell in case.cells]
     contestants = [cell for cell in cells if not is_control(cell.model)]
     lines: list[Line] = [(f"ts={one_line(report.ts)}", {})]

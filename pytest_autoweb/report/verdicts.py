@@ -1,4 +1,4 @@
-"""What a comparison may claim, in one sentence that says no more than its numbers do; pure."""
+"""The verdict on a comparison: one sentence that claims no more than the numbers support."""
 
 from math import ceil
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def verdict_on(comparison: "Comparison") -> str:
-    """The sentence for a comparison."""
+    """Return the verdict on a comparison."""
     if comparison.decisive is None:
         left_out = len({(each.case_path, each.case_id) for each in comparison.left_out})
         return f"Nothing to compare: no case has a verdict on both sides ({left_out} left out)."
@@ -18,18 +18,18 @@ def verdict_on(comparison: "Comparison") -> str:
 
 
 def points(difference: float | None) -> str:
-    """A difference of rates: `+18 points`."""
+    """Return a difference of rates in points, such as `+18 points`."""
     return "–" if difference is None else f"{signed(difference)} points"
 
 
 def signed(difference: float) -> str:
-    """A share in hundredths with its sign: `+18`."""
+    """Return a share in hundredths with its sign, such as `+18`."""
     rounded = round(difference * 100)
     return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
 
 def p_text(p: float | None) -> str:
-    """A p value after the letter: `p = 0.031`, `p < 0.001`."""
+    """Return what follows the letter p, such as `= 0.031` or `< 0.001`."""
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"= {p:.2f}" if p >= 0.1 else f"= {p:.3f}"
@@ -74,7 +74,8 @@ def _numbers(comparison: "Comparison") -> str:
 
 
 def _up(difference: float) -> int:
-    """Whole points, never fewer than needed."""
+    """Return a difference in whole points, rounded up so that the claim stays true."""
+    # Rounded first: 0.29 * 100 is a little more than 29 in binary and would become 30.
     return ceil(round(difference * 100, 6))
 
 

@@ -1,7 +1,7 @@
-"""What verification catches and what it gets wrong, where the right elements are known; pure.
+"""Statistics of verification where the right elements are known: what it catches and misses.
 
-Known truth comes from the fake that errs on purpose (`pytest_autoweb.testing.FaultyClient`);
-`benchmarks/act.py` feeds this.
+The ground truth comes from the fake that errs on purpose (`pytest_autoweb.testing.FaultyClient`),
+which `benchmarks/act.py` runs.
 """
 
 from collections.abc import Sequence
@@ -11,68 +11,71 @@ from pytest_autoweb.report.statistics import Interval, difference_interval, mcne
 from pytest_autoweb.results import Record
 
 Performed = Literal["right", "wrong", "asked", "nothing"]
-"""Which element an action was performed on: the one meant, another, none yet because several have
-the text and the model is `asked` again, or none."""
+"""The element that an action was performed on: the right one, a wrong one, nothing yet because
+several have the text and the model is `asked` again, or nothing at all."""
 
 
-class Trial(NamedTuple):
-    """One choice with known truth."""
+class ChoiceTrial(NamedTuple):
+    """One choice whose right answer is known."""
 
     wrong: bool
-    """The number given is another element's."""
+    """The number that was given belongs to another element."""
     distinguishable: bool
-    """The text of that element is another one; of a right number, that no other element has the
-    text."""
+    """The wrongly chosen element has another text, or no other element has the right one's text."""
     has_text: bool
     """The choice came with a text."""
     performed: Performed
 
 
-class Share(Record):
-    """A part of a whole."""
+class ShareOfChoices(Record):
+    """A part of a whole, as counts and as a share."""
 
     count: int
     n: int
     value: float | None
-    """None: n is 0."""
+    """The share; None if n is 0."""
     interval: Interval | None
-    """Wilson's, at 95 %."""
+    """Wilson's 95% interval of the share."""
 
 
 class VerifierFacts(Record):
-    """How well wrong choices are told from right ones."""
+    """How well verification distinguishes wrong choices from right ones."""
 
     trials: int
-    caught: Share
-    """Of the wrong choices whose element has another text: not performed on that element."""
-    set_right: Share
-    """Of the same: performed on the right element, because the text says which one it is."""
-    false_alarms: Share
-    """Of the right choices that came with a text: nothing was performed."""
-    missed_alike: Share
-    """Of the wrong choices whose element has the same text: performed. No text can tell."""
+    caught: ShareOfChoices
+    """Wrong choices that were not performed, among those whose element has another text."""
+    set_right: ShareOfChoices
+    """Wrong choices performed on the right element thanks to the text, among the same ones."""
+    false_alarms: ShareOfChoices
+    """Right choices that were not performed, among those that came with a text."""
+    missed_alike: ShareOfChoices
+    """Wrong choices that were performed, among those whose element has the very same text."""
 
 
 class Gain(Record):
-    """Two ways to go on after a choice was stopped, on the same choices."""
+    """The gain of telling the model what was wrong with a choice that was stopped.
+
+    It is measured against a control arm, which asks again about the same choices without saying
+    what was wrong.
+    """
 
     n: int
     solved_with: int
-    """With the message what was wrong."""
+    """The number of choices solved with the message."""
     solved_without: int
-    """Asked again without it: the control arm."""
+    """The number of choices solved without it, in the control arm."""
     only_with: int
     only_without: int
     difference: float | None
-    """Of the shares solved."""
+    """The difference of the shares solved."""
     interval: Interval | None
-    """Of the difference, at 95 %."""
+    """The 95% interval of the difference."""
     p: float
-    """McNemar's exact test."""
+    """The p value of McNemar's exact test."""
 
 
-def verifier_facts(trials: Sequence[Trial]) -> VerifierFacts:
-    """Count what became of right and wrong choices."""
+def verifier_facts(trials: Sequence[ChoiceTrial]) -> VerifierFacts:
+    """Count how right and wrong choices ended."""
     other = [t.performed for t in trials if t.wrong and t.distinguishable]
     alike = [t.performed for t in trials if t.wrong and not t.distinguishable]
     right = [t.performed for t in trials if not t.wrong and t.has_text]
@@ -86,10 +89,10 @@ def verifier_facts(trials: Sequence[Trial]) -> VerifierFacts:
 
 
 def gain(pairs: Sequence[tuple[bool, bool]]) -> Gain:
-    """Compare the arms.
+    """Compare the two arms.
 
     Args:
-        pairs: of each choice, whether it was solved with the message, and without it.
+        pairs: whether a choice was solved with the message and without it, for each choice.
     """
     only_with = sum(with_it and not without for with_it, without in pairs)
     only_without = sum(without and not with_it for with_it, without in pairs)
@@ -106,7 +109,7 @@ def gain(pairs: Sequence[tuple[bool, bool]]) -> Gain:
     )
 
 
-def share(count: int, n: int) -> Share:
-    """A count of a whole with its interval."""
+def share(count: int, n: int) -> ShareOfChoices:
+    """Return a share with its interval."""
     value = count / n if n else None
-    return Share(count=count, n=n, value=value, interval=wilson(count, n))
+    return ShareOfChoices(count=count, n=n, value=value, interval=wilson(count, n))

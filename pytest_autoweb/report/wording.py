@@ -1,10 +1,10 @@
-"""How numbers and foreign text read in the terminal and in markdown."""
+"""The wording of numbers and foreign text in the terminal and in markdown."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 
-from pytest_autoweb.report.numbers import Cost, Rate
+from pytest_autoweb.report.numbers import Cost, PassRate
 from pytest_autoweb.results import Attempt, CellResult
 
 _UNSEEN = re.compile(
@@ -14,28 +14,28 @@ _UNSEEN = re.compile(
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Foreign text on one line, without control and bidi characters, cut to `limit`."""
+    """Return foreign text on one line, without control and bidi characters, cut to `limit`."""
     flat = " ".join(_UNSEEN.sub("", re.sub(r"[\t\n\r\x0b\x0c\x85]+", " ", text)).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
 def clean_lines(text: str) -> str:
-    """Foreign text on as many lines as it has, without control and bidi characters."""
+    """Return foreign text with its line breaks, without control and bidi characters."""
     return "\n".join(_UNSEEN.sub("", line) for line in text.splitlines())
 
 
 def count_of(n: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 case`, `2 cases`."""
+    """Return a number with its noun, such as `1 case` or `2 cases`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def percent(value: float | None) -> str:
-    """A rate; `–` when there is nothing to rate."""
+    """Return a rate in percent, or a dash when there is nothing to rate."""
     return "–" if value is None else f"{value:.0%}"
 
 
-def rate(rate: Rate) -> str:
-    """A rate with its interval and counts: `70% (48–85%), 14 of 20`."""
+def rate(rate: PassRate) -> str:
+    """Return a rate with its interval and counts, such as `70% (48–85%), 14 of 20`."""
     if rate.interval is None:
         return "–"
     low, high = round(rate.interval.low * 100), round(rate.interval.high * 100)
@@ -43,7 +43,7 @@ def rate(rate: Rate) -> str:
 
 
 def money(cost: Cost, calls: int) -> str:
-    """US dollars; unknown is not zero, and a lower bound says so."""
+    """Return a cost in US dollars, marked when it is unknown or only a lower bound."""
     if calls == 0 and cost.complete:
         return "–"
     if cost.usd is None or (cost.usd == 0 and not cost.complete):
@@ -53,7 +53,7 @@ def money(cost: Cost, calls: int) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A duration."""
+    """Return a duration in seconds or minutes, or a dash for None."""
     if value is None:
         return "–"
     if value >= 90:
@@ -62,7 +62,7 @@ def seconds(value: float | None) -> str:
 
 
 def width(text: str) -> int:
-    """Columns in a terminal: East Asian wide characters take two, combining ones none."""
+    """Return the columns that a text takes in a terminal, two for wide East Asian characters."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -70,21 +70,21 @@ def width(text: str) -> int:
 
 
 def pad(text: str, columns: int) -> str:
-    """The text, filled with spaces to a width."""
+    """Return the text, padded with spaces to a width."""
     return text + " " * max(0, columns - width(text))
 
 
 def verdict_of(attempt: Attempt) -> str:
-    """`ok`, `failed`, or `unjudged` when every step ran and no check could be evaluated."""
+    """Return `ok` or `failed`, or `unjudged` if all steps ran but no check could be evaluated."""
     if attempt.executed and attempt.checks_passed is None:
         return "unjudged"
     return "ok" if attempt.executed and attempt.checks_passed else "failed"
 
 
 def failed_steps(cell: CellResult) -> str:
-    """What failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
+    """Return what failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
 
-    Empty where nothing failed.
+    The result is empty if nothing failed.
     """
     if cell.outcome in ("passed", "healed", "skipped"):
         return ""
@@ -104,7 +104,7 @@ def failed_steps(cell: CellResult) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows of a table as lines, each column as wide as its widest text."""
+    """Return the rows of a table as lines with aligned columns."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(pad(text, size) for text, size in zip(row, widths, strict=True) if size).rstrip()

@@ -1,4 +1,4 @@
-"""Writes a run's reports beside its cells."""
+"""The writing of a run's reports into its run folder."""
 
 import hashlib
 from pathlib import Path
@@ -22,7 +22,7 @@ HTML_FILE = "index.html"
 MARKDOWN_FILE = "summary.md"
 CHECKSUM_FILE = "report.full.sha256"
 ANALYSIS_FILE = "analysis.json"
-"""What the local model said, so that the report can be written anew without asking it again."""
+"""The local model's analysis, kept so that the report can be written again without asking again."""
 
 PANELS_FILE = "panels.json"
 """The panels that the project added, for whoever writes the report anew without its conftest."""
@@ -35,12 +35,12 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
 
     Args:
         folder: the run folder; the files of its cells are only read.
-        max_chars: size limit of `report.json`; longer texts are shortened in both reports. The
-            checksum of the whole document is kept in `report.full.sha256`.
-        analysis: what a local model said about the run; None keeps what was said earlier.
+        max_chars: the size limit of `report.json`, to which both reports are shortened. The
+            checksum of the unshortened document is kept in `report.full.sha256`.
+        analysis: a local model's analysis of the run; None keeps an earlier one.
 
     Returns:
-        The whole report, nothing shortened.
+        The report before shortening.
 
     Raises:
         AutowebError: a report cannot be written.

@@ -13,8 +13,8 @@ from pytest_autoweb.browser.injected import run_script
 from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.collect.collection import Collection, collection_of, load_collection, moved
 from pytest_autoweb.collect.forms import forms_text, grammar, schema
-from pytest_autoweb.collect.guide import Guide, Question
-from pytest_autoweb.collect.progress import Progress
+from pytest_autoweb.collect.guide import Guide, GuideQuestion
+from pytest_autoweb.collect.progress import CollectProgress
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.run import Job, collect
 from pytest_autoweb.collect.site import Site
@@ -51,7 +51,7 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
 
 
-def _ended(attempt: Attempt, tools: Tools, progress: Progress, took_ms: float) -> Attempt:
+def _ended(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: float) -> Attempt:
     """The attempt with its answer; one that found nothing, or was stopped, has failed."""
     urls = [tools.redact(url) for url in progress.urls]
     ok = progress.status == "done" and bool(urls)
@@ -134,7 +134,7 @@ class Asking:
         self._tools, self.attempt, self._task = tools, attempt, task or tools.case.user_task
         self._pictures = len(list(tools.folder.glob("decision-*.png")))
 
-    def ask(self, question: Question) -> str | None:
+    def ask(self, question: GuideQuestion) -> str | None:
         """The reply; None when the call failed, which is then the attempt's failure."""
         tools, phase = self._tools, question.phase
         tools.progress(f"{phase} {question.number}")
@@ -153,7 +153,7 @@ class Asking:
         )
         return None if self.attempt.failure else reply
 
-    def _messages(self, question: Question) -> tuple[Message, ...]:
+    def _messages(self, question: GuideQuestion) -> tuple[Message, ...]:
         tools, marked = self._tools, question.marked
         brief, vision = is_brief(tools), tools.spec.vision
         variables: dict[str, Any] = {
@@ -171,7 +171,7 @@ class Asking:
         url = tools.redact(question.page.url)
         return render("collect", images=images, url=url, vision=vision, **variables)
 
-    def _listing(self, question: Question) -> str:
+    def _listing(self, question: GuideQuestion) -> str:
         """The marks and the page's text; for models that see, only what no picture shows."""
         from playwright.sync_api import Error
 
@@ -188,7 +188,7 @@ class Asking:
         marks = listing(shown, tools.redact(text) if room else "", max_chars=room)
         return tools.redact("\n".join([marks, *_options(question)]))
 
-    def keep(self, question: Question, decision: Decision) -> None:
+    def keep(self, question: GuideQuestion, decision: Decision) -> None:
         """Add a decision to the attempt, with its picture, without secrets."""
         tools = self._tools
         number = len(self.attempt.decisions) + 1
@@ -201,7 +201,7 @@ class Asking:
         self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, kept))
 
 
-def _options(question: Question) -> list[str]:
+def _options(question: GuideQuestion) -> list[str]:
     """What the closed select boxes offer, where filters may have to be set."""
     if question.phase != "navigate":
         return []

@@ -7,7 +7,7 @@ from pytest_autoweb.attempt.asking import charge
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
-from pytest_autoweb.locate.eyes import Eyes
+from pytest_autoweb.locate.eyes import VisionModel
 from pytest_autoweb.locate.memory import Memory
 from pytest_autoweb.locate.sight import LocatorResult, Sight
 from pytest_autoweb.results import Attempt, LocatorStatus
@@ -53,7 +53,7 @@ class SightAtHand:
             repeat=tools.repeat,
             attempt=number,
         )
-        self._eyes = Eyes(tools.client, request, tools.redact)
+        self._eyes = VisionModel(tools.client, request, tools.redact)
         self._memory = Memory()
         self._pictures = 0
 

@@ -1,1 +1,4 @@
-"""Runs in a database, for questions over many of them; the run's own files stay the truth."""
+"""The optional database of runs, for questions over many of them.
+
+A run's own folder stays the source of truth: everything here can be written again from it.
+"""

@@ -1,4 +1,4 @@
-"""Where a store is: its URL, read, checked and shown without its password."""
+"""The URL of a store: how it is read and checked, and how it is shown without its password."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.store.extra import need
+from pytest_autoweb.store.extra import require_packages
 from pytest_autoweb.values.urls import without_password
 
 _DRIVERS = {
@@ -17,14 +17,14 @@ _DRIVERS = {
 
 
 def read_address(text: str, *, base: Path | None = None) -> URL:
-    """The URL of a store.
+    """Read the URL of a store and check it.
 
     Args:
         text: `sqlite:///PATH`, `sqlite:////ABSOLUTE/PATH` or `postgresql://USER:…@HOST/DATABASE`.
-        base: what relative paths are relative to; None: the current folder.
+        base: the folder that relative paths start from; None means the current folder.
 
     Raises:
-        SettingsError: it is none of these. The message never holds the password.
+        SettingsError: it is none of these. The message never contains the password.
     """
     try:
         url = make_url(text)
@@ -41,14 +41,14 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
         )
     url = url.set(drivername=driver)
     if driver != _DRIVERS["sqlite"]:
-        need("postgres", "psycopg")
+        require_packages("postgres", "psycopg")
         return url
     if not url.database or url.database.startswith((":", "file:")):
         raise SettingsError(f"{text!r} names no file; write sqlite:///PATH")
     return url.set(database=str((base or Path()) / url.database))
 
 
-def shown(url: URL) -> str:
-    """The URL as it may be printed."""
+def display_url(url: URL) -> str:
+    """Return the URL without its password and its driver, as it may be printed."""
     plain = url.set(drivername=url.get_backend_name())
     return without_password(plain.render_as_string(hide_password=True))

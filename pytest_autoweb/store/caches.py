@@ -1,4 +1,4 @@
-"""Where kept answers of tools lie when they outlive a process: in a store's table, or in Redis."""
+"""Caches of tool calls that outlive a process, in a store's table or in Redis."""
 
 import datetime as dt
 import logging
@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from pytest_autoweb.calibrate.redundancy import Cache
 from pytest_autoweb.errors import SettingsError, StoreError
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.extra import need
+from pytest_autoweb.store.extra import require_packages
 from pytest_autoweb.store.fields import row_id
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.store.redis_cache import RedisCache
@@ -19,24 +19,24 @@ from pytest_autoweb.store.tables import CachedCall
 from pytest_autoweb.values.urls import without_password
 
 WAIT_S = 2
-"""Longest wait for a store that is busy: performing the call is quicker than that."""
+"""Longest wait for a busy store; performing the call again is usually quicker than this."""
 
 _log = logging.getLogger(__name__)
 
 
 def open_cache(text: str, *, base: Path | None = None) -> Cache:
-    """The cache that a URL names: `redis://…`, `rediss://…`, or a store's URL.
+    """Open the cache that a URL names: `redis://…`, `rediss://…`, or a store's URL.
 
     Args:
         text: the URL.
-        base: what relative paths in it are relative to; None: the current folder.
+        base: the folder that relative paths in it start from; None means the current folder.
 
     Raises:
-        SettingsError: the URL is wrong, or a package is missing.
+        SettingsError: the URL is invalid, or a package is missing.
     """
     if not text.startswith(("redis://", "rediss://", "unix://")):
         return StoreCache(Store(read_address(text, base=base), wait_s=WAIT_S))
-    need("redis", "redis")
+    require_packages("redis", "redis")
     try:
         return RedisCache(text)
     except ValueError as error:
@@ -44,11 +44,11 @@ def open_cache(text: str, *, base: Path | None = None) -> Cache:
 
 
 class StoreCache:
-    """Keeps answers in a store's table `tool_call_cache`; all processes share them.
+    """A cache in a store's table `tool_call_cache`, shared by all processes.
 
     Args:
-        store: closed together with the cache.
-        now: the present moment, aware.
+        store: the store, which is closed together with the cache.
+        now: returns the present moment with its time zone.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class StoreCache:
         self._lost = False
 
     def get(self, key: str) -> str | None:
-        """See `Cache`."""
+        """Return a kept answer; see `Cache`."""
         wanted = select(CachedCall.cached_result).where(
             CachedCall.call_hash == key, CachedCall.expires_at > self._now()
         )
@@ -72,7 +72,8 @@ class StoreCache:
             return None
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """See `Cache`."""
+        """Keep an answer; see `Cache`."""
+        # Postgres stores no NUL characters in texts.
         if self._lost or "\0" in text:
             return
         now = self._now()
@@ -82,6 +83,7 @@ class StoreCache:
             "expires_at": now + dt.timedelta(seconds=ttl_s),
         }
         try:
+            # One row at a time needs no hold on the whole store, so processes do not queue here.
             with self._store.write(alone=False) as connection:
                 dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
                 new = dialect.insert(CachedCall).values(
@@ -92,10 +94,10 @@ class StoreCache:
             self._lose(error)
 
     def close(self) -> None:
-        """See `Cache`."""
+        """Close the store; see `Cache`."""
         self._store.close()
 
     def _lose(self, error: StoreError) -> None:
-        """Go on as if empty: asking again would cost the wait again, at every call."""
+        """Stop using the store, since every further try would cost the whole wait again."""
         self._lost = True
-        _log.warning("calls are not answered from the cache any more: %s", error)
+        _log.warning("the cache of tool calls is no longer used: %s", error)

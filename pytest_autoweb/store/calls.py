@@ -1,4 +1,4 @@
-"""Tool calls and corrections as rows; pure."""
+"""Table rows of tool calls and corrections."""
 
 import re
 from datetime import datetime, timedelta
@@ -9,28 +9,28 @@ from pytest_autoweb.results import Attempt, ToolCall
 from pytest_autoweb.store.fields import clean, row_id
 
 _PART = re.compile(r"(?:^|\.)([a-z_]+)$")
-"""What a target ends with when it is no call: `page`, `page.keyboard`."""
+"""The last name of a target that ends without a call, such as `page` or `page.keyboard`."""
 
 _VERDICT = {False: "a check does not hold", None: "no check could be evaluated", True: ""}
 
 
-class Retry(NamedTuple):
+class RetriedAttempt(NamedTuple):
     """An attempt that followed a failed one."""
 
     failed: Attempt
     failed_call: str | None
-    """Id of the call that failed last in it."""
+    """Id of the last failed call of that attempt."""
     attempt: Attempt
     attempt_id: str
     began: datetime
 
 
 def tool_name(target: str, method: str) -> str:
-    """What a call's tool is called: `page.goto`, `keyboard.press`, `locator.click`.
+    """Return the tool name of a call, such as `page.goto`, `keyboard.press` or `locator.click`.
 
     Args:
         target: the receiver as shown in the report.
-        method: what was called on it.
+        method: the method that was called on it.
     """
     if target.startswith("expect("):
         return f"expect.{method}"[:200]
@@ -39,11 +39,11 @@ def tool_name(target: str, method: str) -> str:
 
 
 def call_rows(attempt: Attempt, attempt_id: str, began: datetime) -> list[dict[str, Any]]:
-    """The calls of an attempt that were performed, in their order."""
+    """Return rows for the calls that an attempt really performed, in their order."""
     rows = []
     for place, call in enumerate(call for call in attempt.tool_calls if not call.replayed):
         rows.append(_row(call, attempt_id, place, began))
-        # When a call was made is not known; this keeps their order.
+        # The moment of a call is not recorded; this estimate keeps the calls in order.
         began += timedelta(milliseconds=call.duration_ms, microseconds=1)
     return rows
 
@@ -79,8 +79,8 @@ def _validation(call: ToolCall) -> str:
     return "VALID" if call.target.startswith("expect(") else "UNVERIFIED"
 
 
-def correction_row(retry: Retry) -> dict[str, Any]:
-    """What was tried after a failed attempt, and whether it helped."""
+def correction_row(retry: RetriedAttempt) -> dict[str, Any]:
+    """Return the row about a correction: what was tried after a failure, and whether it helped."""
     failed, attempt, told = retry.failed, retry.attempt, retry.attempt.correction
     known = (told.of if told else None) or failed.classification
     if known is None and failed.failure:

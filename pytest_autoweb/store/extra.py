@@ -1,15 +1,15 @@
-"""Whether the packages are there that only some users install."""
+"""The check for optional packages, which come with an extra of this package."""
 
 from importlib.util import find_spec
 
 from pytest_autoweb.errors import SettingsError
 
 
-def need(extra: str, *packages: str) -> None:
-    """Go on only if an extra of this package is installed.
+def require_packages(extra: str, *packages: str) -> None:
+    """Check that the packages of an extra are installed.
 
     Raises:
-        SettingsError: it is not; says how to install it.
+        SettingsError: one of them is missing; the message says how to install it.
     """
     missing = [package for package in packages if find_spec(package) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""Questions about runs, their cells and how models do over time."""
+"""Queries about runs, their cells and the results of models over time."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from pytest_autoweb.report.numbers import Rates, rates_of
 from pytest_autoweb.report.pairing import GOOD
-from pytest_autoweb.report.rows import CellRow as Reduced
+from pytest_autoweb.report.rows import CellSummary as Reduced
 from pytest_autoweb.report.sides import cost_of
 from pytest_autoweb.results import Record
 from pytest_autoweb.store.rollup import count_if
@@ -34,17 +34,17 @@ class ModelInRun(Record):
     model: str
     cells: int
     first_attempt: Rates
-    """As in the run's report."""
+    """The pass rate of first attempts, as in the run's report."""
     after_repair: Rates
     cost_usd: float | None
-    """None: no call had a price."""
+    """The cost in US dollars; None when no call had a price."""
     cost_complete: bool
     failure_types: dict[str, int]
-    """Of cells that did not pass."""
+    """How many cells failed in each way."""
 
 
 class RunSummary(Record):
-    """One run."""
+    """One run with the counts of its cells."""
 
     id: str
     ts: str
@@ -54,16 +54,16 @@ class RunSummary(Record):
     interrupted: bool
     models: tuple[str, ...]
     cells: int
-    """Controls included."""
+    """The number of cells, including controls."""
     passed: int
-    """Healed ones included, controls not."""
+    """The number of cells that passed, healed ones included, without controls."""
     failed: int
     broken: int
     folder: str
 
 
 def trends(connection: Connection, since: dt.date) -> tuple[ModelInRun, ...]:
-    """Every model of every run, oldest run first; controls have no trend."""
+    """Return the numbers of every model in every run, oldest run first, without controls."""
     begin = dt.datetime.combine(since, dt.time(), dt.UTC)
     rows = connection.execute(
         select(CellRow.__table__, RunRow.started_at.label("run_started"), RunRow.commit)
@@ -103,13 +103,13 @@ def _reduced(cell: Any) -> Reduced:
 def runs(
     connection: Connection, *, limit: int = 50, offset: int = 0, model: str = ""
 ) -> tuple[RunSummary, ...]:
-    """Runs, newest first.
+    """Return runs, newest first.
 
     Args:
-        connection: to the store.
-        limit: how many at most.
-        offset: how many to leave out.
-        model: only runs that had cells of it; empty: all.
+        connection: a connection to the store.
+        limit: the most runs to return.
+        offset: how many of the newest runs to skip.
+        model: return only runs with cells of this model; empty means all runs.
     """
     wanted = select(RunRow.id).order_by(RunRow.started_at.desc(), RunRow.id)
     if model:
@@ -120,7 +120,7 @@ def runs(
 
 
 def run(connection: Connection, identity: str) -> RunSummary | None:
-    """One run; None: the store has no such run."""
+    """Return one run, or None if the store does not have it."""
     return next(_summaries(connection, [identity]), None)
 
 
@@ -143,7 +143,7 @@ def _summaries(connection: Connection, identities: Sequence[str]) -> Iterator[Ru
 
 
 def cells(connection: Connection, run_id: str) -> list[Row]:
-    """The cells of a run, contestants before controls."""
+    """Return the cells of a run, contestants before controls."""
     rows = connection.execute(
         select(CellRow.__table__)
         .where(CellRow.run_id == run_id)
@@ -160,7 +160,10 @@ def cells(connection: Connection, run_id: str) -> list[Row]:
 
 
 def cell(connection: Connection, identity: str) -> Row | None:
-    """A cell's row, with its `attempts`, each with `checks`, `tool_calls` and `correction`."""
+    """Return a cell's row with its `attempts`, or None if the store does not have the cell.
+
+    Each attempt has its `checks`, its `tool_calls` and its `correction`.
+    """
     found = connection.execute(select(CellRow.__table__).where(CellRow.id == identity))
     row = found.mappings().one_or_none()
     if row is None:

@@ -1,4 +1,4 @@
-"""Brings a store's tables up to date, with Alembic and the files in `migrations`."""
+"""The migration of a store's tables to the newest version, by Alembic."""
 
 from pathlib import Path
 
@@ -14,12 +14,13 @@ _FOLDER = Path(__file__).parent / "migrations"
 
 
 def migrate(connection: Connection) -> None:
-    """Bring the tables to the newest version, inside the connection's transaction.
+    """Migrate the tables to the newest version, inside the connection's transaction.
 
     Raises:
-        StoreError: a newer version of this package has been here.
+        StoreError: the tables were written by a newer version of this package.
     """
     config = Config()
+    # Alembic's options go through configparser, which would expand a lone percent sign.
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     scripts = ScriptDirectory.from_config(config)
@@ -29,7 +30,7 @@ def migrate(connection: Connection) -> None:
         return
     if current is not None and current not in known:
         raise StoreError(
-            f"the store has tables of a newer version of pytest-autoweb (revision {current}); "
+            f"the store was written by a newer version of pytest-autoweb (revision {current}); "
             "update this package"
         )
     config.attributes["connection"] = connection

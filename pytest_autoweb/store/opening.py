@@ -1,8 +1,8 @@
-"""Opens a store: one transaction at a time writes, however many processes want to.
+"""Access to a store, in which only one transaction writes at a time.
 
-A writer takes the whole database first (SQLite: `BEGIN IMMEDIATE`; Postgres: an advisory lock for
-the length of the transaction), because roll-ups are made from the rows of many runs: two writers
-side by side would each miss the other's.
+A writer first locks the whole database (SQLite: `BEGIN IMMEDIATE`; Postgres: an advisory lock that
+lasts as long as the transaction). Roll-ups are computed from the rows of many runs, and two writers
+at the same time would each miss the other's rows.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
 from pytest_autoweb.errors import StoreError
-from pytest_autoweb.store.address import shown
+from pytest_autoweb.store.address import display_url
 from pytest_autoweb.store.migrating import migrate
 
 WAIT_S = 60
@@ -24,19 +24,19 @@ WAIT_S = 60
 CONNECT_S = 10
 
 _LOCK = 0x6175746F776562
-"""The advisory lock's number: "autoweb"."""
+"""The key of the advisory lock: "autoweb" in ASCII."""
 
 
 class Store:
     """An open store.
 
     Args:
-        url: as `address.read_address` gives it.
-        wait_s: longest wait for another writer.
+        url: the address, as `address.read_address` returns it.
+        wait_s: the longest wait for another writer.
     """
 
     def __init__(self, url: URL, *, wait_s: int = WAIT_S) -> None:
-        self.shown = shown(url)
+        self.display_url = display_url(url)
         self._wait_s = wait_s
         self._password = url.password or ""
         self._sqlite = url.get_backend_name() == "sqlite"
@@ -45,13 +45,14 @@ class Store:
 
     @contextmanager
     def write(self, *, alone: bool = True) -> Iterator[Connection]:
-        """A transaction that writes; tables are brought up to date first.
+        """Open a transaction that writes, after bringing the tables up to date.
 
         Args:
-            alone: hold the whole store, as is needed by what is made from the rows of many runs.
+            alone: lock the whole store, as roll-ups need.
 
         Raises:
-            StoreError: it cannot be reached, was written by a newer version, or refuses.
+            StoreError: the store cannot be reached, was written by a newer version of this
+                package, or refuses the transaction.
         """
         with self._told(), self._engine.connect() as connection:
             connection = connection.execution_options(autoweb_write=True)
@@ -66,22 +67,24 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads, from one state of the store.
+        """Open a transaction that only reads and sees one consistent state of the store.
 
         Raises:
-            StoreError: as `write`.
+            StoreError: for the same reasons as `write`.
         """
+        # Reading needs up-to-date tables too, and only `write` migrates them.
         if not self._migrated:
             with self.write():
                 pass
         with self._told(), self._engine.connect() as connection:
+            # Postgres shows other writers' commits between two queries unless told otherwise.
             if not self._sqlite:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -92,21 +95,21 @@ class Store:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Says which store it was, and never its password."""
+        """Turn database errors into one that names the store but never its password."""
         try:
             yield
         except (SQLAlchemyError, OSError) as error:
             reason = str(getattr(error, "orig", None) or error).strip()
             if self._password:
                 reason = reason.replace(self._password, "***")
-            raise StoreError(f"the store {self.shown}: {reason}") from None
+            raise StoreError(f"the store {self.display_url}: {reason}") from None
 
 
 def _sqlite_engine(url: URL, wait_s: int) -> Engine:
     engine = create_engine(url, connect_args={"timeout": wait_s})
 
-    # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html: the driver's own way of beginning
-    # transactions would leave changes of the schema outside of them.
+    # The driver would begin transactions itself and leave changes of the schema outside of them:
+    # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html
     @event.listens_for(engine, "do_connect")
     def make_folder(*_: Any) -> None:
         Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
@@ -118,6 +121,8 @@ def _sqlite_engine(url: URL, wait_s: int) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
+        # A plain BEGIN takes the write lock only at the first write and can then fail at once
+        # instead of waiting, because another process wrote in between.
         writes = connection.get_execution_options().get("autoweb_write")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

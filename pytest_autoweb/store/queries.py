@@ -1,4 +1,4 @@
-"""Questions about tool calls and corrections. Rates come with what they are rates of."""
+"""Queries about tool calls and corrections, whose rates come with their counts."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -20,26 +20,26 @@ from pytest_autoweb.store.tables import (
 )
 
 
-class Share(Record):
-    """A part of a whole."""
+class ShareOfCalls(Record):
+    """A part of a whole, as counts and as a share."""
 
     part: int
     n: int
     value: float | None
-    """From 0 to 1; None: there is no whole."""
+    """The share from 0 to 1; None when there is nothing to divide by."""
     interval: Interval | None
-    """95%, Wilson's."""
+    """Wilson's 95% interval of the share."""
 
 
 class Day(Record):
-    """One day's numbers, or those of several days together."""
+    """The numbers of one day, or the sums over several days."""
 
     date: dt.date | None = None
     calls: int
-    duplicates: Share
-    failures: Share
-    corrections: Share
-    """Corrections that helped, of those tried."""
+    duplicates: ShareOfCalls
+    failures: ShareOfCalls
+    corrections: ShareOfCalls
+    """How many of the corrections that were tried helped."""
 
 
 class FailureCount(Record):
@@ -47,17 +47,17 @@ class FailureCount(Record):
 
     failure_type: str
     web_kind: str
-    calls: Share
-    """Of all failed calls."""
+    calls: ShareOfCalls
+    """The share of these calls among all failed calls."""
 
 
 class Tool(Record):
-    """One tool."""
+    """The reliability of one tool over all records."""
 
     name: str
-    successes: Share
+    successes: ShareOfCalls
     avg_ms: float | None
-    corrections: Share
+    corrections: ShareOfCalls
     last_failure_type: str | None
     updated_at: dt.datetime
 
@@ -66,20 +66,20 @@ class ArmNumbers(Record):
     """How often one way of correcting helped."""
 
     arm: str
-    solved: Share
+    solved: ShareOfCalls
     avg_ms: float | None
-    """Of the attempts that corrected."""
+    """The mean duration of the attempts that corrected."""
     calls: int
-    """Model calls of these attempts."""
+    """The number of model calls in these attempts."""
 
 
-def share_of(part: int, n: int) -> Share:
-    """A part of a whole, with its interval."""
-    return Share(part=part, n=n, value=share(part, n), interval=wilson(part, n))
+def share_of(part: int, n: int) -> ShareOfCalls:
+    """Return a share with its interval."""
+    return ShareOfCalls(part=part, n=n, value=share(part, n), interval=wilson(part, n))
 
 
 def days(connection: Connection, since: dt.date) -> tuple[Day, ...]:
-    """The days that have records, oldest first."""
+    """Return the days that have records, oldest first."""
     rows = connection.execute(
         select(DailyMetrics.__table__).where(DailyMetrics.date >= since).order_by(DailyMetrics.date)
     )
@@ -97,7 +97,7 @@ def days(connection: Connection, since: dt.date) -> tuple[Day, ...]:
 
 
 def together(days: Sequence[Day]) -> Day:
-    """Several days as one."""
+    """Return the sums over several days."""
     return _day(
         sum(day.calls for day in days),
         sum(day.duplicates.part for day in days),
@@ -120,7 +120,7 @@ def _day(
 
 
 def failure_counts(connection: Connection, since: dt.date) -> tuple[FailureCount, ...]:
-    """How calls failed, the most frequent way first."""
+    """Return how often calls failed in each way, the most frequent way first."""
     kind = ToolCallRecord.result["failure_type"].as_string()
     web = ToolCallRecord.result["web_kind"].as_string()
     rows = connection.execute(
@@ -136,16 +136,17 @@ def failure_counts(connection: Connection, since: dt.date) -> tuple[FailureCount
 
 
 def ranking(connection: Connection) -> tuple[Tool, ...]:
-    """All tools, the most reliable first.
+    """Return all tools, the most reliable first.
 
-    By the lower end of the interval, so that a single success does not outrank a thousand.
+    They are ranked by the lower end of the interval, so that a tool with a single success does not
+    outrank one with a thousand.
     """
     tools = _tools(connection, select(ToolReliability.__table__))
     return tuple(sorted(tools, key=lambda tool: (-_certain(tool), tool.name)))
 
 
 def tool(connection: Connection, name: str) -> Tool | None:
-    """One tool; None: it was never called."""
+    """Return one tool, or None if it was never called."""
     wanted = select(ToolReliability.__table__).where(ToolReliability.tool_name == clean(name))
     return next(iter(_tools(connection, wanted)), None)
 
@@ -175,9 +176,9 @@ def _tools(connection: Connection, wanted: Select[Any]) -> list[Tool]:
 
 
 def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
-    """How often corrections helped, by the way of correcting (`off`: the ordinary repair).
+    """Return how often each way of correcting helped (`off` is the ordinary repair).
 
-    Ways that were run for comparison count like those that decided.
+    Ways that were run only for comparison count too, like those that decided an outcome.
     """
     rows = connection.execute(
         select(
@@ -203,13 +204,13 @@ def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
 def past_corrections(
     connection: Connection, model: str, arm: str, last: int
 ) -> dict[str, tuple[int, int]]:
-    """Of each failure type's latest corrections: how many helped, and of how many.
+    """Return for each failure type how many of its latest corrections helped, and their number.
 
     Args:
-        connection: to the store.
-        model: that corrected.
+        connection: a connection to the store.
+        model: the model that corrected.
         arm: the way of correcting.
-        last: corrections of a type at most, the latest ones.
+        last: the most corrections that count for a type; the latest ones do.
     """
     place = func.row_number().over(
         partition_by=CorrectionRecord.failure_type,
@@ -235,25 +236,26 @@ def _begin(day: dt.date) -> dt.datetime:
 
 
 class Precedent(Record):
-    """What the records say of a call like the one asked about."""
+    """What the records say about calls like the one in question."""
 
-    same_call: Share
-    """Successes of calls with the same tool and parameters."""
-    same_tool: Share
+    same_call: ShareOfCalls
+    """Successes of calls with the same tool and the same parameters."""
+    same_tool: ShareOfCalls
+    """Successes of all calls of the tool."""
     last_error: str | None
-    """Of the same tool."""
+    """The latest error of the tool."""
 
 
 def precedent(
     connection: Connection, tool: str, parameters: dict[str, str], run_id: str = ""
 ) -> Precedent:
-    """What is known of a call.
+    """Return how earlier calls like this one ended.
 
     Args:
-        connection: to the store.
-        tool: its name, as in `tool_call_records`.
-        parameters: `target`, `arguments` or both; what is given must be equal.
-        run_id: only in this run; empty: in all.
+        connection: a connection to the store.
+        tool: the name of the tool, as in `tool_call_records`.
+        parameters: `target`, `arguments` or both; those given must be equal.
+        run_id: look only in this run; empty means in all runs.
     """
     of_tool = [ToolCallRecord.tool_name == clean(tool)]
     if run_id:

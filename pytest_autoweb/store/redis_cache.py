@@ -1,29 +1,26 @@
-"""Kept answers in Redis, which forgets them by itself."""
+"""A cache of tool calls in Redis, which drops expired entries by itself."""
 
 import logging
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 PREFIX = "autoweb:call:"
 TIMEOUT_S = 2
-"""Of connecting, and of every command: performing the call is quicker than that."""
+"""Timeout for connecting and for every command; performing the call again is usually quicker."""
 
 _log = logging.getLogger(__name__)
 
 
 class RedisCache:
-    """Keeps answers in Redis; all processes and machines that name it share them.
+    """A cache in Redis, shared by all processes and machines that use its URL.
 
     Args:
         url: `redis://…`, `rediss://…` or `unix://…`.
 
     Raises:
-        ValueError: the URL is wrong.
+        ValueError: the URL is invalid.
     """
 
     def __init__(self, url: str) -> None:
+        # Late: redis is an optional package, and `open_cache` checks first that it is there.
         from redis import Redis, RedisError
 
         self._gone = (RedisError, UnicodeError)
@@ -36,7 +33,7 @@ class RedisCache:
         self._lost = False
 
     def get(self, key: str) -> str | None:
-        """See `calibrate.redundancy.Cache`."""
+        """Return a kept answer; see `calibrate.redundancy.Cache`."""
         if self._lost:
             return None
         try:
@@ -47,7 +44,7 @@ class RedisCache:
         return kept if isinstance(kept, str) else None
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """See `calibrate.redundancy.Cache`."""
+        """Keep an answer; see `calibrate.redundancy.Cache`."""
         if self._lost:
             return
         try:
@@ -56,12 +53,14 @@ class RedisCache:
             self._lose(error)
 
     def close(self) -> None:
-        """See `calibrate.redundancy.Cache`."""
+        """Close the connection; see `calibrate.redundancy.Cache`."""
         self._redis.close()
 
     def _lose(self, error: Exception) -> None:
-        """Go on as if empty: asking again would cost the wait again, at every call."""
+        """Stop using Redis, since every further try would cost the whole timeout again."""
         self._lost = True
         _log.warning(
-            "calls are not answered from Redis any more: %s: %s", type(error).__name__, error
+            "the cache of tool calls in Redis is no longer used: %s: %s",
+            type(error).__name__,
+            error,
         )

@@ -1,4 +1,4 @@
-"""Removes old runs; their folders still have everything."""
+"""The removal of old runs from a store; their folders keep everything."""
 
 import datetime as dt
 
@@ -11,21 +11,21 @@ from pytest_autoweb.store.tables import CachedCall, RunRow
 
 
 def prune(store: Store, *, before: dt.datetime, now: dt.datetime) -> int:
-    """Remove the runs that started earlier, with all that belongs to them.
+    """Remove the runs that started before a moment, with everything that belongs to them.
 
-    The roll-ups are made anew from what is left, so they never speak of rows that are gone; kept
-    answers whose time is over are removed as well.
+    The roll-ups are computed again from the remaining rows, so they never count removed ones.
+    Expired entries of the cache of tool calls are removed as well.
 
     Args:
         store: the store.
-        before: an aware moment.
-        now: the present one.
+        before: runs that started before this moment are removed; it has a time zone.
+        now: the present moment, which decides which entries of the cache are expired.
 
     Returns:
         How many runs were removed.
 
     Raises:
-        StoreError: the store cannot be written; it is as it was.
+        StoreError: the store cannot be written; nothing in it has changed.
     """
     with store.write() as connection:
         old = connection.execute(select(RunRow.id).where(RunRow.started_at < before)).scalars()

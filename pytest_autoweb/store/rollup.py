@@ -1,4 +1,7 @@
-"""The two roll-ups, made anew from the records they are about, never counted up."""
+"""The two roll-up tables, always computed again from the records and never incremented.
+
+Incrementing would count a run twice when it is written again, and miss the removal of one.
+"""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -19,7 +22,7 @@ ok = ToolCallRecord.result["ok"].as_boolean()
 
 
 def roll_up(connection: Connection, days: Iterable[dt.date], tools: Iterable[str]) -> None:
-    """Make the roll-ups of these days and tools anew; one without records has none."""
+    """Compute the roll-ups of these days and tools again, and remove those without records."""
     for day in sorted(set(days)):
         _day(connection, day)
     for tool in sorted(set(tools)):
@@ -27,7 +30,7 @@ def roll_up(connection: Connection, days: Iterable[dt.date], tools: Iterable[str
 
 
 def count_if(condition: Any) -> Any:
-    """How many rows meet a condition."""
+    """Return the SQL expression that counts the rows which meet a condition."""
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
@@ -115,5 +118,5 @@ def _tool(connection: Connection, tool: str) -> None:
 
 
 def share(part: Any, whole: int) -> float | None:
-    """Part of a whole; None when there is no whole."""
+    """Return `part` divided by `whole`, or None when `whole` is 0."""
     return float(part) / whole if whole else None

@@ -1,4 +1,4 @@
-"""A run as rows of the tables; pure, and the same rows for the same files, every time."""
+"""A run as rows of the tables; the same files always give the same rows."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -7,33 +7,33 @@ from typing import Any, NamedTuple
 from pytest_autoweb.calibrate.classify import classify_failure
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.rows import cell_row
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.results import Attempt, CellResult, Classification, Failure, Usage, total_usage
 from pytest_autoweb.store import tables
-from pytest_autoweb.store.calls import Retry, call_rows, correction_row
+from pytest_autoweb.store.calls import RetriedAttempt, call_rows, correction_row
 from pytest_autoweb.store.fields import clean, clean_value, row_id
 
 Row = dict[str, Any]
 
 
 class Rows(NamedTuple):
-    """The rows of one run, by table, parents before children."""
+    """The rows of one run by table; parent tables come before those that refer to them."""
 
     run: Row
     of_table: dict[type[tables.Base], list[Row]]
 
 
 def run_id(ts: str, folders: Iterable[str]) -> str:
-    """The id of a run: its `ts` and its cells' folders, whatever became of them."""
+    """Return the id of a run, made from its `ts` and the folders of its planned cells."""
     return row_id("run", ts, *sorted(folders))
 
 
-def rows_of(run: Run, identity: str) -> Rows:
-    """All rows of a run.
+def rows_of(run: RecordedRun, identity: str) -> Rows:
+    """Return all rows of a run.
 
     Args:
-        run: as read from its folder.
-        identity: its id, as `run_id` gives it.
+        run: the run as read from its folder.
+        identity: the id of the run, as `run_id` returns it.
     """
     of_table: dict[type[tables.Base], list[Row]] = {
         table: []
@@ -53,7 +53,7 @@ def rows_of(run: Run, identity: str) -> Rows:
     return Rows(_run(run, identity), of_table)
 
 
-def _run(run: Run, identity: str) -> Row:
+def _run(run: RecordedRun, identity: str) -> Row:
     info = run.info
     return {
         "id": identity,
@@ -85,13 +85,16 @@ def _cell(cell: CellResult) -> Row:
 
 
 def _classification(cell: CellResult) -> Classification | None:
-    """What was found when the cell's failure happened, with the page at hand."""
+    """Return the classification that was made when the cell failed, while its page was open."""
     own = (a.classification for a in reversed(cell.attempts) if a.failure == cell.failure)
     return next(own, None)
 
 
 def _below(cell: CellResult, cell_id: str) -> Iterator[tuple[type[tables.Base], Row]]:
-    """The cell's own attempts, then those of every arm that was run beside: from the same first."""
+    """Yield the rows of the cell's own attempts, then those of the arms run for comparison.
+
+    All arms continue from the same first attempt, whose rows are yielded only once.
+    """
     first, began = cell.attempts[:1], cell.started
     arms = (cell.correction, *(arm.arm for arm in cell.arms))
     lines = [_Line(False, began, cell.attempts)]
@@ -104,13 +107,13 @@ def _below(cell: CellResult, cell_id: str) -> Iterator[tuple[type[tables.Base], 
 
 
 class _Line(NamedTuple):
-    """Attempts that follow each other."""
+    """A sequence of attempts, each a reaction to the one before."""
 
     beside: bool
     began: datetime
-    """When its first own attempt began."""
+    """When the first attempt began that belongs to this sequence alone."""
     attempts: tuple[Attempt, ...]
-    """The first attempt is the cell's, also beside."""
+    """The attempts; an arm run for comparison also starts with the cell's first attempt."""
 
 
 def _of_line(
@@ -119,7 +122,11 @@ def _of_line(
     began, control = line.began, is_control(cell.model)
     failed: tuple[Attempt, str | None] | None = None
     for place, attempt in enumerate(line.attempts):
+        # An arm run for comparison shares the first attempt, whose rows exist already; it is
+        # looked at again only to know which call the arm's first correction was about.
         shared = line.beside and place == 0
+        # The cell's own attempts have ids without the arm: they were so before there were arms,
+        # and writing an old run again must find its rows.
         names = (arm, attempt.attempt_index) if line.beside and place else (attempt.attempt_index,)
         own = row_id(cell_id, *names)
         calls = [] if control else call_rows(attempt, own, began)
@@ -130,7 +137,7 @@ def _of_line(
             yield tables.AttemptRow, row
             yield from ((tables.CheckRow, row) for row in _checks(attempt, own))
             if failed is not None and not control:
-                retry = Retry(*failed, attempt, own, began)
+                retry = RetriedAttempt(*failed, attempt, own, began)
                 yield tables.CorrectionRecord, correction_row(retry)
             retried = attempt is not line.attempts[-1] or (
                 place == 0 and any(other.attempts for other in cell.arms)

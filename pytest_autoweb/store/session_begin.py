@@ -1,4 +1,4 @@
-"""What a session asks its store before a cell: whether corrections helped so far."""
+"""The question to the store before a cell runs: have corrections helped so far?"""
 
 import logging
 from pathlib import Path
@@ -9,7 +9,7 @@ from pytest_autoweb.store.address import read_address
 from pytest_autoweb.store.opening import Store
 
 WAIT_S = 2
-"""Longest wait for a store that is busy: without an answer the cell goes on."""
+"""Longest wait for a busy store; without an answer the cell runs all the same."""
 
 _log = logging.getLogger(__name__)
 
@@ -17,16 +17,16 @@ _log = logging.getLogger(__name__)
 def corrections_so_far(
     text: str, rootdir: Path, model: str, arm: str, last: int
 ) -> dict[str, tuple[int, int]]:
-    """Of each failure type's latest corrections: how many helped, and of how many.
+    """Return for each failure type how many of its latest corrections helped, and their number.
 
-    Empty where the store cannot say; the log tells why.
+    The result is empty when the store does not answer; the log then says why.
 
     Args:
         text: the store's URL.
-        rootdir: what a relative path in it is relative to.
-        model: that corrects.
+        rootdir: the folder that a relative path in the URL starts from.
+        model: the model that corrects.
         arm: the way of correcting.
-        last: corrections of a type at most, the latest ones.
+        last: the most corrections that count for a type; the latest ones do.
     """
     try:
         with (
@@ -35,5 +35,5 @@ def corrections_so_far(
         ):
             return queries.past_corrections(connection, model, arm, last)
     except StoreError as error:
-        _log.warning("whether corrections helped before is not known: %s", error)
+        _log.warning("the store did not say whether corrections helped before: %s", error)
         return {}

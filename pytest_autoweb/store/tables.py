@@ -1,8 +1,8 @@
-"""The tables: runs with their cells, attempts and checks, and the five of the calibration.
+"""The tables: runs with their cells, attempts and checks, and five tables about tool calls.
 
-The five (`tool_call_records` … `behavior_calibration_metrics`) have the names and columns that the
-calibration's description gives them. Every id is made from the run's own files, so that writing a
-run again writes the same rows. A change here needs a new file in `migrations/versions`.
+The names and columns of those five (`tool_call_records` … `behavior_calibration_metrics`) are a
+public contract, described in docs/store.md. Every id is made from the run's own files, so that
+writing a run again writes the same rows. A change here needs a new file in `migrations/versions`.
 """
 
 import datetime as dt
@@ -12,24 +12,24 @@ from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, String, 
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Id = String(32)
-"""Of what a row is about: 32 hexadecimal digits."""
+"""The type of ids: 32 hexadecimal digits, made by `fields.row_id`."""
 
 
 class UtcTime(TypeDecorator[dt.datetime]):
-    """A moment; always aware and in UTC, also where the database keeps no zone."""
+    """A moment that is always in UTC, even in a database that stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> Any:
-        """What the database is given."""
+        """Return the value as the database stores it."""
         if value is None:
             return None
         moment = value.astimezone(dt.UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: Any, dialect: Dialect) -> dt.datetime | None:
-        """What the program is given."""
+        """Return the value as the program sees it."""
         if value is None:
             return None
         moment: dt.datetime = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
@@ -37,7 +37,7 @@ class UtcTime(TypeDecorator[dt.datetime]):
 
 
 class Base(DeclarativeBase):
-    """Of all tables."""
+    """The base class of all tables."""
 
     type_annotation_map = {dt.datetime: UtcTime, dict[str, Any]: JSON, list[str]: JSON, str: Text}  # noqa: RUF012
 
@@ -47,7 +47,7 @@ def _child_of(column: str) -> ForeignKey:
 
 
 class RunRow(Base):
-    """One run."""
+    """One run, that is, one pytest session."""
 
     __tablename__ = "runs"
 
@@ -66,7 +66,7 @@ class RunRow(Base):
 
 
 class CellRow(Base):
-    """One cell of a run, as it ended."""
+    """One cell of a run with its result."""
 
     __tablename__ = "cells"
 
@@ -81,24 +81,24 @@ class CellRow(Base):
     correction: Mapped[str]
     """The arm that corrected a failed first attempt; `off` is the ordinary repair."""
     control: Mapped[bool]
-    """Oracle or do-nothing: no model, and in no number about models."""
+    """The cell is a control (the oracle or the do-nothing run), which no rate of models counts."""
     outcome: Mapped[str]
     slow: Mapped[bool]
     reason: Mapped[str]
     failure_type: Mapped[str | None]
     web_kind: Mapped[str | None]
     calls: Mapped[int]
-    """Model calls."""
+    """The number of model calls."""
     input_tokens: Mapped[int] = mapped_column(BigInteger)
     output_tokens: Mapped[int] = mapped_column(BigInteger)
     cost_usd: Mapped[float | None]
-    """None: no call had a price."""
+    """The cost in US dollars; None when no call had a price."""
     cost_complete: Mapped[bool]
-    """False: `cost_usd` is a lower bound or unknown."""
+    """Whether every call had a price; otherwise `cost_usd` is a lower bound or unknown."""
     duration_ms: Mapped[int] = mapped_column(BigInteger)
     started_at: Mapped[dt.datetime]
     folder: Mapped[str]
-    """Below the run's."""
+    """The cell's folder, relative to the run's."""
 
 
 class AttemptRow(Base):
@@ -110,9 +110,9 @@ class AttemptRow(Base):
     cell_id: Mapped[str] = mapped_column(Id, _child_of("cells.id"), index=True)
     attempt_index: Mapped[int]
     arm: Mapped[str]
-    """The way of correcting that made it (`off`: the ordinary repair); empty for a first one."""
+    """The way of correcting behind it (`off`: the ordinary repair); empty for a first attempt."""
     beside: Mapped[bool]
-    """Made by a way that ran for comparison: the cell's outcome does not depend on it."""
+    """The attempt was made only for comparison and does not affect the cell's outcome."""
     repair_attempt: Mapped[bool]
     executed: Mapped[bool]
     checks_passed: Mapped[bool | None]
@@ -126,11 +126,11 @@ class AttemptRow(Base):
     cost_usd: Mapped[float | None]
     duration_ms: Mapped[int] = mapped_column(BigInteger)
     started_at: Mapped[dt.datetime]
-    """The cell's start, and the time of the attempts before."""
+    """An estimate: the start of the cell plus the duration of the attempts before this one."""
 
 
 class CheckRow(Base):
-    """What one check saw."""
+    """The result of one check."""
 
     __tablename__ = "checks"
 
@@ -139,7 +139,7 @@ class CheckRow(Base):
     check_index: Mapped[int]
     type: Mapped[str]
     passed: Mapped[bool | None]
-    """None: it could not be evaluated."""
+    """The verdict; None when the check could not be evaluated."""
     expected: Mapped[str]
     actual: Mapped[str]
     message: Mapped[str]
@@ -148,30 +148,30 @@ class CheckRow(Base):
 
 
 class ToolCallRecord(Base):
-    """One call of a model's code across the sandbox's border; the controls' calls are left out."""
+    """One call that a model's code made through the sandbox; calls of controls are left out."""
 
     __tablename__ = "tool_call_records"
 
     id: Mapped[str] = mapped_column(Id, primary_key=True)
     session_id: Mapped[str] = mapped_column(Id, _child_of("attempts.id"), index=True)
-    """The attempt: one page, one browser context."""
+    """The id of the attempt, which is a session in one browser context."""
     tool_name: Mapped[str] = mapped_column(String(200), index=True)
     parameters: Mapped[dict[str, Any]]
-    """`target` and `arguments`, as shown in the report."""
+    """The `target` and `arguments` of the call, as shown in the report."""
     result: Mapped[dict[str, Any]]
-    """`ok`, `error`, `failure_type` and `web_kind`."""
+    """The fields `ok`, `error`, `failure_type` and `web_kind`."""
     execution_time_ms: Mapped[int] = mapped_column(BigInteger)
     is_duplicate: Mapped[bool]
     is_corrected: Mapped[bool]
-    """It failed, and a correction of it was tried."""
+    """The call failed, and a correction of it was tried."""
     validation_result: Mapped[str]
-    """`VALID`: a claim that holds; `INVALID`: failed; `UNVERIFIED`: nothing looked at it alone."""
+    """`VALID`: an `expect` that held; `INVALID`: a failed call; `UNVERIFIED`: any other call."""
     created_at: Mapped[dt.datetime] = mapped_column(index=True)
-    """When its attempt began, and the time of the calls before: an estimate that keeps order."""
+    """An estimate that keeps calls in order: the attempt's start plus the time of calls before."""
 
 
 class CachedCall(Base):
-    """An answer kept for a while."""
+    """One cached answer to a tool call, with the moment at which it expires."""
 
     __tablename__ = "tool_call_cache"
 
@@ -183,7 +183,7 @@ class CachedCall(Base):
 
 
 class ToolReliability(Base):
-    """How reliable one tool is, over all records."""
+    """The reliability of one tool over all records (a roll-up)."""
 
     __tablename__ = "tool_reliability_stats"
 
@@ -193,16 +193,16 @@ class ToolReliability(Base):
     success_count: Mapped[int]
     failure_count: Mapped[int]
     avg_execution_time: Mapped[float | None]
-    """Milliseconds."""
+    """The mean duration of a call in milliseconds."""
     correction_success_rate: Mapped[float | None]
-    """From 0 to 1; None: nothing was corrected."""
+    """The share of corrections that helped, from 0 to 1; None when none was tried."""
     last_failure_type: Mapped[str | None]
     updated_at: Mapped[dt.datetime]
-    """Of the latest record."""
+    """The moment of the latest record that is counted."""
 
 
 class CorrectionRecord(Base):
-    """One try to correct a failed attempt; its id is that of the attempt that tried."""
+    """One try to correct a failed attempt; it has the id of the attempt that tried."""
 
     __tablename__ = "correction_records"
 
@@ -210,21 +210,21 @@ class CorrectionRecord(Base):
     tool_call_id: Mapped[str | None] = mapped_column(
         Id, _child_of("tool_call_records.id"), index=True
     )
-    """The call that failed last; None: no call failed, such as when a check does not hold."""
+    """The call that failed last; None when no call failed, for instance because a check did."""
     original_error: Mapped[str]
     failure_type: Mapped[str]
     recovery_prompt: Mapped[str]
     corrected_params: Mapped[dict[str, Any]]
-    """`code_diff` against the attempt before, or the whole `code` where there is none."""
+    """The `code_diff` against the attempt before, or the whole `code` where there is no diff."""
     correction_result: Mapped[str]
     is_successful: Mapped[bool]
     retry_count: Mapped[int]
-    """From 1."""
+    """The number of this retry, counted from 1."""
     created_at: Mapped[dt.datetime] = mapped_column(index=True)
 
 
 class DailyMetrics(Base):
-    """The calibration's numbers of one day (UTC), made from that day's records."""
+    """The numbers of tool calls and corrections on one day (UTC), a roll-up of its records."""
 
     __tablename__ = "behavior_calibration_metrics"
 
@@ -234,9 +234,9 @@ class DailyMetrics(Base):
     duplicate_calls: Mapped[int]
     failed_calls: Mapped[int]
     corrected_calls: Mapped[int]
-    """Corrections tried."""
+    """The number of corrections that were tried."""
     correction_success: Mapped[int]
     avg_correction_time: Mapped[float | None]
-    """Milliseconds of the attempts that corrected; None: there was none."""
+    """Mean duration in milliseconds of the attempts that corrected; None when there were none."""
     created_at: Mapped[dt.datetime]
-    """Of the latest record."""
+    """The moment of the latest record that is counted."""

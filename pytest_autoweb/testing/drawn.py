@@ -1,6 +1,6 @@
-"""Reads lines and numbered boxes out of a picture that `browser.crosshair` drew.
+"""Recognition of the lines and numbered boxes that `browser.crosshair` draws over a picture.
 
-It works on pixels only, so that it finds what a model is really shown. It needs Pillow (the extra
+It uses only the pixels, so it sees exactly what a model would see. It needs Pillow (the extra
 `testing`).
 """
 
@@ -12,7 +12,7 @@ from PIL import Image, ImageChops
 
 Colour = tuple[int, int, int]
 Rect = tuple[int, int, int, int]
-"""Left, top, right, bottom in pixels; right and bottom are the first ones outside."""
+"""Left, top, right and bottom in pixels; right and bottom are the first ones outside."""
 
 VERTICAL: Colour = (255, 0, 255)
 HORIZONTAL: Colour = (0, 200, 0)
@@ -20,7 +20,7 @@ BOX_COLOURS: tuple[Colour, ...] = (
     (176, 0, 32), (0, 51, 160), (0, 92, 46), (106, 13, 173), (122, 59, 0), (0, 77, 92),
 )  # fmt: skip
 _LEAST_SHARE = 100
-"""Of 255: how much of a row or column has a line's colour. Labels may cover some of it."""
+"""How much of a row or column, out of 255, must have a line's colour; labels may cover the rest."""
 _LEAST_HEIGHT = 20
 _LEAST_FILL = 0.35
 _INK = 128
@@ -51,34 +51,35 @@ _DIGITS: tuple[tuple[str, ...], ...] = (
         "06cfea205ffdefe0bfb01ff5ef500af8ef5009fbbfb13efc3ffffdfc028957fb00000af96c701ef55ffcefc006efd800",
     ),
 )
-"""How the digits look, brightness 0 to f in a grid of 8 by 12, for each font."""
+"""The look of the digits in each font, as brightness 0 to f in a grid of 8 by 12."""
 
 
-class Label(NamedTuple):
-    """The number beside a box."""
+class BoxLabel(NamedTuple):
+    """The numbered label of a box."""
 
     number: int
     colour: Colour
     rect: Rect
 
 
-class Drawing(NamedTuple):
-    """What was drawn over a picture."""
+class RecognisedDrawing(NamedTuple):
+    """The lines and labels that were drawn over a picture."""
 
     x: float | None
-    """Middle of the vertical line, in pixels."""
+    """The middle of the vertical line in pixels; None when there is no line."""
     y: float | None
-    labels: tuple[Label, ...]
+    """The middle of the horizontal line in pixels; None when there is no line."""
+    labels: tuple[BoxLabel, ...]
 
 
-def read_drawing(picture: Image.Image) -> Drawing:
+def read_drawing(picture: Image.Image) -> RecognisedDrawing:
     """Find the lines and labels of a picture in mode RGB."""
     labels = tuple(label for colour in BOX_COLOURS for label in _labels(picture, colour))
-    return Drawing(_line(picture, VERTICAL, 0), _line(picture, HORIZONTAL, 1), labels)
+    return RecognisedDrawing(_line(picture, VERTICAL, 0), _line(picture, HORIZONTAL, 1), labels)
 
 
 def outlined(picture: Image.Image, box: Sequence[float], colour: Colour) -> float:
-    """How much of a box's outline has this colour, 0 to 1."""
+    """Return how much of a box's outline has this colour, from 0 to 1, sampled at 12 points."""
     left, top, right, bottom = (round(edge) for edge in box)
     points: list[tuple[int, int]] = []
     for share in (0.2, 0.5, 0.8):
@@ -89,7 +90,7 @@ def outlined(picture: Image.Image, box: Sequence[float], colour: Colour) -> floa
 
 
 def frames(picture: Image.Image, colour: Colour) -> list[Rect]:
-    """The boxes of this colour whose outlines nothing interrupts, outlines included."""
+    """Return the boxes of this colour with an unbroken outline; the outline is part of the box."""
     mask = _mask(picture, colour)
     found = []
     for rect in _areas(mask):
@@ -100,7 +101,7 @@ def frames(picture: Image.Image, colour: Colour) -> list[Rect]:
 
 
 def _mask(picture: Image.Image, colour: Colour) -> Image.Image:
-    """255 where the picture has exactly this colour."""
+    """Return a mask that is 255 where the picture has exactly this colour."""
     red, green, blue = ImageChops.difference(
         picture, Image.new("RGB", picture.size, colour)
     ).split()
@@ -115,7 +116,7 @@ def _line(picture: Image.Image, colour: Colour, axis: int) -> float | None:
     return (core[0] + core[-1]) / 2 if core else None
 
 
-def _labels(picture: Image.Image, colour: Colour) -> Iterator[Label]:
+def _labels(picture: Image.Image, colour: Colour) -> Iterator[BoxLabel]:
     mask = _mask(picture, colour)
     for rect in _areas(mask):
         left, top, right, bottom = rect
@@ -125,11 +126,11 @@ def _labels(picture: Image.Image, colour: Colour) -> Iterator[Label]:
         filled = sum(mask.crop(rect).histogram()[128:]) / (height * width)
         number = _number(picture.crop(rect), colour) if filled >= _LEAST_FILL else None
         if number is not None:
-            yield Label(number, colour, rect)
+            yield BoxLabel(number, colour, rect)
 
 
 def _areas(mask: Image.Image) -> Iterator[Rect]:
-    """The boxes around connected areas, by joining the runs of neighbouring rows."""
+    """Return the bounding boxes of connected areas, by joining the runs of neighbouring rows."""
     rects: list[Rect] = []
     owner: list[int] = []
 
@@ -167,8 +168,8 @@ def _around(one: Rect, other: Rect) -> Rect:
 
 
 def _number(label: Image.Image, colour: Colour) -> int | None:
-    """The number in white on the label's colour."""
-    # How far a pixel is from the colour towards white, in the channel with the widest range.
+    """Read the number that is written in white on the label's colour."""
+    # The channel with the widest range tells best how far a pixel is from the colour to white.
     channel = colour.index(min(colour))
     floor = colour[channel]
     scale = [max(0, min(255, (value - floor) * 255 // (255 - floor))) for value in range(256)]

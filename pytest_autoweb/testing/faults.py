@@ -1,4 +1,4 @@
-"""A fake that knows what is right and errs on purpose: for measuring what catches errors."""
+"""A fake client that makes known mistakes, to measure how well verification catches them."""
 
 import json
 import random
@@ -12,70 +12,70 @@ from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.results import Usage
 
 _LISTED = re.compile(r"^\[(\d+)\] .*$", re.MULTILINE)
-"""A mark in the list that models without vision are given."""
+"""Finds a mark in the list that models without vision get."""
 _NEAR = re.compile(r' near "(.*)"$')
-"""In its line, what tells a mark from others with its text; only such marks have it."""
+"""Finds the neighbouring text in a mark's line; only marks that share their text have one."""
 _TOLD = re.compile(r"^\s+- \[(?:\d+|-)\] .*$|^Your last reply could not be used", re.MULTILINE)
-"""What the prompts say of the last decision, when it was stopped."""
+"""Finds the prompt's explanation of why the last decision was refused."""
 
 SlipKind = Literal["none", "swapped", "dropped", "malformed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How often the fake errs, and what it makes of being told; all are chances from 0 to 1."""
+    """How often the fake errs and how it reacts to feedback, as probabilities from 0 to 1."""
 
     swap: float = 0.0
-    """Gives the number of another mark; the text, and what is near, are still those of the right
-    one."""
+    """It gives the number of another mark, but the text and neighbouring text of the right one."""
     drop: float = 0.0
-    """Leaves the text out."""
+    """It leaves out the element's text."""
     drop_near: float = 0.0
-    """Leaves out what is near the element, although others have its text."""
+    """It leaves out the neighbouring text, although other elements have the same text."""
     malformed: float = 0.0
-    """Answers in a form that is no decision."""
+    """It gives a reply that is not a valid decision."""
     loose: float = 0.0
-    """Writes texts as a hasty reader would: cut with dots, in capitals, without their ends. That is
-    no error, but a verifier may take it for one."""
+    """It copies texts loosely: shortened, in capitals, or without punctuation at the ends. That is
+    not an error, but a verifier may take it for one."""
     heeds: float = 0.8
-    """Decides anew when the prompt says what was wrong; else it says the same again."""
+    """It decides again when the prompt says what was wrong; otherwise it repeats its reply."""
     rethinks: float = 0.3
-    """Decides anew when it is asked again without being told why."""
+    """It decides again when it is asked again without a reason."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             if not 0 <= getattr(self, field.name) <= 1:
-                raise ValueError(f"{field.name} is a chance: needs 0 to 1")
+                raise ValueError(f"{field.name} is a probability and must be from 0 to 1")
 
 
 class Right(NamedTuple):
-    """What would be right to do next."""
+    """The right decision in a situation."""
 
     action: Mapping[str, Any]
     """The decision without the element's own fields, e.g. `{"action": "click"}`."""
     listed: str | None = None
-    """A regular expression that finds the element's line in the list of marks; None: the action
-    has no element."""
+    """A regular expression that finds the element's line in the list of marks; None for an action
+    without an element."""
     expected_text: str = ""
-    """What the element reads."""
+    """The text of the element."""
     near: str = ""
-    """What it stands in, e.g. its row's first cell. Said where the list says that others have its
-    text; empty: then what the list says is copied."""
+    """Text near the element, such as the first cell of its row. It is used where other elements
+    have the same text; when empty, the list's own wording is copied."""
 
 
 class Slip(NamedTuple):
-    """One answer, and what was wrong with it on purpose."""
+    """One answer, and the mistake that was made in it on purpose."""
 
     kind: SlipKind
     right: int | None
-    """Number of the right mark; None: no element is meant, or it is not in the list."""
+    """The number of the right mark; None when no element is meant."""
     given: int | None
+    """The number of the mark that was given; None when none was."""
     text: str
-    """As given for the element's."""
+    """The text that was given as the element's."""
 
 
 class FaultyClient:
-    """FAKE: plays the right decisions with seeded faults. No model is asked.
+    """A FAKE client that gives the right decisions with seeded faults; no model is asked.
 
     It reads the list of marks in the prompt, so its model must not have `vision`. Use it through
     the hook, in a conftest::
@@ -91,8 +91,8 @@ class FaultyClient:
             if spec.name == "fake/faulty":
                 return FaultyClient(next_step, Faults(swap=0.2), seed=1)
 
-    Two clients with the same seed err alike at first, so that ways to help them can be compared in
-    pairs.
+    Two clients with the same seed make the same mistakes at first, so that ways of correcting them
+    can be compared in pairs.
     """
 
     def __init__(self, right: Callable[[str], Right], faults: Faults, seed: object = 0) -> None:
@@ -100,10 +100,10 @@ class FaultyClient:
         self._last: tuple[Right, dict[int, str], str] | None = None
         self._asked = 0
         self.slips: list[Slip] = []
-        """What was done wrong in each answer, in order: the known truth."""
+        """The mistake in each answer, in order: the ground truth of a measurement."""
 
     def complete(self, request: Request) -> Reply:
-        """The right decision, or what the faults make of it.
+        """Return the right decision, changed by the faults that are drawn.
 
         Raises:
             ModelError: the right element is not in the list of marks.
@@ -128,7 +128,7 @@ class FaultyClient:
         self, right: Right, lines: dict[int, str], chance: random.Random, model: str
     ) -> str:
         meant = _meant(right, lines, model)
-        # Every draw is made, so that other chances do not shift what follows.
+        # All draws are always made, so that one setting does not shift the draws of the others.
         swaps, drops, breaks, hasty, pick, leaves = (chance.random() for _ in range(6))
         if breaks < self._faults.malformed:
             self.slips.append(Slip("malformed", meant, None, ""))

@@ -1,4 +1,4 @@
-"""A fake vision model that finds the drawn lines and numbers in the picture itself."""
+"""A fake vision model that reads the drawn lines and numbers from the picture."""
 
 import base64
 import hashlib
@@ -14,14 +14,14 @@ from PIL import Image
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.results import Usage
-from pytest_autoweb.testing.drawn import Drawing, Label, frames, outlined, read_drawing
+from pytest_autoweb.testing.drawn import BoxLabel, RecognisedDrawing, frames, outlined, read_drawing
 
 GUESS = 0.25
-"""Intersection over union from which a box is said to hold the target."""
+"""The intersection over union above which a box counts as containing the target."""
 
 Form = Literal["json", "chinese", "sections", "prose"]
-"""How it writes: JSON, JSON with Chinese words, sections with Chinese headers, or plain talk that
-holds no answer."""
+"""The form of its replies: JSON, JSON with Chinese words, sections with Chinese headers, or prose
+without an answer."""
 
 _CHINESE = {
     "left": "左边",
@@ -33,7 +33,7 @@ _CHINESE = {
 
 
 class Target(NamedTuple):
-    """Where something is, in CSS pixels of the viewport, and what one reads on it."""
+    """The box of an element in CSS pixels of the viewport, and its text."""
 
     x: float
     y: float
@@ -43,36 +43,38 @@ class Target(NamedTuple):
 
 
 Where = Target | None | Callable[[], Target | None]
-"""None: not in the picture. A function is called for each picture, for pages that scroll."""
+"""A target, None for one that is not in the picture, or a function that is called for each
+picture, for pages that scroll."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How it errs. The same picture and description give the same mistakes."""
+    """How it errs; the same picture and description always give the same mistakes."""
 
     slack: float = 0.0
-    """CSS pixels within which it says that a line crosses the target."""
+    """The distance in CSS pixels within which a line is said to cross the target."""
     wrong_line: float = 0.0
-    """Share of answers about one line that are wrong."""
+    """The share of answers about one line that are wrong."""
     wrong_mark: float = 0.0
+    """The share of answers with the number of a wrong box."""
     unseen: float = 0.0
-    """Share of pictures in which it does not see a target that is there."""
+    """The share of pictures in which it overlooks the target."""
     unreadable: float = 0.0
-    """Share of replies that hold no answer."""
+    """The share of replies without an answer."""
 
 
 class PixelReadingClient:
-    """Answers the locator's questions from the pixels of the picture: no model is asked.
+    """A fake client that answers the locator's questions from pixels; no model is asked.
 
-    It knows where each target is, and nothing of the lines and numbers that were drawn: it reads
-    them from the picture. So drawing, scaling and the reading of replies are all exercised.
+    It knows where each target is, but reads the drawn lines and numbers from the picture. So the
+    drawing, the scaling and the parsing of replies are all tested.
 
     Args:
-        targets: for each description, where it is.
+        targets: the position of the target for each description.
         viewport: width and height of the page in CSS pixels.
-        noise: its mistakes.
-        form: how it writes.
-        seed: of its mistakes.
+        noise: how it errs.
+        form: the form of its replies.
+        seed: the seed of its mistakes.
     """
 
     def __init__(
@@ -87,15 +89,15 @@ class PixelReadingClient:
         self._targets, self._viewport, self._seed = targets, viewport, seed
         self._noise, self._form = noise or Noise(), form
         self.requests: list[Request] = []
-        """Everything that was asked, in order."""
-        self.drawings: list[Drawing] = []
-        """What was found in the picture of each request."""
+        """All requests, in order."""
+        self.drawings: list[RecognisedDrawing] = []
+        """What was recognised in the picture of each request."""
 
     def complete(self, request: Request) -> Reply:
         """Look at the last picture of the request and answer.
 
         Raises:
-            ModelError: there is no picture, or no target that the text describes.
+            ModelError: there is no picture, or the text describes no known target.
         """
         self.requests.append(request)
         asked = next((m for m in reversed(request.messages) if m.images), None)
@@ -121,7 +123,11 @@ class PixelReadingClient:
         return random.Random(f"{self._seed} {turn} {description} {picture}")
 
     def _answer(
-        self, picture: Image.Image, drawing: Drawing, target: Target | None, luck: random.Random
+        self,
+        picture: Image.Image,
+        drawing: RecognisedDrawing,
+        target: Target | None,
+        luck: random.Random,
     ) -> dict[str, Any]:
         noise = self._noise
         if target is None or luck.random() < noise.unseen:
@@ -168,8 +174,10 @@ class PixelReadingClient:
         return "\n".join(["[发现]", "是" if seen else "未发现", *sections])
 
 
-def number_of(picture: Image.Image, drawing: Drawing, target: Target, scale: float) -> int:
-    """The number beside the box that is drawn around the target; 0: none is."""
+def number_of(
+    picture: Image.Image, drawing: RecognisedDrawing, target: Target, scale: float
+) -> int:
+    """Return the number of the box that is drawn around the target; 0 when there is none."""
     box = (
         target.x * scale,
         target.y * scale,
@@ -180,7 +188,7 @@ def number_of(picture: Image.Image, drawing: Drawing, target: Target, scale: flo
     outlines = {colour: outlined(picture, box, colour) for colour in colours}
     best = max(outlines, key=lambda colour: outlines[colour], default=None)
     if best is None or outlines[best] < 0.4:
-        # A single box may be a guess at the place: does it hold the target more or less?
+        # A single box may be the locator's estimate, which need not fit the target exactly.
         label = drawing.labels[0]
         guesses = frames(picture, label.colour) if len(drawing.labels) == 1 else []
         return label.number if any(_alike(guess, box) for guess in guesses) else 0
@@ -196,7 +204,7 @@ def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
     return shared > GUESS * (sum(areas) - shared)
 
 
-def _distance(label: Label, box: tuple[float, float, float, float]) -> float:
+def _distance(label: BoxLabel, box: tuple[float, float, float, float]) -> float:
     left, top, right, bottom = label.rect
     across = max(0.0, box[0] - right, left - box[2])
     down = max(0.0, box[1] - bottom, top - box[3])

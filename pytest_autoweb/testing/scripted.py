@@ -1,4 +1,4 @@
-"""A client that answers from a script, and the plan such a script needs."""
+"""A fake client that answers from a script, and a function that writes plans for it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ Answer = str | ModelError | Callable[[Request], str]
 
 
 class ScriptedClient:
-    r"""A client that answers from a script, stage by stage: no model is asked.
+    r"""A fake client that answers from a script, stage by stage; no model is asked.
 
     Use it through the hook, in a conftest::
 
@@ -21,19 +21,19 @@ class ScriptedClient:
             if spec.name == "fake/good":
                 return ScriptedClient({"plan": PLAN, "generate": "```python\n…\n```"})
 
-    Each stage has one answer, or a sequence of which the last one repeats.
+    Each stage has one answer, or a sequence of answers whose last one repeats.
     """
 
     def __init__(self, answers: Mapping[StageName, Answer | Sequence[Answer]]) -> None:
         self._answers = {stage: _as_list(answer) for stage, answer in answers.items()}
         self.requests: list[Request] = []
-        """Everything that was asked, in order."""
+        """All requests, in order."""
 
     def complete(self, request: Request) -> Reply:
-        """The next answer for the request's stage.
+        """Return the next answer for the request's stage.
 
         Raises:
-            ModelError: scripted, or the script has nothing for this stage.
+            ModelError: the script says so, or has no answer for this stage.
         """
         self.requests.append(request)
         answers = self._answers.get(request.stage)
@@ -58,7 +58,7 @@ def _words(request: Request) -> int:
 
 
 def scripted_plan(*descriptions: str) -> str:
-    """A well-formed plan with these steps, all on the current page."""
+    """Return a well-formed plan with these steps, all on the current page."""
     lines = ["PLAN_START"]
     for number, description in enumerate(descriptions, start=1):
         lines += [

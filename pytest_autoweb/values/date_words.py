@@ -1,4 +1,4 @@
-"""The words that dates are written with: months, weekdays and what stands between them."""
+"""The words in written dates: months, weekdays and the small words between them."""
 
 import re
 import unicodedata
@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from pytest_autoweb.values.locale_data import locale_of, word_sources
-from pytest_autoweb.values.text import plain, without_marks
+from pytest_autoweb.values.text import canonical_text, without_marks
 
 _LETTERS = r"[^\W\d_]"
 _BETWEEN = frozenset(
@@ -17,24 +17,24 @@ _BETWEEN = frozenset(
         *("г", "год", "года", "р", "и", "ngay", "nam"),
     }
 )
-"""Words that change no date, in the languages where they are common."""
+"""Words that can stand in a date without changing it, from the languages that use them."""
 
 
 class DateWords(NamedTuple):
-    """What one locale, or a group of them, calls things."""
+    """The date vocabulary of one locale or of a group of locales."""
 
     months: dict[str, frozenset[int]]
     pattern: re.Pattern[str]
-    """Finds the name of a month; the longest there is."""
+    """Finds the name of a month, preferring the longest one."""
     ignored: frozenset[str]
-    """Weekdays, eras and small words."""
+    """Weekdays, eras and small words, none of which changes the date."""
     morning: frozenset[str]
     afternoon: frozenset[str]
 
 
 @cache
 def date_words(locale: str | None) -> tuple[DateWords, ...]:
-    """Groups of words; the first one that knows a month decides."""
+    """Return the vocabularies to try in order; the first that knows the month decides."""
     return tuple(_joined(group) for group in word_sources(locale))
 
 
@@ -61,19 +61,19 @@ def _month_names(language: str) -> list[tuple[str, int]]:
         for context in ("format", "stand-alone")
         for width in ("wide", "abbreviated")
         for number, raw in locale.months[context][width].items()
-        if not (name := folded(raw)).isdigit() and name
+        if not (name := lookup_form(raw)).isdigit() and name
     ]
     # Some languages write a word without a space before or after the month: Hebrew, Basque.
     patterns = " ".join(str(p.pattern) for p in locale.date_formats.values())
-    before = {folded(text) for text in re.findall(r"([^\x00-\x7f]+)M{3,}", patterns)}
-    after = {folded(text) for text in re.findall(r"M{3,}'?([^\W\d_]+)'", patterns)}
+    before = {lookup_form(text) for text in re.findall(r"([^\x00-\x7f]+)M{3,}", patterns)}
+    after = {lookup_form(text) for text in re.findall(r"M{3,}'?([^\W\d_]+)'", patterns)}
     names += [(f"{word}{name}", number) for name, number in names for word in before]
     return names + [(f"{name}{word}", number) for name, number in names for word in after]
 
 
-def folded(text: str) -> str:
-    """A text as the tables hold it."""
-    return without_marks(plain(text)).casefold().strip(". ")
+def lookup_form(text: str) -> str:
+    """Return a text in the form in which the word tables are keyed."""
+    return without_marks(canonical_text(text)).casefold().strip(". ")
 
 
 def _small_words(language: str) -> set[str]:
@@ -89,16 +89,17 @@ def _small_words(language: str) -> set[str]:
         # What is quoted is written as it is; without quotes only letters outside ASCII are.
         texts += re.findall(r"'([^']+)'", pattern)
         texts += re.findall(r"[^\x00-\x7f]+", re.sub(r"'[^']*'", " ", pattern))
-    return {word for text in texts for word in re.findall(rf"{_LETTERS}+", folded(text))}
+    return {word for text in texts for word in re.findall(rf"{_LETTERS}+", lookup_form(text))}
 
 
 def _day_halves(language: str) -> list[tuple[str, str]]:
     periods = locale_of(language).day_periods
     return [
-        (folded(name), at)
+        (lookup_form(name), at)
         for widths in periods.values()
         for names in widths.values()
         for at, name in names.items()
+        # A lone ASCII letter (English "a", "p") would also match initials and abbreviations.
         if at in ("am", "pm") and not (name.isascii() and len(name) == 1)
     ]
 
@@ -111,14 +112,14 @@ def _finder(names: dict[str, frozenset[int]]) -> re.Pattern[str]:
 
 
 def _edge(char: str, side: str) -> str:
-    """What may not stand beside the first or last character of a name."""
+    """Return the lookaround for what must not touch the first or last character of a name."""
     if char.isdigit():
         return rf"(?{side}\d)"
     return "" if _is_unspaced(char) else rf"(?{side}{_LETTERS})"
 
 
-def is_small_talk(rest: str, words: DateWords) -> bool:
-    """Whether nothing in a text says anything about the date."""
+def is_filler(rest: str, words: DateWords) -> bool:
+    """Tell whether a text holds only words and signs that do not affect the date."""
     if re.search(r"[^\w\s.,/'()،、，;:-]", rest) or "_" in rest:
         return False
     left = re.findall(rf"{_LETTERS}+", rest)
@@ -126,7 +127,7 @@ def is_small_talk(rest: str, words: DateWords) -> bool:
 
 
 def _is_tiled(text: str, words: frozenset[str]) -> bool:
-    """Whether a text without spaces, as in Thai, is made of these words."""
+    """Tell whether a text without spaces, as in Thai, consists of these words only."""
     if not text:
         return True
     if not _is_unspaced(text[0]):
@@ -137,5 +138,6 @@ def _is_tiled(text: str, words: frozenset[str]) -> bool:
 
 
 def _is_unspaced(char: str) -> bool:
-    """Whether a script writes no spaces between words."""
+    """Tell whether a script writes no spaces between words."""
+    # Letters without case from Thai (U+0E00) on; below lie Hebrew and Arabic, which use spaces.
     return unicodedata.category(char) == "Lo" and ord(char) >= 0x0E00

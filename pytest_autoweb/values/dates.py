@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from pytest_autoweb.values.date_words import DateWords, date_words, folded, is_small_talk
+from pytest_autoweb.values.date_words import DateWords, date_words, is_filler, lookup_form
 from pytest_autoweb.values.locale_data import locale_of
 
 _MARKERS = str.maketrans({"年": "-", "년": "-", "月": "-", "월": "-", "日": " ", "일": " "})
@@ -20,7 +20,7 @@ _TIME = re.compile(
 )
 _DOTTED_TIME = re.compile(r"(?:(?<= )|(?<=\dt))(\d{1,2})\.(\d\d)(?:\.(\d\d))?()(?= uhr$|$)()()()()")
 _FAR = timedelta(hours=14)
-"""No time zone is further from another's clock."""
+"""The largest offset from UTC that any time zone has."""
 
 
 class _Time(NamedTuple):
@@ -32,10 +32,10 @@ class _Time(NamedTuple):
 
 
 def date_readings(value: Any, locale: str | None) -> frozenset[date]:
-    """The days that a value may mean; a time of day beside the date is passed over.
+    """Return the days that a value may mean, ignoring a time of day beside the date.
 
-    `03/04/2026` is two days unless a locale says what comes first. Years of two digits are
-    1969 to 2068, as in POSIX.
+    `03/04/2026` means two days unless a locale says whether the month or the day comes first.
+    Years of two digits are 1969 to 2068, as in POSIX.
     """
     if isinstance(value, datetime):
         return frozenset({value.date()})
@@ -43,19 +43,20 @@ def date_readings(value: Any, locale: str | None) -> frozenset[date]:
         return frozenset({value})
     if not isinstance(value, str):
         return frozenset()
-    text = folded(value)
+    text = lookup_form(value)
     found = _dates(text, locale)
+    # Only without a plain date: "12.10.2026" must not be taken for the time 12:10.
     return found or frozenset(day for day, _ in _days_and_times(text, locale))
 
 
 def datetime_readings(value: Any, locale: str | None) -> frozenset[datetime]:
-    """The moments that a value may mean; those with a time zone are in UTC."""
+    """Return the moments that a value may mean; those with a time zone are in UTC."""
     if isinstance(value, datetime):
         return frozenset({value if value.tzinfo is None else value.astimezone(UTC)})
     if not isinstance(value, str):
         return frozenset()
     found = set()
-    for day, time in _days_and_times(folded(value), locale):
+    for day, time in _days_and_times(lookup_form(value), locale):
         hour, minute, second, micro, zone = time
         try:
             moment = datetime(day.year, day.month, day.day, hour, minute, second, micro, zone)
@@ -66,9 +67,10 @@ def datetime_readings(value: Any, locale: str | None) -> frozenset[datetime]:
 
 
 def same_moment(first: datetime, second: datetime) -> bool | None:
-    """Whether two moments are the same; None when only one of them knows its time zone."""
+    """Tell whether two moments are the same; None when only one of them knows its time zone."""
     if (first.tzinfo is None) == (second.tzinfo is None):
         return first == second
+    # Clocks that differ by more than any offset cannot show the same moment.
     apart = abs(first.replace(tzinfo=None) - second.replace(tzinfo=None))
     return None if apart <= _FAR else False
 
@@ -87,7 +89,7 @@ def _days_and_times(text: str, locale: str | None) -> Iterator[tuple[date, _Time
 
 
 def _day_half(rest: str, words: DateWords) -> tuple[str, str]:
-    """The text without `am` or `pm`, and which of them it was."""
+    """Return the text without its `am` or `pm`, and which of the two it was (empty: neither)."""
     for half, names in (("am", words.morning), ("pm", words.afternoon)):
         for name in sorted(names, key=len, reverse=True):
             pattern = rf"(?<!\w){re.escape(name)}(?!\w)" if name.isascii() else re.escape(name)
@@ -120,7 +122,7 @@ def _dates(text: str, locale: str | None) -> frozenset[date]:
     for words in date_words(locale):
         if numeric := _NUMERIC.search(bare):
             rest = f"{bare[: numeric.start()]} {bare[numeric.end() :]}"
-            if not re.search(r"\d", rest) and is_small_talk(rest, words):
+            if not re.search(r"\d", rest) and is_filler(rest, words):
                 return _ordered(numeric[1], numeric[3], numeric[4], locale)
         if found := _with_month_name(text, words, locale):
             return found
@@ -132,7 +134,7 @@ def _with_month_name(text: str, words: DateWords, locale: str | None) -> frozens
     for name in words.pattern.finditer(text):
         rest = f"{text[: name.start()]} {text[name.end() :]}"
         numbers = re.findall(r"\d+", rest)
-        if len(numbers) == 2 and is_small_talk(rest, words):
+        if len(numbers) == 2 and is_filler(rest, words):
             found |= _day_and_year(numbers, words.months[name.group()], locale)
     return frozenset(found)
 
@@ -150,7 +152,7 @@ def _day_and_year(numbers: list[str], months: frozenset[int], locale: str | None
 
 
 def _ordered(first: str, second: str, third: str, locale: str | None) -> frozenset[date]:
-    """The days that three numbers may mean."""
+    """Return the days that three numbers may mean in the orders that are possible for them."""
     if len(first) > 2:
         orders: tuple[str, ...] = ("ymd",)
     elif len(third) > 2:
@@ -186,7 +188,7 @@ def _day(year: str, month: int, day: str) -> date | None:
 
 @cache
 def _order(locale: str) -> str:
-    """The order of day, month and year in a locale's short dates."""
+    """Return the order of day, month and year in a locale's short dates."""
     pattern = str(locale_of(locale).date_formats["short"].pattern).lower()
     letters = [char for char in re.sub(r"'[^']*'", "", pattern) if char in "dmy"]
     return "".join(dict.fromkeys(letters))

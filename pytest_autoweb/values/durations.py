@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.values.locale_data import locale_of, word_sources
-from pytest_autoweb.values.numbers import NUMBER, shown_number, unsigned_readings
-from pytest_autoweb.values.text import plain
+from pytest_autoweb.values.numbers import NUMBER, format_number, unsigned_readings
+from pytest_autoweb.values.text import canonical_text
 
 _AMOUNT = r"(\d+(?:[.,]\d+)?)"
 _ISO = re.compile(
@@ -31,11 +31,11 @@ _UNITS: dict[str, tuple[int, int]] = {
     "minute": (0, 60),
     "second": (0, 1),
 }
-"""Unit -> months and seconds."""
+"""Each unit as (months, seconds); months are kept apart because they differ in length."""
 
 _LENGTHS: tuple[Literal["long", "short", "narrow"], ...] = ("long", "short", "narrow")
 _COUNTS = (1, 1.5, 2, 3, 5, 11, 21)
-"""Between them they need all forms of a plural that languages have."""
+"""Amounts that together call for every plural form that the known languages have."""
 
 _SHORT = {
     **{"s": "second", "sec": "second", "secs": "second"},
@@ -43,26 +43,26 @@ _SHORT = {
     **{"h": "hour", "hr": "hour", "hrs": "hour", "d": "day", "w": "week", "mo": "month"},
     **{"y": "year", "yr": "year", "yrs": "year"},
 }
-"""Abbreviations that mean this wherever no locale says otherwise; `m` is minutes."""
+"""What an abbreviation means unless the locale says otherwise; `m` is minutes."""
 
 
 class Duration(NamedTuple):
-    """Months and seconds; a month has no fixed length."""
+    """A length of time in months and seconds, apart because a month has no fixed length."""
 
     months: Fraction
     seconds: Fraction
 
     def __str__(self) -> str:
         parts = [(self.months, "months"), (self.seconds, "s")]
-        shown = [f"{shown_number(amount)} {unit}" for amount, unit in parts if amount]
+        shown = [f"{format_number(amount)} {unit}" for amount, unit in parts if amount]
         return " ".join(shown) or "0 s"
 
 
 def duration_readings(value: Any, locale: str | None) -> frozenset[Duration]:
-    """The lengths that a value may mean; a number without a unit means none."""
+    """Return the durations that a value may mean; a number without a unit means none."""
     if not isinstance(value, str):
         return frozenset()
-    text = plain(value).casefold()
+    text = canonical_text(value).casefold()
     if match := _ISO.fullmatch(text):
         return _iso(match)
     if match := _CLOCK.fullmatch(text):
@@ -108,7 +108,7 @@ def _in_words(text: str, locale: str | None) -> frozenset[Duration]:
         parts.append([(n, unit) for n in numbers for unit in _meanings(match[2], locale)])
         between = _BETWEEN.match(text, match.end())
         at = between.end() if between else match.end()
-    # One after the other, so that many ambiguous parts cannot multiply without end.
+    # Part by part with a cap: the combinations of several ambiguous parts grow exponentially.
     found: set[Duration] = {Duration(Fraction(0), Fraction(0))} if parts else set()
     for part in parts:
         found = {_plus(whole, _sum([one])) for whole, one in product(found, part)}
@@ -140,13 +140,13 @@ def _meanings(word: str, locale: str | None) -> frozenset[str]:
 
 @cache
 def _words(language: str) -> dict[str, frozenset[str]]:
-    """A language's words and abbreviations of units, in their forms for different numbers."""
+    """Return a language's words and abbreviations for units, in all plural forms."""
     from babel.units import format_unit
 
     table: dict[str, set[str]] = {}
     for unit, length, n in product(_UNITS, _LENGTHS, _COUNTS):
         text = format_unit(n, f"duration-{unit}", length=length, locale=locale_of(language))
-        word = re.sub(r"[\d.,٫ ]+", " ", plain(text).casefold()).strip(". ")
+        word = re.sub(r"[\d.,٫ ]+", " ", canonical_text(text).casefold()).strip(". ")
         if word and "duration" not in word:
             table.setdefault(word, set()).add(unit)
     return {word: frozenset(units) for word, units in table.items()}

@@ -1,4 +1,4 @@
-"""What Babel knows of a locale, in the forms that reading needs."""
+"""Locale data from Babel, in the forms that the readers of values need."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ LANGUAGES = (
     *("en", "de", "fr", "es", "it", "pt", "nl", "da", "sv", "nb", "fi", "pl", "cs", "sk", "hu"),
     *("ro", "tr", "el", "ru", "uk", "bg", "hr", "id", "vi", "ar", "he", "hi", "ja", "ko", "zh"),
 )
-"""Whose words are known when a check names no locale."""
+"""The languages whose words are tried when a check names no locale."""
 
 
 class UnknownLocale(ValueError):
@@ -19,11 +19,12 @@ class UnknownLocale(ValueError):
 
 @cache
 def locale_of(name: str) -> "Locale":
-    """The locale; `de-DE` is `de_DE`.
+    """Return the locale of a name; `de-DE` and `de_DE` are the same.
 
     Raises:
-        UnknownLocale: there is none of that name.
+        UnknownLocale: there is no locale of that name.
     """
+    # Late, here and below: most cases compare no localised values, and Babel takes long to load.
     from babel import Locale
     from babel.core import UnknownLocaleError
 
@@ -34,7 +35,7 @@ def locale_of(name: str) -> "Locale":
 
 
 def word_sources(locale: str | None) -> tuple[tuple[str, ...], ...]:
-    """The locales whose words are looked up, the first group that knows a word decides."""
+    """Return groups of locales whose words are tried; the first that knows a word decides."""
     if locale is not None:
         return (locale,), ("en",)
     return ("en",), LANGUAGES

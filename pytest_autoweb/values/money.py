@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from pytest_autoweb.values.locale_data import LANGUAGES, locale_of
-from pytest_autoweb.values.numbers import NUMBER, number_readings, shown_number, unsigned_readings
-from pytest_autoweb.values.text import plain
+from pytest_autoweb.values.numbers import NUMBER, format_number, number_readings, unsigned_readings
+from pytest_autoweb.values.text import canonical_text
 
 _AMOUNT = re.compile(NUMBER)
 _LEADING, _TRAILING = re.compile(r"^[+-]"), re.compile(r"[+-]$")
@@ -19,30 +19,30 @@ _SHARED_SIGNS = {
     "¥": ("yen", "yuan"),
     "kr": ("krone", "krona", "króna"),
 }
-"""Signs that several currencies use, by the last word of the currencies' English names."""
+"""Signs that several currencies share, each with the last words of their English names."""
 
 
 class Money(NamedTuple):
-    """An amount; without a currency when none is written or known."""
+    """An amount of money; `currency` is None when none is written or known."""
 
     amount: Fraction
     currency: str | None
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (shown_number(self.amount), self.currency)))
+        return " ".join(filter(None, (format_number(self.amount), self.currency)))
 
 
 def money_readings(value: Any, locale: str | None, currency: str | None) -> frozenset[Money]:
-    """The amounts that a value may mean.
+    """Return the amounts that a value may mean.
 
     Args:
         value: a number, or a text with at most one sign, code or name of a currency.
-        locale: whose way of writing numbers, and whose currency a shared sign such as `$` is.
-        currency: of amounts that name none, and of shared signs it may stand for.
+        locale: decides how numbers are written and which currency a shared sign such as `$` is.
+        currency: the currency of amounts that name none, and of shared signs that may mean it.
     """
     if not isinstance(value, str):
         return frozenset(Money(each, currency) for each in number_readings(value, locale))
-    text = _NO_CENTS.sub("", plain(value))
+    text = _NO_CENTS.sub("", canonical_text(value))
     chunks = list(_AMOUNT.finditer(text))
     if len(chunks) != 1:
         return frozenset()
@@ -51,6 +51,7 @@ def money_readings(value: Any, locale: str | None, currency: str | None) -> froz
     negative = False
     if before.startswith("(") and after.endswith(")"):
         before, after, negative = before[1:].strip(), after[:-1].strip(), True
+    # A sign may stand before the currency, between it and the amount, or at the end, only once.
     marks = [_LEADING.match(before), _TRAILING.search(before), _LEADING.match(after)]
     signs = {mark.span(): mark.group() for mark in marks if mark}
     if len(signs) > 1 or (signs and negative):
@@ -64,7 +65,7 @@ def money_readings(value: Any, locale: str | None, currency: str | None) -> froz
 
 
 def _currencies(words: list[str], locale: str | None, default: str | None) -> frozenset[str | None]:
-    """What the words beside an amount name; they must agree."""
+    """Return the currencies that the words beside an amount name, if the words agree."""
     if not words:
         return frozenset({default})
     meant = [_named(word, locale, default) for word in words]
@@ -76,7 +77,7 @@ def _currencies(words: list[str], locale: str | None, default: str | None) -> fr
 
 
 def _named(word: str, locale: str | None, default: str | None) -> frozenset[str]:
-    """The currencies that a sign, a code or a name may mean."""
+    """Return the currencies that a sign, a code or a name may mean."""
     code = word.upper()
     if code in _names("en"):
         return frozenset({code})
@@ -93,7 +94,7 @@ def _named(word: str, locale: str | None, default: str | None) -> frozenset[str]
 
 
 def _kinds(words: tuple[str, ...]) -> frozenset[str]:
-    """The currencies of a kind: all dollars, all pounds, the one yen."""
+    """Return the currencies of one kind, such as all dollars, all pounds or the one yen."""
     names = _names("en").items()
     return frozenset(code for code, name in names if name.lower().rpartition(" ")[2] in words)
 
@@ -105,7 +106,7 @@ def _names(locale: str) -> dict[str, str]:
 
 @cache
 def _table(locale: str) -> dict[str, frozenset[str]]:
-    """Signs and names of a locale -> the currencies they stand for."""
+    """Return a locale's signs and names, each with the currencies that it stands for."""
     from babel.numbers import get_currency_name
 
     names = [
@@ -120,7 +121,7 @@ def _table(locale: str) -> dict[str, frozenset[str]]:
 
 @cache
 def _signs(locale: str) -> dict[str, frozenset[str]]:
-    """The signs of a locale alone."""
+    """Return a locale's currency signs, each with the currencies that it stands for."""
     symbols = locale_of(locale).currency_symbols.items()
     return _inverted((sign, code) for code, sign in symbols)
 
@@ -128,7 +129,7 @@ def _signs(locale: str) -> dict[str, frozenset[str]]:
 def _inverted(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for word, code in pairs:
-        table.setdefault(plain(word).casefold().strip("."), set()).add(code)
+        table.setdefault(canonical_text(word).casefold().strip("."), set()).add(code)
     return {word: frozenset(codes) for word, codes in table.items() if word}
 
 
@@ -141,5 +142,5 @@ def _of_territory(locale: str) -> frozenset[str]:
 
 
 def is_currency(code: str) -> bool:
-    """Whether there is a currency of this ISO code."""
+    """Tell whether a currency has this ISO 4217 code."""
     return code in _names("en")

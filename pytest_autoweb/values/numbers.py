@@ -1,4 +1,4 @@
-"""Numbers as people write them. Pure but for Babel's tables."""
+"""Numbers as people write them."""
 
 import math
 import re
@@ -7,24 +7,25 @@ from functools import cache
 from typing import Any
 
 from pytest_autoweb.values.locale_data import locale_of
-from pytest_autoweb.values.text import normalise, plain
+from pytest_autoweb.values.text import canonical_text, normalise
 
 NUMBER = r"(?:\d(?:[\d.,'٫٬،⹁ ]*\d)?|(?<![\w.,'])[.,٫]\d+)"
-"""The part of a text that may be a number without its sign."""
+"""Matches the part of a text that may be a number, without its sign."""
 
 _SCIENTIFIC = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?e[+-]?\d{1,3}", re.IGNORECASE)
 _SIGNED = re.compile(rf"([+-]?) ?({NUMBER})")
 _DECIMALS = (".", ",", "٫")
 _GROUPS = (",", ".", "'", " ", "٬")
 _EVERYWHERE = ("'", " ", "٬")
-"""Separators of thousands that mean nothing else, so they are understood in every locale."""
+"""Thousands separators that never mean anything else, so every locale accepts them."""
 
 
 def number_readings(value: Any, locale: str | None) -> frozenset[Fraction]:
-    """The numbers that a value may mean: none, one, or several when its writing is ambiguous.
+    """Return the numbers that a value may mean, several of them when it is ambiguous.
 
-    `1.234` is both 1234 and 1.234 unless a locale says what its dot is.
+    `1.234` means both 1234 and 1.234 unless a locale says what its dot is.
     """
+    # A bool is an int in Python, but True is not the number 1 to whoever wrote the check.
     if isinstance(value, bool):
         return frozenset()
     if isinstance(value, int):
@@ -33,7 +34,7 @@ def number_readings(value: Any, locale: str | None) -> frozenset[Fraction]:
         return frozenset({Fraction(repr(value))}) if math.isfinite(value) else frozenset()
     if not isinstance(value, str):
         return frozenset()
-    text = plain(value)
+    text = canonical_text(value)
     if _SCIENTIFIC.fullmatch(text):
         return frozenset({Fraction(text)})
     match = _SIGNED.fullmatch(text)
@@ -44,7 +45,7 @@ def number_readings(value: Any, locale: str | None) -> frozenset[Fraction]:
 
 
 def unsigned_readings(body: str, locale: str | None) -> frozenset[Fraction]:
-    """The numbers that a text of digits and separators may mean."""
+    """Return the numbers that a text of digits and separators may mean."""
     if locale is not None:
         decimal, group = _separators(locale)
         if found := _read(body, (decimal,), (group, *_EVERYWHERE)):
@@ -55,7 +56,7 @@ def unsigned_readings(body: str, locale: str | None) -> frozenset[Fraction]:
 @cache
 def _separators(locale: str) -> tuple[str, str]:
     symbols = locale_of(locale).number_symbols["latn"]
-    return normalise(symbols["decimal"]), plain(symbols["group"]) or " "
+    return normalise(symbols["decimal"]), canonical_text(symbols["group"]) or " "
 
 
 def _read(body: str, decimals: tuple[str, ...], groups: tuple[str, ...]) -> frozenset[Fraction]:
@@ -75,11 +76,11 @@ def _read(body: str, decimals: tuple[str, ...], groups: tuple[str, ...]) -> froz
 
 
 def _ungrouped(whole: str, group: str) -> str:
-    """The digits of a whole number whose groups are well formed, else nothing."""
+    """Return the digits of a whole number if its groups are well formed, else an empty text."""
     if whole.isascii() and whole.isdigit():
         return whole
     mark = re.escape(group)
-    # Groups of three; or, as in India, of two with a last one of three.
+    # Groups of three digits, or as in India groups of two and a last one of three.
     if re.fullmatch(
         rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|[1-9]\d?(?:{mark}\d\d)+{mark}\d{{3}}", whole
     ):
@@ -87,8 +88,8 @@ def _ungrouped(whole: str, group: str) -> str:
     return ""
 
 
-def shown_number(number: Fraction) -> str:
-    """The number in machine notation."""
+def format_number(number: Fraction) -> str:
+    """Return the number with a dot for decimals and without separators."""
     if number.denominator == 1:
         return str(number.numerator)
     return f"{float(number):.12g}"

@@ -1,4 +1,8 @@
-"""What a written value means, and whether two of them mean the same."""
+"""The meanings of a written value, and how the meanings of two values compare.
+
+A value that can be read in several ways has several meanings. A comparison is decided only when
+all pairs of meanings agree; otherwise it is None, so that no check passes by a lucky reading.
+"""
 
 from collections.abc import Callable, Hashable
 from datetime import datetime
@@ -9,7 +13,7 @@ from pytest_autoweb.values.dates import date_readings, datetime_readings, same_m
 from pytest_autoweb.values.durations import Duration, duration_readings
 from pytest_autoweb.values.locale_data import locale_of
 from pytest_autoweb.values.money import Money, money_readings
-from pytest_autoweb.values.numbers import number_readings, shown_number
+from pytest_autoweb.values.numbers import format_number, number_readings
 from pytest_autoweb.values.text import normalise
 from pytest_autoweb.values.urls import normal_url
 
@@ -18,21 +22,22 @@ Meanings = frozenset[Any]
 _SHOWN = 3
 
 
-class Manner(NamedTuple):
-    """How a value is to be read."""
+class ValueFormat(NamedTuple):
+    """The type of a value and the conventions by which it is read."""
 
     type: str
-    """`text`, `number`, `money`, `date`, `datetime`, `duration` or `url`."""
+    """One of `text`, `number`, `money`, `date`, `datetime`, `duration` and `url`."""
     locale: str | None = None
     currency: str | None = None
 
     def read(self, value: Any) -> Meanings:
-        """All that a value may mean.
+        """Return everything that a value may mean.
 
-        Nothing when it is not of this type, several things when its writing is ambiguous.
+        That is nothing for a value that is not of this type, and several things for one that can
+        be read in several ways.
 
         Raises:
-            UnknownLocale: there is no such locale.
+            UnknownLocale: there is no locale of that name.
         """
         if self.locale:
             locale_of(self.locale)
@@ -40,17 +45,17 @@ class Manner(NamedTuple):
 
 
 def same(expected: Meanings, actual: Meanings) -> bool | None:
-    """Whether two values mean the same; None when that depends on how they are read."""
+    """Tell whether two values mean the same; None when that depends on how they are read."""
     return _agreed(expected, actual, _same)
 
 
 def at_least(least: Meanings, actual: Meanings) -> bool | None:
-    """Whether a value is not less than another; None when that depends on how they are read."""
+    """Tell whether `actual` is at least `least`; None when that depends on how they are read."""
     return _agreed(least, actual, _not_less)
 
 
-def shown(meanings: Meanings) -> str:
-    """What a value may mean, for people."""
+def describe_meanings(meanings: Meanings) -> str:
+    """Return the meanings of a value as a person reads them, at most three of them."""
     texts = sorted(map(_shown, meanings))
     more = ["…"] if len(texts) > _SHOWN else []
     return " or ".join([*texts[:_SHOWN], *more])
@@ -87,6 +92,7 @@ def _not_less(least: Any, value: Any) -> bool | None:
     if isinstance(least, Money) and isinstance(value, Money):
         return None if least.currency != value.currency else value.amount >= least.amount
     if isinstance(least, Duration) and isinstance(value, Duration):
+        # 1 month against 30 days is undecided: months and seconds must point the same way.
         months, seconds = value.months - least.months, value.seconds - least.seconds
         if months >= 0 and seconds >= 0:
             return True
@@ -100,7 +106,7 @@ def _naive(moment: datetime) -> datetime:
 
 def _shown(meaning: Any) -> str:
     if isinstance(meaning, Fraction):
-        return shown_number(meaning)
+        return format_number(meaning)
     return meaning.isoformat() if hasattr(meaning, "isoformat") else str(meaning)
 
 
@@ -108,17 +114,17 @@ def _one(value: Hashable | None) -> Meanings:
     return frozenset() if value is None else frozenset({value})
 
 
-def _text(value: Any, manner: Manner) -> Meanings:
+def _text(value: Any, manner: ValueFormat) -> Meanings:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return frozenset()
     return _one(normalise(str(value)))
 
 
-def _url(value: Any, manner: Manner) -> Meanings:
+def _url(value: Any, manner: ValueFormat) -> Meanings:
     return _one(normal_url(value)) if isinstance(value, str) else frozenset()
 
 
-_READERS: dict[str, Callable[[Any, Manner], Meanings]] = {
+_READERS: dict[str, Callable[[Any, ValueFormat], Meanings]] = {
     "text": _text,
     "number": lambda value, how: number_readings(value, how.locale),
     "money": lambda value, how: money_readings(value, how.locale, how.currency),

@@ -1,4 +1,4 @@
-"""Texts in one form, so that what looks alike compares alike. Pure."""
+"""Normal forms of texts, so that texts which look alike compare as equal."""
 
 import re
 import unicodedata
@@ -10,25 +10,25 @@ _MARKS = str.maketrans({"−": "-", "–": "-", "‐": "-", "‑": "-", "’": "
 _MARK_KINDS = ("Mn", "Mc", "Me", "Cf")
 
 MAX_CHARS = 200
-"""No number, date or amount is longer."""
+"""The longest text that is read as a number, a date or an amount."""
 
 
 def normalise(text: str) -> str:
-    """One form for texts that look alike: NFKC, spaces collapsed, invisible marks dropped."""
+    """Return a text in NFKC with single spaces and without invisible characters."""
     return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))).strip()
 
 
 def without_marks(text: str) -> str:
-    """The text without accents and vowel signs, which are written or left out."""
+    """Return the text without accents and vowel signs, which many writers leave out."""
     parts = unicodedata.normalize("NFKD", text)
     kept = "".join(char for char in parts if unicodedata.category(char) not in _MARK_KINDS)
     return unicodedata.normalize("NFKC", kept)
 
 
-def plain(text: str) -> str:
-    """A value's text ready to be read: normalised, digits and signs of all scripts in ASCII.
+def canonical_text(text: str) -> str:
+    """Return a normalised text with the digits and signs of all scripts in ASCII.
 
-    Empty for what is too long to be a value.
+    The result is empty for a text that is too long to be a value.
     """
     if len(text) > MAX_CHARS:
         return ""

@@ -1,4 +1,4 @@
-"""URLs that lead to the same place. Pure."""
+"""One normal form for all spellings of a URL."""
 
 import re
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
@@ -11,16 +11,16 @@ _LONE_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
 
 
 def normal_url(text: str, base: str = "") -> str | None:
-    """The form of a URL that all its spellings share; None for what is no http(s) URL.
+    """Return the form of a URL that all its spellings share; None if it is not an http(s) URL.
 
     Scheme and host lose their case; a default port, an empty query and slashes at the end of the
-    path are dropped; percent-encoding is evened out; `.` and `..` are resolved; parameters are
+    path are dropped; percent-encoding is made uniform; `.` and `..` are resolved; parameters are
     sorted by name (those of one name keep their order). A fragment counts only when it is a
     route of a single-page application (`#/…` or `#!…`).
 
     Args:
         text: the URL.
-        base: what a path that starts with `/` is joined to.
+        base: the URL that a path starting with `/` is joined to.
     """
     text = text.strip()
     if not text or len(text) > _MAX_CHARS or re.search(r"[\s\x00-\x1f]", text):
@@ -28,7 +28,7 @@ def normal_url(text: str, base: str = "") -> str | None:
     try:
         return _normal(urlsplit(urljoin(base, text) if base and text.startswith("/") else text))
     except ValueError:
-        # A port or an IPv6 address that is none; half of a surrogate pair.
+        # An invalid port or IPv6 address, or half of a surrogate pair.
         return None
 
 
@@ -45,7 +45,7 @@ def _normal(parts: SplitResult) -> str | None:
 
 
 def ascii_host(host: str) -> str:
-    """A lower-case host as URLs carry it: IPv6 in brackets, other scripts in Punycode."""
+    """Return a lower-case host as URLs have it: IPv6 in brackets, other scripts in Punycode."""
     if ":" in host:
         return f"[{host}]"
     try:
@@ -55,7 +55,12 @@ def ascii_host(host: str) -> str:
 
 
 def _even(text: str, *, apart: str) -> str:
-    """The text with nothing encoded but what has to be; encoded separators stay apart."""
+    """Return the text with only the necessary characters percent-encoded.
+
+    Args:
+        text: a path, a fragment, or a name or value of the query.
+        apart: separators that stay encoded, because decoded they would mean something else.
+    """
 
     def decoded(match: re.Match[str]) -> str:
         char = chr(int(match[1], 16))

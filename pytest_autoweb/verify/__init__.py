@@ -1,1 +1,1 @@
-"""`autoweb verify`: judge a saved run again, offline, from the evidence it kept."""
+"""The re-judging of saved runs for `autoweb verify`: offline, from the evidence they kept."""

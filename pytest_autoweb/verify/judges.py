@@ -1,4 +1,4 @@
-"""Models that are asked again for `judge` checks: the only part of verifying that calls any."""
+"""Models that judge `judge` checks again, the only part of verifying that calls models."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ def asked_judges(
     rootdir: Path,
     max_cost: float | None,
 ) -> Iterator[Judge]:
-    """Judges of attempts, and a gateway for them that is started by the first question.
+    """Provide judges of attempts, with a gateway that starts at the first question.
 
     Args:
-        compared: models of the run; none of them may judge.
-        default: the model of checks that name none.
-        labels: human verdicts; a judge that agrees with them decides, others advise.
-        rootdir: where `pyproject.toml` has the models' settings.
-        max_cost: most US dollars that all questions may cost together.
+        compared: the models of the run, none of which may judge.
+        default: the judging model for checks that name none.
+        labels: a file of human verdicts; only judges that agree with them decide, others advise.
+        rootdir: the folder whose `pyproject.toml` has the settings of models.
+        max_cost: the most US dollars that all questions together may cost.
 
     Raises:
         CaseError: the labels cannot be read.
@@ -42,7 +42,7 @@ def asked_judges(
     with temporary_gateway(max_cost) as gateway:
 
         def spec(model: str) -> ModelSpec:
-            # A copy has the page's words but not its looks: a picture of it would mislead.
+            # The stored copy has the page's text but not its look, so a picture would mislead.
             found = load_project_specs((model,), rootdir, None)[model]
             return found.model_copy(update={"vision": False})
 

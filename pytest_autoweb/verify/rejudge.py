@@ -1,4 +1,4 @@
-"""Judges one attempt again from its stored evidence."""
+"""The judging of one attempt from its stored evidence."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,8 +26,8 @@ _HIDDEN = "<hidden>"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A check as the case file has it now."""
+class CurrentCheck:
+    """A check as it is in the case file now, which may differ from the one that was judged."""
 
     index: int
     check: Check
@@ -35,20 +35,23 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """What judging again may use."""
+class RejudgeTools:
+    """The browser, the judge and the settings for judging again."""
 
     browser: "Callable[[], Browser]"
-    """Asked for when a stored page must be shown."""
+    """Starts the browser when the first stored page must be shown."""
     changed_only: bool = False
+    """Keep the recorded verdict of every check that is still the same."""
     judge: Callable[[Attempt], RubricJudge] | None = None
-    """None: models are not asked."""
+    """Makes the judge of an attempt's `judge` checks; None when no model is to be asked."""
 
 
-def rejudge(attempt: Attempt, checks: Sequence[Written], stored: Stored, bench: Bench) -> Attempt:
-    """The attempt with the verdicts of these checks; its other facts stay."""
+def rejudge(
+    attempt: Attempt, checks: Sequence[CurrentCheck], stored: Stored, bench: RejudgeTools
+) -> Attempt:
+    """Return the attempt with the verdicts of these checks; nothing else in it changes."""
     results: dict[int, CheckResult] = {}
-    again: list[Written] = []
+    again: list[CurrentCheck] = []
     recorded = _Recorded(attempt.checks)
     for written in checks:
         old = recorded.take(written)
@@ -69,12 +72,12 @@ def rejudge(attempt: Attempt, checks: Sequence[Written], stored: Stored, bench: 
 
 
 class _Recorded:
-    """The old verdicts, each given out once to the check that is the same."""
+    """The recorded verdicts, each of which belongs to at most one check of today."""
 
     def __init__(self, results: Sequence[CheckResult]) -> None:
         self._left = list(results)
 
-    def take(self, written: Written) -> CheckResult | None:
+    def take(self, written: CurrentCheck) -> CheckResult | None:
         same = [r for r in self._left if r.checksum and r.checksum == written.checksum]
         found = next((r for r in same if r.index == written.index), same[0] if same else None)
         if found is not None:
@@ -82,7 +85,7 @@ class _Recorded:
         return found
 
 
-def _problem(written: Written, stored: Stored, bench: Bench) -> str:
+def _problem(written: CurrentCheck, stored: Stored, bench: RejudgeTools) -> str:
     """Why the check cannot be judged from what was kept; empty when it can."""
     ground = written.check.rests_on
     if ground == "live":
@@ -99,13 +102,13 @@ def _problem(written: Written, stored: Stored, bench: Bench) -> str:
 
 
 def _judge(
-    checks: Sequence[Written], attempt: Attempt, stored: Stored, bench: Bench
+    checks: Sequence[CurrentCheck], attempt: Attempt, stored: Stored, bench: RejudgeTools
 ) -> dict[int, CheckResult]:
     if not checks:
         return {}
     with _shown(checks, stored, bench) as copy:
         evidence = Evidence(
-            # Nothing that is judged without a copy looks at the page.
+            # The checks that are judged without a copy of the page never use this field.
             page=copy.page if copy else cast(Any, None),
             answered=attempt.answered,
             answer=attempt.answer,
@@ -130,7 +133,9 @@ def _judge(
 
 
 @contextmanager
-def _shown(checks: Sequence[Written], stored: Stored, bench: Bench) -> Iterator[OpenCopy | None]:
+def _shown(
+    checks: Sequence[CurrentCheck], stored: Stored, bench: RejudgeTools
+) -> Iterator[OpenCopy | None]:
     needed = any(written.check.rests_on in _SHOWN for written in checks)
     if not needed or stored.page is None:
         yield None
@@ -157,7 +162,7 @@ def _open_again(result: CheckResult, problem: str) -> CheckResult:
     return result.model_copy(update={"passed": None, "credit": None, "message": message})
 
 
-def _as_recorded(old: CheckResult, written: Written) -> CheckResult:
+def _as_recorded(old: CheckResult, written: CurrentCheck) -> CheckResult:
     message = old.message
     if AS_RECORDED not in message:
         message = "; ".join(filter(None, (message, AS_RECORDED)))
@@ -165,7 +170,7 @@ def _as_recorded(old: CheckResult, written: Written) -> CheckResult:
     return old.model_copy(update=fresh)
 
 
-def _undecided(written: Written, problem: str) -> CheckResult:
+def _undecided(written: CurrentCheck, problem: str) -> CheckResult:
     message = "; ".join(filter(None, (written.check.message, UNDECIDED + problem)))
     return CheckResult(
         index=written.index,

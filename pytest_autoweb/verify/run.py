@@ -1,4 +1,4 @@
-"""Judges a saved run again into a new run folder; the old one is only read."""
+"""The judging of a whole saved run, into a new run folder; the old folder is only read."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from pytest_autoweb.cases.model import ServerHandle
 from pytest_autoweb.checks.attempt_evidence import RubricJudge
 from pytest_autoweb.errors import BrowserError, SettingsError
 from pytest_autoweb.judge.grader import graded
-from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, read_run
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Outcome, Record, total_usage
 from pytest_autoweb.saving import (
@@ -26,7 +26,7 @@ from pytest_autoweb.saving import (
     write_text_atomic,
 )
 from pytest_autoweb.stages.outcome import settle
-from pytest_autoweb.verify.rejudge import UNDECIDED, Bench, Written, rejudge
+from pytest_autoweb.verify.rejudge import UNDECIDED, CurrentCheck, RejudgeTools, rejudge
 from pytest_autoweb.verify.stored import read_stored
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ Judge = Callable[[CellResult, Attempt], RubricJudge]
 
 
 class CheckChange(Record):
-    """A check whose verdict is another now, or which cannot be decided."""
+    """A check whose verdict has changed, or which cannot be decided from the evidence."""
 
     attempt: int
     index: int
     type: str
     before: bool | None = None
-    """None: it had no verdict, or there was no such check."""
+    """The recorded verdict; None when there was none, or no such check."""
     after: bool | None = None
-    """None: undecided, or there is no such check any more."""
+    """The new verdict; None when it is undecided, or the check no longer exists."""
     expected: str = ""
     actual: str = ""
     note: str = ""
@@ -54,7 +54,7 @@ class CheckChange(Record):
 
 
 class CellChange(Record):
-    """What came of one cell."""
+    """The old and the new outcome of one cell."""
 
     case_id: str
     case_path: str
@@ -71,43 +71,43 @@ class Verification(Record):
     """A run judged again; saved as `verification.json` in its new folder."""
 
     ts: str
-    """Of the run."""
+    """The `ts` of the run that was judged again."""
     cells: tuple[CellChange, ...]
 
     @property
     def changed(self) -> tuple[CellChange, ...]:
-        """Cells with another outcome."""
+        """The cells whose outcome has changed."""
         return tuple(cell for cell in self.cells if cell.before != cell.after)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be judged again, and how."""
+    """The run to judge again, and how to do it."""
 
     run_folder: Path
     output: Path
     rootdir: Path
-    """Where the run's case paths begin."""
+    """The folder that the run's case paths are relative to."""
     case_files: tuple[Path, ...] = ()
-    """Instead of the files the run names."""
+    """Case files to use instead of those that the run names."""
     changed_only: bool = False
     judge: Judge | None = None
-    """None: no model is asked."""
+    """Makes the judge of `judge` checks; None when no model is to be asked."""
 
 
 def verify_run(order: Order) -> Verification:
     """Judge every cell again and write the new run folder with its report.
 
     Raises:
-        SettingsError: the folders do not fit.
+        SettingsError: the run folder has no cells, or is also the output folder.
         CaseError: a case file cannot be read.
-        BrowserError: a stored page must be shown and there is no browser.
+        BrowserError: a stored page must be shown, but no browser can be started.
     """
     if order.output.resolve() == order.run_folder.resolve():
-        raise SettingsError("a run is never judged again into its own folder; choose another")
+        raise SettingsError("the output folder must not be the run's own folder; choose another")
     run = read_run(order.run_folder)
     if not run.cells:
-        raise SettingsError(f"{order.run_folder} is no run folder: it holds no cells")
+        raise SettingsError(f"{order.run_folder} is not a run folder: it has no cells")
     cases = _Cases(order)
     cells = [(cell, *cases.of(cell)) for cell in run.cells]
     fresh_run_folder(order.output)
@@ -125,7 +125,7 @@ def verify_run(order: Order) -> Verification:
 
 
 class _Cases:
-    """Finds a cell's case in the files as they are now."""
+    """The cases of the run, as they are in their files now."""
 
     def __init__(self, order: Order) -> None:
         self._rootdir = order.rootdir
@@ -134,13 +134,13 @@ class _Cases:
         self._files: dict[str, dict[str, LoadedCase]] = {}
 
     def of(self, cell: CellResult) -> tuple[LoadedCase | None, str]:
-        """The case, and what is to be said of it."""
+        """Return a cell's case, or None if it is gone, and a note for the report about it."""
         loaded = self._given.get(cell.case_id) if self._only_given else self._by_path(cell)
         if loaded is None:
-            return None, "the case is gone from the files; its verdicts are those recorded"
+            return None, "the case is no longer in the files; its recorded verdicts are kept"
         before = cell.checksums.get("case")
         if before and before != loaded.checksum:
-            return loaded, "the case itself has changed since (task, setup, server …)"
+            return loaded, "the case has changed since the run (task, setup, server …)"
         return loaded, ""
 
     def _by_path(self, cell: CellResult) -> LoadedCase | None:
@@ -163,10 +163,11 @@ def _rejudge_cell(
     attempts: list[Attempt] = []
     notes: list[str] = []
     judge = partial(order.judge, cell) if order.judge else None
-    bench = Bench(browser, changed_only=order.changed_only, judge=judge)
+    bench = RejudgeTools(browser, changed_only=order.changed_only, judge=judge)
     for attempt in cell.attempts:
         attempts.append(_rejudge_attempt(cell, attempt, loaded, order, bench, notes))
         if attempts[-1].checks_passed and attempt is not cell.attempts[-1]:
+            # The run would have ended here, so what was repaired afterwards must not count.
             notes.append(f"attempt {attempt.attempt_index} now passes; later ones are left out")
             break
     outcome, reason, failure = settle(attempts, has_checks=loaded.has_expect)
@@ -189,7 +190,7 @@ def _rejudge_attempt(
     attempt: Attempt,
     loaded: LoadedCase,
     order: Order,
-    bench: Bench,
+    bench: RejudgeTools,
     notes: list[str],
 ) -> Attempt:
     if not attempt.checks and "dom" not in attempt.evidence:
@@ -198,26 +199,26 @@ def _rejudge_attempt(
     try:
         checks = _checks(loaded, cell, stored.server_url)
     except _NoServer:
-        notes.append("where the case's web server was is not known; verdicts are those recorded")
+        notes.append("the address of the web server is unknown; the recorded verdicts are kept")
         return attempt
     return rejudge(attempt, checks, stored, bench)
 
 
 class _NoServer(Exception):
-    """Raised when a check may name the address of a server of which nothing is known."""
+    """Raised when a check may contain the address of a server, and the address is unknown."""
 
 
-def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> list[Written]:
-    """The case's checks with the values that the server had then."""
+def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> list[CurrentCheck]:
+    """Return the case's checks, rendered with the server's address at the time of the run."""
     server = None
     if loaded.webserver is not None:
         url = server_url or _derived(loaded.entry_url_template, cell.entry_url)
         if url is None:
             raise _NoServer
-        # Only checks of files name the data folder, and none of them is decided here.
+        # Only `sql` and `file` checks use the data folder, and they are never judged offline.
         server = ServerHandle(url=url, data=Path("/data"))
     return [
-        Written(index, check, checksum)
+        CurrentCheck(index, check, checksum)
         for index, (check, checksum) in enumerate(
             zip(loaded.resolve(server).expect, loaded.check_checksums, strict=True)
         )
@@ -225,7 +226,7 @@ def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> lis
 
 
 def _derived(template: str, entry_url: str) -> str | None:
-    """The server's URL, from an entry URL that begins with it."""
+    """Return the server's URL, taken from an entry URL that begins with it, else None."""
     start, tail = "{{ webserver.url }}", template.removeprefix("{{ webserver.url }}")
     if not template.startswith(start) or "{{" in tail or not entry_url.endswith(tail):
         return None
@@ -256,7 +257,10 @@ def _check_changes(before: CellResult, after: CellResult) -> Iterator[CheckChang
 def _pairs(
     old: Sequence[CheckResult], new: Sequence[CheckResult]
 ) -> Iterator[tuple[CheckResult | None, CheckResult | None]]:
-    """Each check with its old verdict: the same check, else one of its type at its place."""
+    """Yield pairs of old and new verdicts of a check; a missing partner is None.
+
+    A check's partner is the identical check, or else one of the same type at the same index.
+    """
     left = list(old)
     partners: dict[int, CheckResult] = {}
     for fits in (_is_same, _is_in_place):
@@ -280,7 +284,7 @@ def _is_in_place(old: CheckResult, new: CheckResult) -> bool:
 def _check_change(
     attempt: int, was: CheckResult | None, now: CheckResult | None
 ) -> CheckChange | None:
-    """What is to be told of a check; None when it is the same with the same verdict."""
+    """Return the change of a check, or None if the check and its verdict are the same."""
     shown = now or was
     assert shown is not None
     undecided = now is not None and UNDECIDED in now.message
@@ -305,7 +309,8 @@ def _check_change(
 
 @contextmanager
 def _browser() -> "Iterator[Callable[[], Browser]]":
-    """A browser that is started when it is asked for, and stopped at the end."""
+    """Provide a function that starts the browser on its first call, and stop it at the end."""
+    # Late: a run whose checks need no page is judged without loading Playwright.
     from playwright.sync_api import Error, sync_playwright
 
     with ExitStack() as stack:
@@ -332,11 +337,11 @@ def _copy_cell(order: Order, cell: CellResult) -> None:
 
 
 def _links(folder: str, names: list[str]) -> list[str]:
-    """Links may lead out of the run folder."""
+    """Return the names that are links, which are not copied as they may lead anywhere."""
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
-def _write_run(order: Order, run: Run, verification: Verification) -> None:
+def _write_run(order: Order, run: RecordedRun, verification: Verification) -> None:
     if (manifest := order.run_folder / MANIFEST_FILE).is_file():
         shutil.copyfile(manifest, order.output / MANIFEST_FILE)
     environment = {**run.info.environment, "judged again": f"run {run.info.ts}, offline"}

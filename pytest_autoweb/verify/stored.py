@@ -1,4 +1,4 @@
-"""The evidence of an attempt as it lies in its run folder."""
+"""The evidence of an attempt as it is stored in the run folder."""
 
 import json
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ MISSING = "this run kept no {what}"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What can be read of it; None: it was not kept, or cannot be read."""
+    """The stored evidence; None stands for a part that was not kept or cannot be read."""
 
     page: str | None
     url: str
     wire: tuple[WireEntry, ...] | None
     downloads: tuple[Download, ...] | None
     server_url: str | None
-    """Where the case's web server was."""
+    """The address of the case's web server during the run."""
 
 
 def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
-    """Read the attempt's evidence below its cell's folder."""
+    """Read the evidence of an attempt from the folder of its cell."""
 
     def text(name: str) -> str | None:
         if (path := _inside(cell_folder, attempt.evidence.get(name, ""))) is None:
@@ -38,6 +38,7 @@ def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
     wire = _wire(text("wire"))
     found = text("downloads")
     attempt_folder = cell_folder / f"attempt-{attempt.attempt_index}"
+    # Where requests were recorded, a missing list of downloads means that nothing was downloaded.
     none_made = () if wire is not None and "downloads" not in attempt.evidence else None
     return Stored(
         page=text("dom"),
@@ -49,7 +50,7 @@ def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """A file below the folder; a saved path that leads elsewhere names nothing."""
+    """Return the path of a file in the folder, or None for a name that leads out of it."""
     path = (folder / name).resolve()
     return path if name and path.is_relative_to(folder.resolve()) and path.is_file() else None
 

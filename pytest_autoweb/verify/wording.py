@@ -1,4 +1,4 @@
-"""What judging again came to, in lines for a terminal."""
+"""The result of judging again, as lines for a terminal."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ _WORD = {True: "holds", False: "does not hold", None: "no verdict"}
 
 
 def verification_lines(verification: Verification) -> Iterator[str]:
-    """A line per cell, below it its checks that changed; then what stays undecided."""
+    """Yield a line for each cell with its changed checks below it, then all undecided checks."""
     for cell in verification.cells:
         yield f"{_name(cell)}: {_outcomes(cell)}"
         for note in cell.notes:

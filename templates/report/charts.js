@@ -1,8 +1,8 @@
-/* Pictures drawn as SVG: scales, axes, whiskers, and labels that keep out of each other's way. */
+/* Charts drawn as SVG: scales, axes, whiskers, and labels that do not cover each other. */
 
 import { el, svg, visible } from "./dom.js";
 
-/* Draws into a box of any width, and again when the width changes. */
+/* Draw into a box of any width, and again when the width changes. */
 export function drawn(label, draw) {
   const box = el("div.picture");
   let last = 0;
@@ -26,7 +26,7 @@ export function words(x, y, content, classes = "", anchor = "start") {
   return svg("text", { x, y, class: "words " + classes, "text-anchor": anchor }, content);
 }
 
-/* An interval as a bar with caps; `at` places it across. */
+/* Draw an interval as a bar with caps; `at` is its position on the other axis. */
 export function whisker(at, from, to, classes = "whisker") {
   return svg("path", { class: classes, d: `M${at - 4} ${from}H${at + 4}M${at} ${from}V${to}M${at - 4} ${to}H${at + 4}` });
 }
@@ -37,7 +37,7 @@ export function textWidth(content, size = 12) {
   return pen.measureText(content).width;
 }
 
-/* Cuts in the middle: both the vendor and the size of a model's name tell models apart. */
+/* Cut in the middle, because models differ in the vendor at the start and the size at the end. */
 export function fitted(content, width, size = 12) {
   const name = visible(content);
   if (textWidth(name, size) <= width) return name;
@@ -48,7 +48,7 @@ export function fitted(content, width, size = 12) {
   return "…";
 }
 
-/* Values from low to high on pixels from a to b; logarithmic when they span most of a decade. */
+/* Map values from low to high to pixels from a to b, logarithmically if they span most of a decade. */
 export function scale(values, a, b) {
   const low = Math.min(...values), high = Math.max(...values);
   const log = low > 0 && high / low >= 6;
@@ -79,8 +79,8 @@ function linearTicks(to) {
 
 const overlap = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
-/* Gives each point a place for its label that covers no other label and no point, and no obstacle
-   where there is room. A label that finds none is left out: the table beside names every point. */
+/* Give each point a place for its label where it covers no other label or point, and no obstacle if
+   there is room. A label without such a place is left out, as the table below names every point. */
 export function placeLabels(points, area, obstacles, size = 12) {
   const taken = points.map((p) => ({ x: p.x - 7, y: p.y - 7, w: 14, h: 14 }));
   return points.map((point) => {
@@ -90,7 +90,7 @@ export function placeLabels(points, area, obstacles, size = 12) {
   }).filter(Boolean);
 }
 
-/* Rather across an obstacle than cut shorter. */
+/* A label across an obstacle is better than a shortened one. */
 function findPlace(point, area, size, taken, obstacles) {
   for (const share of [0.5, 0.34, 0.22]) {
     const content = fitted(point.label, Math.max(60, area.w * share), size);

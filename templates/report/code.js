@@ -1,4 +1,4 @@
-/* Python in colour, lint and failure marks at their lines, coloured diffs. */
+/* Coloured Python code, lint and failure marks at their lines, and coloured diffs. */
 
 import { el, visible } from "./dom.js";
 
@@ -21,7 +21,7 @@ const TOKEN = new RegExp(
 );
 const STEP_HEADING = /^\s*(?:#|\/\/)?\s*[-*•]?\s*(?:step|步骤)\s*([0-9０-９]+)/iu;
 
-/* The code as lines, each a list of [class, text]. */
+/* Return the code as lines, each a list of [class, text]. */
 export function tokenise(code) {
   const lines = [[]];
   for (const match of code.matchAll(TOKEN)) {
@@ -50,7 +50,7 @@ function pieces(kind, content) {
   return kind ? el("span." + kind, content) : content;
 }
 
-/* Which step each line belongs to; 0 before the first heading. */
+/* Return the number of the step that each line belongs to, 0 before the first heading. */
 function stepOfLines(lines) {
   let step = 0;
   const headed = lines.some((line) => STEP_HEADING.test(line));

@@ -1,4 +1,4 @@
-/* Two sides on the same cases: choose them, read the verdict, see only what differs. */
+/* The comparison of two chosen sides: the verdict, the numbers and the cases that differ. */
 
 import { line, picture, words } from "./charts.js";
 import { cellMark, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
@@ -84,7 +84,7 @@ function view(c, links) {
   return el("div",
     el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), text(c.verdict)),
     el("div.versus-grid", sides(c), difference(c)),
-    c.changed.length > 0 && el("p.notice", `Not the same on both sides in at least one case: ${c.changed.join(", ")}. That may be what is compared.`),
+    c.changed.length > 0 && el("p.notice", `These differ between the sides in at least one case and may explain the difference: ${c.changed.join(", ")}.`),
     c.notes.map((note) => el("p.notice", text(note))),
     flipsTable(c, flips, links),
     c.left_out.length > 0 && fold(`${plural(c.left_out.length, "case")} left out`, "", () => leftOut(c.left_out), "more"));
@@ -130,7 +130,7 @@ function difference(c) {
 
 const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(p < 0.1 ? 3 : 2)}`);
 
-/* From "B is worse by everything" to "B is better by everything", with zero in the middle. */
+/* The scale runs from B passing 100 points less to B passing 100 points more, with zero in the middle. */
 function differencePicture(c) {
   const width = 320, height = 62, x = (v) => 12 + ((width - 24) * (v + 1)) / 2;
   const { low, high } = c.interval ?? { low: c.difference, high: c.difference };
@@ -157,7 +157,7 @@ function flipsTable(c, flips, links) {
 
 function flipRows(c, flips, links) {
   const marks = (outcomes, folders, label) => el("td", el("div.group", outcomes.map((outcome, i) => cellMark(outcome, label, folders[i] && links.opener(folders[i])))));
-  const here = c.kind === "models"; // the baseline's cells lie in another report
+  const here = c.kind === "models"; // The baseline's cells are in another report.
   return el("div.scroll-x", el("table.rows.flips",
     el("thead", el("tr", ["Case", "A", "B", ""].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", flips.map((pair) => el("tr",
@@ -166,7 +166,7 @@ function flipRows(c, flips, links) {
       el("td", direction(c, pair)))))));
 }
 
-/* Between runs a direction is good or bad news; between models it is neither. */
+/* A change between runs is good or bad; a difference between models is neither. */
 function direction(c, { flip }) {
   if (c.kind === "models") return el("span.direction.plain", flip === "gained" ? "B better" : "A better");
   return el("span.direction.is-" + (flip === "gained" ? "passed" : "failed"), flip === "gained" ? "better now" : "worse now");

@@ -1,4 +1,4 @@
-/* How first attempts failed, and what trying again gained over being told nothing. */
+/* How first attempts failed, and what corrections gained over retrying without feedback. */
 
 import { count, el, modelName, percent, text } from "./dom.js";
 import { addPanel } from "./panels.js";
@@ -8,11 +8,11 @@ function correctionsPanel(facts) {
   if (!failed.length) return null;
   return el("section", { "aria-labelledby": "corrections-heading" },
     el("div.heading", el("h2", { id: "corrections-heading" }, "Failures and corrections"),
-      el("p.small", "Types of failed first attempts, and how many of these cells each way to correct recovered. A gain is only claimed over the control arm, which retries from the same failures and is told nothing.")),
+      el("p.small", "The failure types of first attempts, and how many of these cells each correction method recovered. A gain is only claimed over the control arm, which retries after the same failures without any feedback.")),
     el("div.card.listing.corrections", ownScroll("Failures", typesTable(failed)), ownScroll("Corrections", armsTable(failed))));
 }
 
-/* Wider than a phone: the keyboard scrolls it, too. */
+/* The tables are wider than a phone, so they scroll, and get the focus to scroll by keyboard. */
 const ownScroll = (name, table) => el("div.scroll-x", { role: "region", tabindex: "0", "aria-label": name }, table);
 
 function typesTable(facts) {

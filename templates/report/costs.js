@@ -20,7 +20,7 @@ function costPanel(models) {
   draw();
   return el("section", { "aria-labelledby": "cost-heading" },
     el("div.heading", el("h2", { id: "cost-heading" }, "Cost against success"),
-      el("p.small", priced ? "Up and to the left is better. The money includes the repairs." : "No model of this run has a known cost above zero, so time stands in for money.")),
+      el("p.small", priced ? "Up and to the left is better. The cost includes repairs." : "No model of this run has a known cost above zero, so the chart shows time instead of cost.")),
     el("div.card.pictures",
       el("div.toolbar", chooser("Cost or time", Object.entries(MEASURES).map(([key, m]) => [key, m.label]), state, "measure", draw),
         chooser("Rate", Object.entries(RATES), state, "rate", draw)),
@@ -103,7 +103,7 @@ function ticks(axis, measure, bottom, left, right) {
   });
 }
 
-/* Points at the same place stand side by side; the table has the exact numbers. */
+/* Points at the same place are drawn side by side; the table has the exact numbers. */
 function keepApart(points, from, to) {
   const placed = [];
   for (const point of points.sort((a, b) => a.x - b.x)) {

@@ -1,4 +1,4 @@
-/* Acting by sight: each decision with its marked picture, and what a model's decisions amount to. */
+/* Acting by sight: each decision with its marked picture, and the statistics of a model's decisions. */
 
 import { drawn, line, picture, words } from "./charts.js";
 import { count, el, fold, icon, modelName, percent, plural, seconds, svg, text } from "./dom.js";
@@ -8,7 +8,7 @@ const STATUSES = {
   performed: ["passed", "passed", "performed"],
   refused: ["broken", "skipped", "refused: nothing was done"],
   failed: ["failed", "failed", "the browser could not do it"],
-  invalid: ["ungraded", "ungraded", "the reply was no decision"],
+  invalid: ["ungraded", "ungraded", "the reply was not a decision"],
 };
 const VERDICTS = { match: "passed", mismatch: "failed", unverifiable: "ungraded" };
 const SAID_ELSEWHERE = new Set(["action", "thinking", "reasoning", "confidence", "mark_id", "mark_ids", "expected_text", "expected_texts", "mark_id_text_map"]);
@@ -29,7 +29,7 @@ function decisionCard(d, { source, fileLink, enlarge }) {
     el("div.decision-head", el("span.no", String(d.index)), el("b.did", actionName(d)), el("span.how", icon(sign), says)),
     box && el("div.seen", box),
     el("div.told",
-      d.feedback.length > 0 && el("div.feedback", el("p.label", "told before it chose"), el("ul", d.feedback.map((said) => el("li", { dir: "auto" }, said)))),
+      d.feedback.length > 0 && el("div.feedback", el("p.label", "feedback before this decision"), el("ul", d.feedback.map((said) => el("li", { dir: "auto" }, said)))),
       actionFields(d.action),
       d.chosen.map(choice),
       d.error && el("div.error", { dir: "auto" }, d.error),
@@ -39,7 +39,7 @@ function decisionCard(d, { source, fileLink, enlarge }) {
 
 const actionName = (d) => text(d.action?.action ?? (d.action ? "decision" : "no decision"));
 
-/* What the model gave besides the texts that are compared below. */
+/* The fields of the reply other than the texts that are compared below. */
 function actionFields(action) {
   const fields = Object.entries(action ?? {}).filter(([name, value]) => !SAID_ELSEWHERE.has(name) && value !== null && value !== "");
   return fields.length > 0 && el("dl.versus", fields.map(([name, value]) => [el("dt", name), el("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value))]));
@@ -63,7 +63,7 @@ function thumbnail(d, source, enlarge) {
   return el("button.shot.marked", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => enlarge(label, spotted(d, source, label)) } }, spotted(d, source, label));
 }
 
-/* The picture with a ring around each chosen element. */
+/* Return the picture with a ring around each chosen element. */
 function spotted(d, source, label) {
   const [width, height] = d.viewport ?? [0, 0];
   const rings = d.chosen.filter((c) => c.box && width > 0).map((c) => {
@@ -79,7 +79,7 @@ function decisionsPanel(facts) {
   if (!facts.length) return null;
   return el("section", { "aria-labelledby": "decisions-heading" },
     el("div.heading", el("h2", { id: "decisions-heading" }, "Acting by sight"),
-      el("p.small", "What verification made of the elements that models chose, and how far their confidence says when they are right. What verification itself gets wrong, only a run with known truth can tell.")),
+      el("p.small", "How verification judged the elements that models chose, and how well their confidence predicts whether they are right. The errors of verification itself can only be measured with known truth.")),
     el("div.card.listing", el("div.scroll-x", factsTable(facts)), mistakes(facts)),
     el("div.trends.reliabilities", facts.map(reliabilityCard)));
 }
@@ -97,7 +97,7 @@ function factsTable(facts) {
 
 function mistakes(facts) {
   const rows = facts.flatMap((f) => f.kinds.filter((k) => k.wrong > 0).map((k) => [f.model, k]));
-  return rows.length > 0 && fold(`Mistaken most: ${plural(rows.length, "sort")} of elements`, "", () => el("table.rows.small-table",
+  return rows.length > 0 && fold(`Most mistakes: ${plural(rows.length, "kind")} of elements`, "", () => el("table.rows.small-table",
     el("thead", el("tr", ["Model", "Element", "Wrong", "Chosen"].map((h, i) => el(i > 1 ? "th.num" : "th", { scope: "col" }, h)))),
     el("tbody", rows.map(([model, k]) => el("tr", el("td", modelName(model)), el("td", text(k.kind)), el("td.num", count(k.wrong)), el("td.num", count(k.chosen)))))), "more");
 }

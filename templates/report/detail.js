@@ -1,4 +1,4 @@
-/* One cell, opened: its attempts with plan, steps, checks, code, logs, prompts and replies. */
+/* The details of one cell: its attempts with plan, steps, checks, code, logs, prompts and replies. */
 
 import { codeView, diffView } from "./code.js";
 import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
@@ -22,12 +22,12 @@ export class Detail {
     zoom.addEventListener("click", (event) => event.target === zoom && zoom.close());
   }
 
-  /* Where the verdict came from `autoweb verify`, and what it was before. */
+  /* A note for cells that `autoweb verify` judged again, with the outcome before. */
   rejudged({ cell }) {
     const same = (row) => ["case_id", "case_path", "model", "capture_mode", "repeat"].every((name) => row[name] === cell[name]);
     const row = this.rejudging?.cells.find(same);
     if (!row) return null;
-    return el("p.notice", row.before === row.after ? "Judged again, offline, by autoweb verify: the outcome stays." : `Judged again, offline, by autoweb verify: ${row.before} while the run ran, ${row.after} now.`,
+    return el("p.notice", row.before === row.after ? "Judged again offline by autoweb verify: the outcome is unchanged." : `Judged again offline by autoweb verify: ${row.before} in the run, ${row.after} now.`,
       row.notes.map((note) => [" ", text(note)]));
   }
 
@@ -91,7 +91,7 @@ export class Detail {
   }
 
   noAttempt(cell) {
-    return part("No attempt", el("p.soft", cell.outcome === "skipped" ? "This cell was planned but never began." : "This cell left no record of an attempt."), this.files(cell));
+    return part("No attempt", el("p.soft", cell.outcome === "skipped" ? "This cell was planned but never started." : "This cell left no record of an attempt."), this.files(cell));
   }
 
   attempts(cell, chosen) {
@@ -188,7 +188,7 @@ export class Detail {
     this.zoom.showModal();
   }
 
-  /* What other parts need to show pictures of a cell. */
+  /* Return what other parts need to show pictures of a cell. */
   views(cell) {
     return {
       source: (path) => this.pictures[`${cell.folder}/${path}`],
@@ -260,7 +260,7 @@ function checkItem(check) {
 
 function checkWeight(check) {
   const judged = check.usage.calls > 0 && [`${plural(check.usage.calls, "model call")}`, check.usage.cost_usd !== null && money(check.usage.cost_usd, check.usage.unpriced_calls === 0)];
-  return [check.advisory && "advice only, without a part in the verdict", check.weight !== 1 && `weight ${check.weight}`, check.credit !== null && `credit ${percent(check.credit)}`, ...(judged || [])].filter(Boolean).join(", ");
+  return [check.advisory && "advice only, not part of the verdict", check.weight !== 1 && `weight ${check.weight}`, check.credit !== null && `credit ${percent(check.credit)}`, ...(judged || [])].filter(Boolean).join(", ");
 }
 
 function callsTable(calls) {
@@ -268,7 +268,7 @@ function callsTable(calls) {
     el("thead", el("tr", ["Step", "Call", "Arguments", "Result", "Time"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", calls.map((call) => el("tr", el("td", String(call.step_index)),
       el("td.mono", text(`${call.target}.${call.method}`)), el("td.mono", text(call.arguments)),
-      el("td", call.ok ? (call.replayed ? "from the record" : "ok") : el("span.error", text(call.error ?? "failed"))), el("td.num", seconds(call.duration_ms / 1000)))))));
+      el("td", call.ok ? (call.replayed ? "replayed" : "ok") : el("span.error", text(call.error ?? "failed"))), el("td.num", seconds(call.duration_ms / 1000)))))));
 }
 
 function sceneView(scene) {

@@ -1,4 +1,4 @@
-/* Building blocks. Everything that comes from a page or a model becomes a text node, never markup. */
+/* Building blocks. All text from a page or a model becomes a text node and never markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,7 +22,7 @@ export const OUTCOMES = {
   skipped: { letter: "S", label: "Skipped", says: "not run" },
 };
 
-/* Characters that would reorder or hide the text around them are shown by their number. */
+/* Show characters that would reorder or hide the text around them as their code points. */
 const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 export function visible(text) {
@@ -40,7 +40,7 @@ export function append(node, children) {
 const isProps = (value) =>
   value !== null && typeof value === "object" && !(value instanceof Node) && !Array.isArray(value);
 
-/* el("td.num", {title: "…"}, "text", node): class names after dots; `on` holds listeners. */
+/* Make an element: el("td.num", {title: "…"}, "text", node). Class names follow dots; `on` has listeners. */
 export function el(name, ...rest) {
   const [tag, ...classes] = name.split(".");
   const node = document.createElement(tag || "div");
@@ -55,14 +55,14 @@ export function el(name, ...rest) {
   return append(node, rest);
 }
 
-/* svg("path", {d: "…"}, child): like `el`, for pictures. */
+/* Make an SVG element, like `el`: svg("path", {d: "…"}, child). */
 export function svg(name, props, ...children) {
   const node = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(props)) node.setAttribute(key, value);
   return append(node, children);
 }
 
-/* Text of unknown language and direction. */
+/* Make a text whose language and direction are unknown. */
 export const text = (content, classes = "") => el("span.text" + classes, { dir: "auto" }, content ?? "");
 
 export const icon = (name) =>
@@ -71,7 +71,7 @@ export const icon = (name) =>
 export const badge = (outcome) =>
   el("span.badge.is-" + outcome, { title: OUTCOMES[outcome].says }, icon(outcome), OUTCOMES[outcome].label);
 
-/* A <details> whose inside is built when it is first opened. */
+/* Make a <details> whose content is only built when it is first opened, as reports can be large. */
 export function fold(title, note, build, classes = "fold") {
   const node = el("details." + classes, el("summary", title, note && el("span.soft.small", note)));
   node.addEventListener("toggle", () => {
@@ -87,14 +87,14 @@ export function copyButton(label, content) {
       await navigator.clipboard.writeText(content());
       button.textContent = "Copied";
     } catch {
-      button.textContent = "Copying is not allowed here";
+      button.textContent = "The browser does not allow copying here";
     }
     setTimeout(() => (button.textContent = label), 1600);
   });
   return button;
 }
 
-/* The mark of a cell, a button where the cell can be opened from here. */
+/* Make the mark of a cell, which is a button if the cell can be opened from here. */
 export function cellMark(outcome, label, open) {
   const { letter, label: word } = OUTCOMES[outcome];
   const says = `${word}: ${label}`;
@@ -129,14 +129,14 @@ export function tokens(n) {
   return n >= 1e3 ? `${(n / 1e3).toFixed(1)}k` : String(n);
 }
 
-/* Unknown is not zero: a model without a price says so. */
+/* Show an unknown cost as unknown and not as zero. */
 export function money(usd, complete) {
   if (usd === null || usd === undefined || (usd === 0 && !complete)) return "unknown";
   const digits = usd === 0 ? 0 : usd < 0.01 ? 5 : usd < 1 ? 3 : 2;
   return `${complete ? "" : "≥ "}$${usd.toFixed(digits)}`;
 }
 
-/* "openai/gpt-5-mini": the provider in a softer tone. */
+/* Show the provider of a name such as "openai/gpt-5-mini" in a softer tone. */
 export function modelName(name) {
   const at = name.lastIndexOf("/");
   return at < 0 ? [text(name)] : [text(name.slice(0, at + 1), ".provider"), text(name.slice(at + 1))];

@@ -1,4 +1,4 @@
-/* What decided the exit status, and what a reader must know before anything else. */
+/* The gates, which decide the exit status, and the notes that every reader must see first. */
 
 import { el, fold, icon, modelName, plural, text } from "./dom.js";
 import { addPanel } from "./panels.js";
@@ -26,7 +26,7 @@ const rank = (g) => (g.passed === null ? 2 : g.soft ? 1 : 0);
 
 function gate(g) {
   const tone = g.soft && g.passed === false ? "broken" : TONES[g.passed];
-  const word = g.soft && g.passed === false ? "failed, without a say" : g.name === "baseline" ? "notice" : WORDS[g.passed];
+  const word = g.soft && g.passed === false ? "failed (soft)" : g.name === "baseline" ? "notice" : WORDS[g.passed];
   return el("li.is-" + tone, icon(tone), el("div",
     el("p", el("b", text(g.name), g.model && [" ", modelName(g.model)]), el("span.state-word", word)),
     el("p", text(g.message)),

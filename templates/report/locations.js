@@ -1,4 +1,4 @@
-/* Searches of the vision locator, each as a film: pictures with lines, what was answered, who is left. */
+/* Searches of the vision locator as films: pictures with lines, answers and remaining candidates. */
 
 import { count, el, icon, percent, plural, text } from "./dom.js";
 
@@ -7,7 +7,7 @@ const ENDS = {
   ambiguous: ["ungraded", "ungraded", "several fit"],
   not_found: ["failed", "failed", "not found"],
   inconsistent: ["broken", "broken", "the answers contradict each other"],
-  budget: ["broken", "skipped", "not sure after all calls"],
+  budget: ["broken", "skipped", "still not sure when all calls were used"],
 };
 const KINDS = {
   vertical: "On which side of the vertical line?", horizontal: "On which side of the horizontal line?", both: "On which side of each line?",
@@ -21,7 +21,7 @@ export function locationsPart(a, views) {
     el("ol", a.locations.map((location) => el("li", film(location, views)))));
 }
 
-/* One search. Arrow keys, Home and End change the picture. */
+/* Show one search. The arrow keys, Home and End change the picture. */
 export function film(location, { source, fileLink, enlarge }) {
   const [tone, sign, says] = ENDS[location.status];
   const stage = el("div.film-stage"), told = el("div.film-told", { "aria-live": "polite" });
@@ -53,7 +53,7 @@ export function film(location, { source, fileLink, enlarge }) {
   const play = button("Play", () => (timer ? pause() : start()));
   const dots = el("ol.film-dots", frames.map((probe, i) => el("li", el("button.quiet", { type: "button", "aria-label": `Picture ${i + 1}`, on: { click: () => { pause(); show(i); } } }, String(i + 1)))));
 
-  const facts = [plural(location.candidates, "candidate"), plural(location.calls, "model call"), location.algorithm, location.cached && "answered before on the same page state, so nobody was asked"];
+  const facts = [plural(location.candidates, "candidate"), plural(location.calls, "model call"), location.algorithm, location.cached && "answered from an earlier search of the same page state"];
   const node = el("div.card.film.is-" + tone, { tabindex: frames.length ? 0 : null, role: "group", "aria-label": `Search: ${location.description}` },
     el("div.film-head", el("b", text(location.description)), el("span.how", icon(sign), says)),
     el("p.small", location.status === "found" && [text(location.element), ", ", percent(location.confidence), " sure. "], text(location.reason)),
@@ -80,7 +80,7 @@ function screen(location, probe, last, { source, fileLink, enlarge }) {
   return el("button.shot.marked", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => enlarge(label, view()) } }, view());
 }
 
-/* Around what was found, on the last picture. */
+/* Draw a ring around what was found, on the last picture. */
 function ring(location) {
   if (location.status !== "found" || !location.box || !location.viewport) return null;
   const [x, y, w, h] = location.box, [width, height] = location.viewport;
@@ -94,7 +94,7 @@ function frameFacts(location, probe, at) {
   const bar = el("i");
   bar.style.width = `${Math.min(100, 100 * share)}%`;
   return [
-    el("p", el("span.soft", `${at + 1} of ${location.probes.length}. ${KINDS[probe.kind] ?? probe.kind} `), el("b", { dir: "auto" }, probe.answer || "no readable answer, which is no information")),
+    el("p", el("span.soft", `${at + 1} of ${location.probes.length}. ${KINDS[probe.kind] ?? probe.kind} `), el("b", { dir: "auto" }, probe.answer || "no readable answer, so nothing was learned")),
     el("p.small", `${count(probe.surviving)} of ${plural(location.candidates, "candidate")} left`, probe.leader && [", first ", text(probe.leader), ` with ${percent(probe.leader_probability)}`]),
     el("div.bar", bar),
     probe.reply && el("details.more", el("summary", "What the model wrote"), el("pre.plain", { dir: "auto", tabindex: 0 }, probe.reply)),

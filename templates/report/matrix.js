@@ -1,4 +1,4 @@
-/* Case × model: filter, search, sort, arrow keys. */
+/* The matrix of cases and models, with filter, search, sorting and arrow keys. */
 
 import { OUTCOMES, el, icon, modelName, plural, seconds, text } from "./dom.js";
 import { addPanel } from "./panels.js";
@@ -11,7 +11,8 @@ const FIELDS = {
   r: (entry, value) => String(entry.cell.repeat) === value,
 };
 
-/* "s:failed m:qwen @smoke login !logout": all terms must hold, "!" negates, quotes keep spaces. */
+/* Parse a search such as "s:failed m:qwen @smoke login !logout": all terms must match, "!" negates
+   one, and quotation marks keep spaces. */
 export function parseQuery(query) {
   return [...query.toLowerCase().matchAll(/(!?)(?:(s|m|c|cap|r):|(@))?(?:"([^"]*)"|(\S+))/g)]
     .map(([, not, field, at, quoted, bare]) => ({ not: not === "!", field, at: at === "@", value: quoted ?? bare }))

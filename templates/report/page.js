@@ -21,8 +21,8 @@ export function masthead(report, contestants) {
         el("div", el("h3", "Settings"), settingsTable(report.settings)),
         el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))))),
     report.shard && el("p.notice", `This is shard ${report.shard[0]} of ${report.shard[1]}: only a part of the cells was run here.`),
-    report.rejudging && el("p.notice", "The cells were judged again, offline, by autoweb verify, from what the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
-    report.interrupted && el("p.notice", "The run was interrupted: cells that never began count as skipped."),
+    report.rejudging && el("p.notice", "The cells were judged again offline by autoweb verify, from the evidence that the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
+    report.interrupted && el("p.notice", "The run was interrupted: cells that never started count as skipped."),
     report.notes.map((note) => el("p.notice", text(note))),
   ];
 }
@@ -52,7 +52,7 @@ function themeButton() {
     try {
       localStorage.setItem("autoweb-theme", root.dataset.theme);
     } catch {
-      /* Storage is closed to some pages opened from disk; the choice then lasts for this view. */
+      /* Some browsers deny storage to pages opened from disk; the choice then lasts for this view. */
     }
   });
   return button;

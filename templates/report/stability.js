@@ -27,7 +27,7 @@ function quiet(repeated, history) {
   return where.length ? `No case both passed and failed ${where.join(" or ")}.` : "One try at each case says nothing about flakiness. Repeat the cells with --autoweb-repeat, or save runs with --autoweb-autosave.";
 }
 
-/* Cases that disagree within this run come first, then those that disagree with earlier runs. */
+/* Cases that are flaky within this run come first, then those that are flaky across runs. */
 function flakyRows(now, before) {
   const known = new Map(before.map((row) => [nameOf(row), row]));
   const here = new Set(now.map(nameOf));

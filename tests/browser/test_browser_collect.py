@@ -16,8 +16,8 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter, Rate
 from pytest_autoweb.collect.collection import Collection, collection_of
-from pytest_autoweb.collect.guide import Guide, Question
-from pytest_autoweb.collect.progress import Progress
+from pytest_autoweb.collect.guide import Guide, GuideQuestion
+from pytest_autoweb.collect.progress import CollectProgress
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.run import Job, collect
 from pytest_autoweb.collect.site import Site
@@ -55,7 +55,7 @@ class Run:
             **given,
         )
 
-    def end(self) -> Progress:
+    def end(self) -> CollectProgress:
         return collect(self.job)
 
 
@@ -63,7 +63,7 @@ def items(last: int) -> tuple[int, ...]:
     return tuple(range(1, last + 1))
 
 
-def numbers(progress: Progress) -> tuple[int, ...]:
+def numbers(progress: CollectProgress) -> tuple[int, ...]:
     return tuple(int(url.rpartition("/")[2]) for url in progress.urls)
 
 
@@ -227,10 +227,14 @@ def test_a_pager_without_addresses_is_brought_back_to_its_page(
 class Model:
     """Answers each phase from a list of functions; the last one repeats."""
 
-    def __init__(self, **phases: list[Callable[[Question], dict[str, Any] | str]]) -> None:
-        self.phases, self.questions, self.decisions = phases, list[Question](), list[Decision]()
+    def __init__(self, **phases: list[Callable[[GuideQuestion], dict[str, Any] | str]]) -> None:
+        self.phases, self.questions, self.decisions = (
+            phases,
+            list[GuideQuestion](),
+            list[Decision](),
+        )
 
-    def ask(self, question: Question) -> str | None:
+    def ask(self, question: GuideQuestion) -> str | None:
         self.questions.append(question)
         answers = self.phases[question.phase]
         answer = (answers.pop(0) if len(answers) > 1 else answers[0])(question)
@@ -240,11 +244,11 @@ class Model:
         return Guide(self.ask, lambda question, decision: self.decisions.append(decision))
 
 
-def number_of(question: Question, text: str) -> int:
+def number_of(question: GuideQuestion, text: str) -> int:
     return next(mark.number for mark in question.marked.marks if mark.text == text)
 
 
-def pick(*texts: str, shift: int = 0) -> Callable[[Question], dict[str, Any]]:
+def pick(*texts: str, shift: int = 0) -> Callable[[GuideQuestion], dict[str, Any]]:
     return lambda question: {
         "action": "select_detail_links",
         "mark_id_text_map": {str(number_of(question, text) + shift): text for text in texts},
@@ -257,10 +261,10 @@ ENTRIES = [f"Entry number {n}" for n in (1, 2, 4)]
 def test_a_model_explores_and_the_pattern_collects(
     blank: Page, lists: ListSite, tmp_path: Path
 ) -> None:
-    def wrong(question: Question) -> dict[str, Any]:
+    def wrong(question: GuideQuestion) -> dict[str, Any]:
         return {"action": "select_detail_links", "mark_ids": [1], "expected_texts": ["Offers"]}
 
-    def unequal(question: Question) -> dict[str, Any]:
+    def unequal(question: GuideQuestion) -> dict[str, Any]:
         return {"action": "select_detail_links", "mark_ids": [1, 2], "expected_texts": ["About us"]}
 
     model = Model(explore=[wrong, unequal, pick(*ENTRIES)])
@@ -286,14 +290,14 @@ def test_a_model_explores_and_the_pattern_collects(
 def test_the_model_finds_a_way_on_that_no_table_knows_after_a_wrong_one(
     blank: Page, lists: ListSite
 ) -> None:
-    def leaf(question: Question) -> dict[str, Any]:
+    def leaf(question: GuideQuestion) -> dict[str, Any]:
         texts = [mark.text for mark in question.marked.marks]
         if "Turn the leaf" not in texts:
             return {"action": "none"}
         number = number_of(question, "Turn the leaf")
         return {"found": True, "mark_id": number, "expected_text": "Turn the leaf"}
 
-    def previous(question: Question) -> dict[str, Any]:
+    def previous(question: GuideQuestion) -> dict[str, Any]:
         return {"action": "next_page", "mark_id": 1, "expected_text": "Back"}
 
     model = Model(explore=[pick(*ENTRIES)], paginate=[previous, leaf])
@@ -308,7 +312,7 @@ def test_the_model_finds_a_way_on_that_no_table_knows_after_a_wrong_one(
 
 
 def test_without_a_pattern_the_model_chooses_on_every_page(blank: Page, lists: ListSite) -> None:
-    def all_of_page(question: Question) -> dict[str, Any]:
+    def all_of_page(question: GuideQuestion) -> dict[str, Any]:
         texts = {
             str(mark.number): mark.text
             for mark in question.marked.marks

@@ -16,7 +16,7 @@ from pytest_autoweb.browser.crosshair import take_view
 from pytest_autoweb.cli import main
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Reply, Request
-from pytest_autoweb.locate.eyes import Eyes
+from pytest_autoweb.locate.eyes import VisionModel
 from pytest_autoweb.locate.sight import Sight
 from pytest_autoweb.report.locations import render_film
 from pytest_autoweb.results import Location, LocatorAlgorithm, Probe
@@ -60,7 +60,7 @@ def where(page: Page, *selectors: str) -> Callable[[], Target | None]:
 
 def sight(page: Page, client: Client, **more: Any) -> Sight:
     request = Request(model="fake/pixels", messages=(), stage="locate")
-    return Sight(page, Eyes(client, request), **more)
+    return Sight(page, VisionModel(client, request), **more)
 
 
 def client_for(page: Page, targets: dict[str, Where], **more: Any) -> PixelReadingClient:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, Exchange, StepResult, Usage
@@ -377,7 +377,7 @@ def test_two_thousand_cells_open_within_seconds(tmp_path: Path, open_page: Open)
         key = CellKey(f"case-{i // 10}", f"vendor/model-{i % 10}")
         names = {"case_id": key.case_id, "model": key.model, "folder": key.folder}
         cells.append(samples[i % len(samples)].model_copy(update=names))
-    report = plain(build_report(Run(tmp_path, run_info(cells), tuple(cells))))
+    report = plain(build_report(RecordedRun(tmp_path, run_info(cells), tuple(cells))))
     write_text_atomic(tmp_path / "index.html", render_html(shorten(report, 8_000_000), {}))
 
     began = time.monotonic()

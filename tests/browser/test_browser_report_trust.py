@@ -14,7 +14,7 @@ from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.rejudged import RejudgedCell, Rejudging
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.side_files import SideFiles
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, CheckResult, Usage
@@ -78,7 +78,7 @@ def report(rich: Path) -> Any:
 
 
 def page_of(*cells: CellResult, beside: SideFiles | None = None, **info: Any) -> str:
-    run = Run(Path(), run_info(list(cells), **info), cells)
+    run = RecordedRun(Path(), run_info(list(cells), **info), cells)
     return render_html(plain(build_report(run, None, beside or SideFiles())), {})
 
 
@@ -147,7 +147,7 @@ def test_what_decided_the_exit_status_stands_on_top(rich: Path, show: Show) -> N
     expect(gates.get_by_role("heading")).to_contain_text("1 gate failed")
     names = gates.locator("li > div > p:first-child b").all_inner_texts()
     assert [name.split()[0] for name in names] == ["pinned", "drop", "cost", "pass"]
-    expect(gates).to_contain_text("failed, without a say")
+    expect(gates).to_contain_text("failed (soft)")
     expect(gates).to_contain_text(GATES[3].details[0])
 
 
@@ -327,7 +327,7 @@ def test_a_check_says_where_it_looked_and_what_it_found(show: Show) -> None:
     for words in ("PARTIAL_MATCH", "records 2 and 3", "batch MB-002", "weight 2, credit 33%"):
         expect(first).to_contain_text(words)
     expect(second).to_contain_text("captcha")
-    expect(second).to_contain_text("advice only, without a part in the verdict")
+    expect(second).to_contain_text("advice only, not part of the verdict")
     expect(second).to_contain_text("2 model calls, $0.01")
 
 
@@ -344,7 +344,7 @@ def test_a_later_verdict_is_marked_as_such(show: Show) -> None:
 
     expect(page.locator("#top")).to_contain_text("1 outcome changed")
     page.locator("button.cell").first.click()
-    expect(page.locator("#detail")).to_contain_text("passed while the run ran, failed now.")
+    expect(page.locator("#detail")).to_contain_text("passed in the run, failed now.")
     expect(page.locator("#detail")).to_contain_text("the case itself has changed since")
 
 

@@ -162,7 +162,7 @@ def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
     assert capsys.readouterr().err.splitlines() == [
         "autoweb: --min-pass-rate: 'many' is not a percentage from 0 to 100",
         "autoweb: there is no file none.toml to read groups from",
-        f"autoweb: {run.parent} is no run folder: it holds neither cells nor manifest",
+        f"autoweb: {run.parent} is not a run folder: it has neither cells nor a manifest",
     ]
 
 

@@ -53,7 +53,7 @@ def test_a_judges_words_are_written_only_beside_human_ones_and_other_judges_can_
     said, fresh = labels(project)
 
     assert [(label.human, label.judged) for label in fresh] == [(None, ())] * 2
-    assert "2 wait for a person: fill in `human: pass` or `human: fail`" in said
+    assert "2 need a human verdict: fill in `human: pass` or `human: fail`" in said
 
     path = project.path / "labels.yaml"
     content = yaml.safe_load(path.read_text())

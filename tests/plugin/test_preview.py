@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.storage import save_run
 
 PRICED = """
@@ -16,7 +16,7 @@ output_cost_per_mtok = 10.0
 """
 
 
-def history(project: pytest.Pytester, *rows: CellRow) -> None:
+def history(project: pytest.Pytester, *rows: CellSummary) -> None:
     run = RunRows(
         ts="20261121_093000_000",
         started=datetime(2026, 11, 21, tzinfo=UTC),
@@ -27,7 +27,7 @@ def history(project: pytest.Pytester, *rows: CellRow) -> None:
     save_run(run, project.path / ".autoweb")
 
 
-def row(case_id: str, tokens: int, cost: float, checksum: str, **changes: object) -> CellRow:
+def row(case_id: str, tokens: int, cost: float, checksum: str, **changes: object) -> CellSummary:
     fields = {
         "case_id": case_id,
         "case_path": "cases/shop.yaml",
@@ -41,7 +41,7 @@ def row(case_id: str, tokens: int, cost: float, checksum: str, **changes: object
         "cost_usd": cost,
         "checksums": {"case": checksum},
     }
-    return CellRow.model_validate({**fields, **changes})
+    return CellSummary.model_validate({**fields, **changes})
 
 
 def test_cells_are_listed_with_what_they_would_take_and_nothing_runs(

@@ -121,7 +121,7 @@ def test_a_case_that_is_gone_keeps_its_verdicts_and_bad_input_is_one_sentence(
     (saved.path / "cases" / "shop.yaml").unlink()
     gone = verify(saved)
     assert gone.ret == 0
-    gone.stdout.fnmatch_lines(["*the case is gone from the files*"])
+    gone.stdout.fnmatch_lines(["*the case is no longer in the files*"])
 
     (saved.path / "moved.yaml").write_text(CASES.replace("../site", "site"), encoding="utf-8")
     moved = verify(saved, "--cases", "moved.yaml", "--changed-only", "--output", "moved")
@@ -130,4 +130,4 @@ def test_a_case_that_is_gone_keeps_its_verdicts_and_bad_input_is_one_sentence(
 
     own = verify(saved, "--output", "autoweb-report")
     assert own.ret == 4
-    own.stderr.fnmatch_lines(["autoweb: a run is never judged again into its own folder*"])
+    own.stderr.fnmatch_lines(["autoweb: the output folder must not be*"])

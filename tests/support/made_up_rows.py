@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.results import Outcome
 
 BEGAN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -20,7 +20,7 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 
 
-def row(case_id: str, outcome: str, model: str = "m", **changes: Any) -> CellRow:
+def row(case_id: str, outcome: str, model: str = "m", **changes: Any) -> CellSummary:
     """A cell, its outcome as one letter; `changes` replace any field."""
     fields: dict[str, Any] = {
         "case_id": case_id,
@@ -35,10 +35,10 @@ def row(case_id: str, outcome: str, model: str = "m", **changes: Any) -> CellRow
         "duration_ms": 2000.0,
         "checksums": SUMS,
     }
-    return CellRow(**{**fields, **changes})
+    return CellSummary(**{**fields, **changes})
 
 
-def cells(outcomes: Mapping[str, str], model: str = "m", **changes: Any) -> list[CellRow]:
+def cells(outcomes: Mapping[str, str], model: str = "m", **changes: Any) -> list[CellSummary]:
     """The cells of a model: per case its repeats as letters, e.g. `{"login": "PPF"}`."""
     return [
         row(case_id, letter, model, repeat=repeat, **changes)
@@ -47,13 +47,13 @@ def cells(outcomes: Mapping[str, str], model: str = "m", **changes: Any) -> list
     ]
 
 
-def cases(letters: str, model: str = "m", **changes: Any) -> list[CellRow]:
+def cases(letters: str, model: str = "m", **changes: Any) -> list[CellSummary]:
     """One cell a case, the cases named `c01`, `c02` …"""
     named = {f"c{number:02}": letter for number, letter in enumerate(letters, start=1)}
     return cells(named, model, **changes)
 
 
-def run(*groups: list[CellRow], day: int = 0, **changes: Any) -> RunRows:
+def run(*groups: list[CellSummary], day: int = 0, **changes: Any) -> RunRows:
     """A run of some cells, `day` days after the first."""
     rows = tuple(cell for group in groups for cell in group)
     began = BEGAN + timedelta(days=day)

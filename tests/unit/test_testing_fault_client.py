@@ -117,5 +117,5 @@ def test_a_truth_that_is_not_on_the_page_is_an_error_of_the_test() -> None:
 
 
 def test_chances_outside_of_0_to_1_are_refused() -> None:
-    with pytest.raises(ValueError, match="swap is a chance"):
+    with pytest.raises(ValueError, match="swap is a probability"):
         Faults(swap=10)

@@ -8,7 +8,7 @@ from pytest_autoweb.report.comparison import Comparison, compare_runs, contestan
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import SteadyCase
 from pytest_autoweb.report.pairing import GRADED
-from pytest_autoweb.report.rows import CellRow, RunRows, by_model, has_unknown_cost
+from pytest_autoweb.report.rows import CellSummary, RunRows, by_model, has_unknown_cost
 from pytest_autoweb.report.sides import Change
 from pytest_autoweb.report.statistics import ALPHA
 
@@ -245,15 +245,15 @@ def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows | None:
     return None if filled == rows.rows else rows.model_copy(update={"rows": filled})
 
 
-def _place(row: CellRow) -> tuple[str, str, str, str]:
+def _place(row: CellSummary) -> tuple[str, str, str, str]:
     return row.model, row.case_path, row.case_id, row.capture_mode
 
 
-def _failed(row: CellRow) -> CellRow:
+def _failed(row: CellSummary) -> CellSummary:
     return row.model_copy(update={"outcome": "failed"})
 
 
-def _all_failed(case: SteadyCase, rows: Sequence[CellRow]) -> bool:
+def _all_failed(case: SteadyCase, rows: Sequence[CellSummary]) -> bool:
     place = (case.model, case.case_path, case.case_id, case.capture_mode)
     graded = [row.outcome for row in rows if _place(row) == place and row.outcome in GRADED]
     return set(graded) == {"failed"}

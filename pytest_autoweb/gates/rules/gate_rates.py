@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext, Spending
 from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import Group, nobody_belongs
+from pytest_autoweb.report.groups import CaseGroup, nobody_belongs
 from pytest_autoweb.report.pairing import GOOD, GRADED, first_attempt_rate
-from pytest_autoweb.report.rows import CellRow, by_model, has_unknown_cost
+from pytest_autoweb.report.rows import CellSummary, by_model, has_unknown_cost
 from pytest_autoweb.report.wording import rate
 
 _PASSED = GOOD["after_repair"]
@@ -149,7 +149,7 @@ GATES.add(
 
 
 def _group_gates(
-    name: str, group: Group, model: str, rows: Sequence[CellRow]
+    name: str, group: CaseGroup, model: str, rows: Sequence[CellSummary]
 ) -> Iterator[GateResult]:
     if group.must_pass:
         bad = [row for row in rows if row.outcome not in _PASSED]
@@ -169,7 +169,7 @@ def _group_gates(
         yield GateResult(name=name, model=model, passed=None, message=message, soft=True)
 
 
-def _least_rate(name: str, model: str, rows: Sequence[CellRow], least: float) -> GateResult:
+def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float) -> GateResult:
     reached = first_attempt_rate(rows)
     if reached.value is None:
         return GateResult(name=name, model=model, passed=None, message="there are no cells to rate")
@@ -193,17 +193,17 @@ def _least_rate(name: str, model: str, rows: Sequence[CellRow], least: float) ->
     )
 
 
-def _counts(rows: Sequence[CellRow]) -> str:
+def _counts(rows: Sequence[CellSummary]) -> str:
     outcomes = [row.outcome for row in rows]
     return ", ".join(f"{outcomes.count(each)} {each}" for each in dict.fromkeys(outcomes))
 
 
-def _listed(rows: Sequence[CellRow]) -> tuple[str, ...]:
+def _listed(rows: Sequence[CellSummary]) -> tuple[str, ...]:
     lines = [_cell_line(row) for row in rows[:_LISTED]]
     return (*lines, f"and {len(rows) - _LISTED} more") if len(rows) > _LISTED else tuple(lines)
 
 
-def _cell_line(row: CellRow) -> str:
+def _cell_line(row: CellSummary) -> str:
     """A cell and what became of it."""
     repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
     return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"

@@ -1,1 +1,1 @@
-"""The history of the tables, for Alembic."""
+"""The history of the tables, in the layout that Alembic expects."""

@@ -1,4 +1,4 @@
-"""Run by Alembic for every migration; the connection and its transaction are the caller's."""
+"""The script that Alembic runs for every migration, on the caller's connection."""
 
 from alembic import context
 
@@ -7,6 +7,7 @@ from pytest_autoweb.store.tables import Base
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=Base.metadata,
+    # The caller has begun a transaction around all migrations already.
     transactional_ddl=False,
 )
 context.run_migrations()

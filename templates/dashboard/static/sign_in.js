@@ -1,4 +1,4 @@
-/* Exchanges the token after `#` for a cookie, and takes it out of the address. */
+/* Exchange the token after `#` for a cookie, and remove it from the address bar and the history. */
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 if (token) {
   history.replaceState(null, "", location.pathname + location.search);

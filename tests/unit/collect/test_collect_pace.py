@@ -17,7 +17,7 @@ from pytest_autoweb.collect.collection import (
     save_collection,
 )
 from pytest_autoweb.collect.paging import next_by_parameter, predicted
-from pytest_autoweb.collect.progress import Progress, save_progress, unfinished
+from pytest_autoweb.collect.progress import CollectProgress, save_progress, unfinished
 from pytest_autoweb.collect.rate import MAX_LEVEL, Pacer
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.specs import Pattern
@@ -105,7 +105,7 @@ def test_a_given_parameter_grows_by_its_step(step: int, name: str) -> None:
 
 def test_progress_is_taken_up_again_only_for_the_same_list_and_task(tmp_path: Path) -> None:
     collection = collection_of(CollectSpec(pattern="**/x/*"), LIST, "all x")
-    progress = Progress(list_url=LIST, task_description="all x", collection=collection)
+    progress = CollectProgress(list_url=LIST, task_description="all x", collection=collection)
     saved = save_progress(
         progress.model_copy(update={"urls": ("http://lists.test/x/1",)}), tmp_path
     )

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.locate.algorithm import (
-    Answer,
-    Box,
     Candidate,
-    Limits,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
+    SearchLimits,
     Viewport,
     search,
 )
@@ -21,30 +21,30 @@ from pytest_autoweb.locate.belief import Belief
 from pytest_autoweb.locate.candidates import gather, weigh
 from pytest_autoweb.locate.likelihood import line_model
 from pytest_autoweb.locate.question import Element
-from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 
 VIEWPORT = Viewport(1280, 720)
 GRID = tuple(
-    Candidate(Box(40 + 240 * x, 30 + 130 * y, 120, 24), "link", f"item {x} {y}")
+    Candidate(Rect(40 + 240 * x, 30 + 130 * y, 120, 24), "link", f"item {x} {y}")
     for x in range(5)
     for y in range(5)
 )
-MODEL = line_model(Limits(), 1.0)
+MODEL = line_model(SearchLimits(), 1.0)
 EVIDENCE = (
-    (Question(1, "both", 640, 360), Answer(True, "left", "above")),
-    (Question(2, "vertical", 400), Answer(x="crossed")),
-    (Question(3, "pick", badges=numbered(GRID, range(6), 0)), Answer(mark=2)),
-    (Question(4, "look"), Answer(visible=False)),
-    (Question(5, "both", 200, 100), Answer(True, "right", "below", text="item 1 1")),
+    (PictureQuestion(1, "both", 640, 360), PictureAnswer(True, "left", "above")),
+    (PictureQuestion(2, "vertical", 400), PictureAnswer(x="crossed")),
+    (PictureQuestion(3, "pick", badges=numbered(GRID, range(6), 0)), PictureAnswer(mark=2)),
+    (PictureQuestion(4, "look"), PictureAnswer(visible=False)),
+    (PictureQuestion(5, "both", 200, 100), PictureAnswer(True, "right", "below", text="item 1 1")),
 )
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(list(permutations(EVIDENCE))))
 def test_the_order_of_independent_answers_does_not_matter(
-    order: tuple[tuple[Question, Answer], ...],
+    order: tuple[tuple[PictureQuestion, PictureAnswer], ...],
 ) -> None:
-    usual, other = Belief(GRID, MODEL, Limits()), Belief(GRID, MODEL, Limits())
+    usual, other = Belief(GRID, MODEL, SearchLimits()), Belief(GRID, MODEL, SearchLimits())
 
     for evidence in EVIDENCE:
         usual.update(*evidence)
@@ -56,12 +56,12 @@ def test_the_order_of_independent_answers_does_not_matter(
 
 
 def test_an_answer_raises_what_fits_it_and_an_empty_one_nothing() -> None:
-    belief = Belief(GRID, MODEL, Limits())
+    belief = Belief(GRID, MODEL, SearchLimits())
     before = belief.posterior
 
-    told_nothing = belief.update(Question(1, "both", 640, 360), Answer())
+    told_nothing = belief.update(PictureQuestion(1, "both", 640, 360), PictureAnswer())
     unchanged = belief.posterior
-    told = belief.update(Question(1, "both", 640, 360), Answer(True, "left", "above"))
+    told = belief.update(PictureQuestion(1, "both", 640, 360), PictureAnswer(True, "left", "above"))
 
     fitting = [one.box.right < 620 and one.box.bottom < 340 for one in GRID]
     likely = [now > then for now, then in zip(belief.posterior, before, strict=True)]
@@ -71,7 +71,7 @@ def test_an_answer_raises_what_fits_it_and_an_empty_one_nothing() -> None:
 
 
 def test_lines_stand_in_the_gaps_and_share_the_candidates_out() -> None:
-    questions: list[Question] = []
+    questions: list[PictureQuestion] = []
 
     search(GRID, VIEWPORT, lambda question: questions.append(question))
 
@@ -95,11 +95,11 @@ def test_lines_stand_in_the_gaps_and_share_the_candidates_out() -> None:
 
 
 def test_lines_and_numbers_come_apart_when_asked_so() -> None:
-    limits = Limits(combined_marks=0, absent=0.03)
+    limits = SearchLimits(combined_marks=0, absent=0.03)
     kinds = set()
 
     for target in range(len(GRID)):
-        outcome = search(GRID, VIEWPORT, Oracle(GRID, target, Noise(), 0), limits=limits)
+        outcome = search(GRID, VIEWPORT, Oracle(GRID, target, ModelNoise(), 0), limits=limits)
         kinds |= {turn.question.kind for turn in outcome.turns}
         assert outcome.chosen == target
 
@@ -108,18 +108,18 @@ def test_lines_and_numbers_come_apart_when_asked_so() -> None:
 
 
 def test_the_text_read_on_the_target_tells_boxes_apart_that_lines_do_not() -> None:
-    belief = Belief(GRID, MODEL, Limits())
+    belief = Belief(GRID, MODEL, SearchLimits())
 
-    belief.update(Question(1, "look"), Answer(True, text="Item  3 2"))
+    belief.update(PictureQuestion(1, "look"), PictureAnswer(True, text="Item  3 2"))
     once = belief.posterior
-    belief.update(Question(2, "look"), Answer(True, text="Item  3 2"))
+    belief.update(PictureQuestion(2, "look"), PictureAnswer(True, text="Item  3 2"))
 
     assert GRID[belief.leader].name == "item 3 2"
     assert belief.weights[belief.leader] == pytest.approx(max(once) / sum(once))
 
 
 def test_a_picture_shown_smaller_widens_the_slack() -> None:
-    whole, half = line_model(Limits(), 1.0), line_model(Limits(), 0.5)
+    whole, half = line_model(SearchLimits(), 1.0), line_model(SearchLimits(), 0.5)
 
     assert whole.outcomes[whole.place(120, (0, 100))][1] < 0.1
     assert half.outcomes[half.place(120, (0, 100))][1] > 0.1
@@ -127,11 +127,11 @@ def test_a_picture_shown_smaller_widens_the_slack() -> None:
 
 def test_what_no_picture_can_tell_apart_is_one_candidate() -> None:
     elements = [
-        Element(Box(10, 10, 200, 100), "link", "", own=0),
-        Element(Box(20, 20, 80, 30), "button", "Buy", parent=0),
-        Element(Box(300, 10, 50, 20), "checkbox", "Agree"),
-        Element(Box(301, 10, 50, 20), "", "Agree to the terms"),
-        Element(Box(500, 10, 0, 20), "link", "nothing to see"),
+        Element(Rect(10, 10, 200, 100), "link", "", own=0),
+        Element(Rect(20, 20, 80, 30), "button", "Buy", parent=0),
+        Element(Rect(300, 10, 50, 20), "checkbox", "Agree"),
+        Element(Rect(301, 10, 50, 20), "", "Agree to the terms"),
+        Element(Rect(500, 10, 0, 20), "link", "nothing to see"),
     ]
 
     first, second = gather(elements)
@@ -144,7 +144,7 @@ def test_an_expected_text_counts_only_where_some_candidate_has_it() -> None:
     known = weigh(GRID, expected_text="Item 2 3")
     unknown = weigh(GRID, expected_text="basket")
 
-    outcome = search(known, VIEWPORT, Oracle(known, 13, Noise(), 0))
+    outcome = search(known, VIEWPORT, Oracle(known, 13, ModelNoise(), 0))
 
     assert GRID[13].name == "item 2 3"
     assert known[13].weight > 20 * known[0].weight

@@ -5,28 +5,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.locate.algorithm import (
-    Answer,
-    Box,
     Candidate,
-    Limits,
-    Question,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
+    SearchLimits,
     Viewport,
     search,
 )
-from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 from pytest_autoweb.results.location import LocatorAlgorithm
 
 VIEWPORT = Viewport(1280, 720)
 BOTH: list[LocatorAlgorithm] = ["bayes", "seed"]
-ROW = tuple(Candidate(Box(20 + 60 * n, 40, 50, 20), "link", f"page {n}") for n in range(20))
+ROW = tuple(Candidate(Rect(20 + 60 * n, 40, 50, 20), "link", f"page {n}") for n in range(20))
 
 sides = st.sampled_from([0.0, 0.4, 1.0, 17.3, 90.0, 2000.0])
-boxes = st.builds(Box, st.floats(-50, 1300), st.floats(-50, 800), sides, sides)
+boxes = st.builds(Rect, st.floats(-50, 1300), st.floats(-50, 800), sides, sides)
 candidates = st.lists(
     st.builds(Candidate, boxes, name=st.sampled_from(["", "Save", "Cancel"])), max_size=14
 ).map(tuple)
 answers = st.none() | st.builds(
-    Answer,
+    PictureAnswer,
     visible=st.sampled_from([None, True, False]),
     x=st.sampled_from([None, "left", "right", "crossed"]),
     y=st.sampled_from([None, "above", "below", "crossed"]),
@@ -38,11 +38,11 @@ answers = st.none() | st.builds(
 class Script:
     """Answers in turn, and keeps the questions."""
 
-    def __init__(self, *replies: Answer | None) -> None:
+    def __init__(self, *replies: PictureAnswer | None) -> None:
         self.replies = replies
-        self.questions: list[Question] = []
+        self.questions: list[PictureQuestion] = []
 
-    def __call__(self, question: Question) -> Answer | None:
+    def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
         self.questions.append(question)
         return self.replies[min(len(self.questions), len(self.replies)) - 1]
 
@@ -50,10 +50,10 @@ class Script:
 @settings(max_examples=60, deadline=None)
 @given(candidates, st.lists(answers, min_size=1, max_size=20), st.sampled_from(BOTH))
 def test_any_answers_about_any_boxes_end_within_the_budget_and_honestly(
-    page: tuple[Candidate, ...], replies: list[Answer | None], algorithm: LocatorAlgorithm
+    page: tuple[Candidate, ...], replies: list[PictureAnswer | None], algorithm: LocatorAlgorithm
 ) -> None:
     script = Script(*replies)
-    limits = Limits()
+    limits = SearchLimits()
 
     outcome = search(page, VIEWPORT, script, limits=limits, algorithm=algorithm)
 
@@ -77,10 +77,10 @@ def test_right_answers_find_every_target_that_lies_apart(
 ) -> None:
     cells = st.tuples(st.integers(0, 20), st.integers(0, 20))
     drawn = data.draw(st.lists(cells, min_size=1, max_size=40, unique=True))
-    page = tuple(Candidate(Box(10 + 60 * x, 10 + 34 * y, 40, 18)) for x, y in drawn)
+    page = tuple(Candidate(Rect(10 + 60 * x, 10 + 34 * y, 40, 18)) for x, y in drawn)
     target = data.draw(st.integers(0, len(page) - 1))
 
-    outcome = search(page, VIEWPORT, Oracle(page, target, Noise(), 1), algorithm=algorithm)
+    outcome = search(page, VIEWPORT, Oracle(page, target, ModelNoise(), 1), algorithm=algorithm)
 
     assert (outcome.status, outcome.chosen) == ("found", target)
 
@@ -89,7 +89,7 @@ def test_right_answers_find_every_target_that_lies_apart(
 def test_a_single_candidate_is_asked_about_before_it_is_a_success(
     algorithm: LocatorAlgorithm,
 ) -> None:
-    yes, no = Script(Answer(True, mark=1)), Script(Answer(True, mark=0))
+    yes, no = Script(PictureAnswer(True, mark=1)), Script(PictureAnswer(True, mark=0))
 
     confirmed = search(ROW[:1], VIEWPORT, yes, algorithm=algorithm)
     refused = search(ROW[:1], VIEWPORT, no, algorithm=algorithm)
@@ -102,7 +102,7 @@ def test_a_single_candidate_is_asked_about_before_it_is_a_success(
 
 @pytest.mark.parametrize("algorithm", BOTH)
 def test_no_candidates_are_not_asked_about(algorithm: LocatorAlgorithm) -> None:
-    script = Script(Answer(True, mark=1))
+    script = Script(PictureAnswer(True, mark=1))
 
     outcome = search((), VIEWPORT, script, algorithm=algorithm)
 
@@ -111,7 +111,7 @@ def test_no_candidates_are_not_asked_about(algorithm: LocatorAlgorithm) -> None:
 
 @pytest.mark.parametrize("algorithm", BOTH)
 def test_a_target_that_is_never_seen_is_not_found(algorithm: LocatorAlgorithm) -> None:
-    script = Script(Answer(False, mark=0))
+    script = Script(PictureAnswer(False, mark=0))
 
     outcome = search(ROW, VIEWPORT, script, algorithm=algorithm)
 
@@ -129,7 +129,7 @@ def test_unreadable_answers_are_no_information(algorithm: LocatorAlgorithm) -> N
 
 
 def test_a_target_that_is_seen_but_is_no_candidate_is_inconsistent() -> None:
-    elsewhere = Script(Answer(True, "right", "below", 0))
+    elsewhere = Script(PictureAnswer(True, "right", "below", 0))
 
     outcome = search(ROW, VIEWPORT, elsewhere)
 
@@ -139,9 +139,9 @@ def test_a_target_that_is_seen_but_is_no_candidate_is_inconsistent() -> None:
 
 @pytest.mark.parametrize("algorithm", BOTH)
 def test_calls_that_an_answer_took_count(algorithm: LocatorAlgorithm) -> None:
-    script = Script(Answer(calls=3))
+    script = Script(PictureAnswer(calls=3))
 
-    outcome = search(ROW, VIEWPORT, script, limits=Limits(seed_calls=8), algorithm=algorithm)
+    outcome = search(ROW, VIEWPORT, script, limits=SearchLimits(seed_calls=8), algorithm=algorithm)
 
     left = [question.calls_left for question in script.questions]
     assert outcome.calls == 3 * len(left)

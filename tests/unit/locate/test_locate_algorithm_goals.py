@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.locate.algorithm import Limits
-from pytest_autoweb.locate.simulated import Noise
-from pytest_autoweb.locate.trials import Contender, PageGeometry, Trial, geometry_of, trials
+from pytest_autoweb.locate.algorithm import SearchLimits
+from pytest_autoweb.locate.simulated import ModelNoise
+from pytest_autoweb.locate.trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 
 PAGES = Path(__file__).parents[3] / "benchmarks/locator_pages.json"
-FIVE = Noise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8)
-TEN = Noise(wrong=0.10, slack=8, overlooked=0.03, pick=0.05, noticed=0.8)
-BAYES = Contender("bayes", "bayes", Limits(), echo=True)
-LESS_SURE = Contender("bayes-95", "bayes", Limits(confidence=0.95))
-SEED = Contender("seed", "seed", Limits())
+FIVE = ModelNoise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8)
+TEN = ModelNoise(wrong=0.10, slack=8, overlooked=0.03, pick=0.05, noticed=0.8)
+BAYES = Contender("bayes", "bayes", SearchLimits(), echo=True)
+LESS_SURE = Contender("bayes-95", "bayes", SearchLimits(confidence=0.95))
+SEED = Contender("seed", "seed", SearchLimits())
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,8 @@ def pages() -> list[PageGeometry]:
 
 
 def run(
-    pages: list[PageGeometry], contender: Contender, noise: Noise, *, absent: bool = False
-) -> list[Trial]:
+    pages: list[PageGeometry], contender: Contender, noise: ModelNoise, *, absent: bool = False
+) -> list[SearchTrial]:
     return list(trials(pages, contender, noise, targets=4, absent=absent, seed=1))
 
 
@@ -36,7 +36,7 @@ def share(flags: list[bool]) -> float:
 def test_with_right_answers_every_target_is_found_in_two_or_three_calls(
     pages: list[PageGeometry],
 ) -> None:
-    found = run(pages, BAYES, Noise())
+    found = run(pages, BAYES, ModelNoise())
 
     assert all(trial.solved for trial in found)
     assert max(trial.outcome.calls for trial in found) <= 4

@@ -2,20 +2,29 @@
 
 import pytest
 
-from pytest_autoweb.locate.algorithm import Answer, Box, Candidate, Question, Viewport, search
+from pytest_autoweb.locate.algorithm import (
+    Candidate,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
+    Viewport,
+    search,
+)
 from pytest_autoweb.locate.intervals import Extent
 from pytest_autoweb.locate.likelihood import CROSSED, HIGH, LOW
-from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 
 VIEWPORT = Viewport(1280, 720)
-WALL = tuple(Candidate(Box(10, 4 + 34 * n, 60, 24)) for n in range(20))
-GRID = tuple(Candidate(Box(20 + 150 * (n % 8), 20 + 80 * (n // 8), 90, 24)) for n in range(64))
+WALL = tuple(Candidate(Rect(10, 4 + 34 * n, 60, 24)) for n in range(20))
+GRID = tuple(Candidate(Rect(20 + 150 * (n % 8), 20 + 80 * (n // 8), 90, 24)) for n in range(64))
 
 
-def eliminate(page: tuple[Candidate, ...], *replies: Answer | None) -> tuple[str, list[Question]]:
-    questions: list[Question] = []
+def eliminate(
+    page: tuple[Candidate, ...], *replies: PictureAnswer | None
+) -> tuple[str, list[PictureQuestion]]:
+    questions: list[PictureQuestion] = []
 
-    def ask(question: Question) -> Answer | None:
+    def ask(question: PictureQuestion) -> PictureAnswer | None:
         questions.append(question)
         return replies[min(len(questions), len(replies)) - 1]
 
@@ -40,21 +49,21 @@ def test_an_edge_is_held_against_its_own_interval() -> None:
 
 
 def test_one_line_is_drawn_when_only_one_axis_needs_it() -> None:
-    outcome = search(WALL, Viewport(90, 720), Oracle(WALL, 3, Noise(), 0), algorithm="seed")
+    outcome = search(WALL, Viewport(90, 720), Oracle(WALL, 3, ModelNoise(), 0), algorithm="seed")
 
     assert outcome.chosen == 3
     assert {turn.question.kind for turn in outcome.turns} == {"horizontal", "pick"}
 
 
 def test_a_target_not_seen_is_asked_about_without_lines() -> None:
-    status, questions = eliminate(GRID, Answer(visible=False))
+    status, questions = eliminate(GRID, PictureAnswer(visible=False))
 
     assert status == "not_found"
     assert [one.kind for one in questions] == ["both", "look"]
 
 
-@pytest.mark.parametrize("reply", [None, Answer(True, mark=0), Answer(True, mark=9)])
-def test_a_choice_that_fails_is_no_success(reply: Answer | None) -> None:
+@pytest.mark.parametrize("reply", [None, PictureAnswer(True, mark=0), PictureAnswer(True, mark=9)])
+def test_a_choice_that_fails_is_no_success(reply: PictureAnswer | None) -> None:
     status, questions = eliminate(GRID[:3], reply)
 
     assert status == "ambiguous"
@@ -63,7 +72,7 @@ def test_a_choice_that_fails_is_no_success(reply: Answer | None) -> None:
 
 def test_contradictions_are_undone_asked_again_and_then_reported() -> None:
     status, questions = eliminate(
-        GRID, Answer(True, "left", "above"), Answer(True, "right", "above")
+        GRID, PictureAnswer(True, "left", "above"), PictureAnswer(True, "right", "above")
     )
 
     lines = [one.lines for one in questions if one.lines]

@@ -2,40 +2,42 @@
 
 import random
 
-from pytest_autoweb.locate.algorithm import Answer, Box, Candidate, Limits
-from pytest_autoweb.locate.region import Place, search_region
-from pytest_autoweb.locate.simulated import Noise, Oracle
+from pytest_autoweb.locate.algorithm import Candidate, PictureAnswer, Rect, SearchLimits
+from pytest_autoweb.locate.region import RegionResult, search_region
+from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 
-ROOM = Box(200, 100, 640, 480)
+ROOM = Rect(200, 100, 640, 480)
 DICE = random.Random(7)
 TARGETS = [
-    Box(
+    Rect(
         DICE.uniform(200, 640), DICE.uniform(100, 380), DICE.uniform(30, 200), DICE.uniform(30, 200)
     )
     for _ in range(20)
 ]
 
 
-def look_for(target: Box, noise: Noise) -> Place:
+def look_for(target: Rect, noise: ModelNoise) -> RegionResult:
     return search_region(ROOM, Oracle((Candidate(target),), 0, noise, int(target.x * 1000)))
 
 
-def hit(place: Place, target: Box) -> bool:
+def hit(place: RegionResult, target: Rect) -> bool:
     assert place.point is not None
     x, y = place.point
     return target.x <= x <= target.right and target.y <= y <= target.bottom
 
 
 def test_right_answers_bracket_every_place_and_the_point_lies_on_it() -> None:
-    places = [look_for(target, Noise()) for target in TARGETS]
+    places = [look_for(target, ModelNoise()) for target in TARGETS]
 
     assert {place.status for place in places} == {"found"}
     assert all(map(hit, places, TARGETS))
-    assert all(place.calls == len(place.questions) <= Limits().place_calls for place in places)
+    assert all(
+        place.calls == len(place.questions) <= SearchLimits().place_calls for place in places
+    )
 
 
 def test_wrong_answers_now_and_then_are_outweighed() -> None:
-    noise = Noise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05)
+    noise = ModelNoise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05)
 
     pairs = [(look_for(target, noise), target) for target in TARGETS]
 
@@ -45,9 +47,9 @@ def test_wrong_answers_now_and_then_are_outweighed() -> None:
 
 
 def test_what_is_not_seen_not_readable_or_refused_is_no_find() -> None:
-    gone = search_region(ROOM, lambda _: Answer(visible=False))
+    gone = search_region(ROOM, lambda _: PictureAnswer(visible=False))
     mute = search_region(ROOM, lambda _: None)
-    refused = search_region(ROOM, lambda _: Answer(True, "left", "above", 0))
+    refused = search_region(ROOM, lambda _: PictureAnswer(True, "left", "above", 0))
 
     assert (gone.status, gone.calls) == ("not_found", 2)
     assert mute.status == "budget"

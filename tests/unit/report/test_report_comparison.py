@@ -10,16 +10,16 @@ from made_up_rows import SUMS, cases, cells, row, run
 from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
 from pytest_autoweb.report.controls import NOOP, ORACLE
 from pytest_autoweb.report.power import detectable_by_mcnemar
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.report.statistics import difference_interval, holm, mcnemar, sign_flip
 
 
-def before_and_after(a: list[CellRow], b: list[CellRow], **kind: Any) -> Comparison:
+def before_and_after(a: list[CellSummary], b: list[CellSummary], **kind: Any) -> Comparison:
     (comparison,) = compare_runs(run(a, name="old"), run(b, day=1, name="new"), **kind)
     return comparison
 
 
-def between(a: list[CellRow], b: list[CellRow], **kind: Any) -> Comparison:
+def between(a: list[CellSummary], b: list[CellSummary], **kind: Any) -> Comparison:
     (comparison,) = compare_models(run(a, b), **kind)
     return comparison
 

@@ -10,7 +10,7 @@ from made_up_decisions import DECISIONS, sight_cell
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.report.decision_facts import chose_right, decision_facts, reliability
-from pytest_autoweb.report.verifier_facts import Trial, gain, verifier_facts
+from pytest_autoweb.report.verifier_facts import ChoiceTrial, gain, verifier_facts
 from pytest_autoweb.report.write import write_report
 
 sys.path.append(str(Path(__file__).parents[3] / "docs"))
@@ -96,8 +96,10 @@ def test_a_changed_fact_is_found(tmp_path: Path) -> None:
     ]
 
 
-def trial(performed: Any, *, wrong: bool = False, differs: bool = True, text: bool = True) -> Trial:
-    return Trial(wrong=wrong, distinguishable=differs, has_text=text, performed=performed)
+def trial(
+    performed: Any, *, wrong: bool = False, differs: bool = True, text: bool = True
+) -> ChoiceTrial:
+    return ChoiceTrial(wrong=wrong, distinguishable=differs, has_text=text, performed=performed)
 
 
 def test_a_verifier_is_rated_on_what_text_can_tell_apart() -> None:

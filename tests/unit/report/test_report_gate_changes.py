@@ -12,7 +12,7 @@ from made_up_rows import SUMS, cells, run
 from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
 from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import Group
+from pytest_autoweb.report.groups import CaseGroup
 from pytest_autoweb.report.history import history_of
 from pytest_autoweb.report.rows import RunRows
 from pytest_autoweb.report.statistics import ALPHA, all_failures_late
@@ -105,7 +105,7 @@ def test_cases_that_changed_are_left_out_with_their_names() -> None:
 
 
 def test_soft_groups_have_no_part_in_the_comparison() -> None:
-    soft = Group(name="new", cases=["case[0-5]"], soft=True)
+    soft = CaseGroup(name="new", cases=["case[0-5]"], soft=True)
     rows = after(dict.fromkeys(NAMES[:6], "F"))
 
     result = compared(made_up(GOOD), rows, policy(groups=(soft,)))

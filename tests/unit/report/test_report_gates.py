@@ -14,7 +14,7 @@ from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
 from pytest_autoweb.gates.gate_context import Spending
 from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import Group, read_groups
+from pytest_autoweb.report.groups import CaseGroup, read_groups
 from pytest_autoweb.report.rows import RunRows
 
 MODEL = "m"
@@ -96,8 +96,8 @@ def test_controls_are_not_gated() -> None:
     assert evaluate_gates(run(noop), GatePolicy(min_pass_rate=100)) == ()
 
 
-SMOKE = Group(name="smoke", tags=["smoke"], min_pass_rate=100)
-NEW = Group(name="new", cases=["beta-*"], min_pass_rate=100, soft=True)
+SMOKE = CaseGroup(name="smoke", tags=["smoke"], min_pass_rate=100)
+NEW = CaseGroup(name="new", cases=["beta-*"], min_pass_rate=100, soft=True)
 
 
 def test_a_group_has_a_rate_of_its_own_and_a_soft_one_only_warns() -> None:
@@ -117,8 +117,8 @@ def test_a_group_has_a_rate_of_its_own_and_a_soft_one_only_warns() -> None:
 
 
 def test_a_pinned_group_fails_for_one_cell_and_an_empty_one_says_what_tag_was_meant() -> None:
-    pinned = Group(name="pinned", tags=["smoke"], must_pass=True)
-    empty = Group(name="empty", tags=["smok"], min_pass_rate=50)
+    pinned = CaseGroup(name="pinned", tags=["smoke"], must_pass=True)
+    empty = CaseGroup(name="empty", tags=["smok"], min_pass_rate=50)
     rows = run(cells({"a": "PF", "b": "P"}, tags=("smoke",)))
 
     results = gates(rows, GatePolicy(groups=(pinned, empty)))
@@ -142,7 +142,7 @@ def test_only_a_gate_on_success_decides_on_a_failed_cell() -> None:
     assert GatePolicy(groups=(SMOKE,)).decides_on(smoke)
     assert not GatePolicy(groups=(SMOKE,)).decides_on(plain)
     assert not GatePolicy(
-        min_pass_rate=0, groups=(Group(name="p", tags=["smoke"], must_pass=True),)
+        min_pass_rate=0, groups=(CaseGroup(name="p", tags=["smoke"], must_pass=True),)
     ).decides_on(smoke)
 
 
@@ -224,4 +224,4 @@ def test_groups_are_read_from_pyproject_and_a_project_without_any_has_none(tmp_p
         encoding="utf-8",
     )
 
-    assert read_groups(file) == (SMOKE, Group(name="new ones", cases=["beta-*"], soft=True))
+    assert read_groups(file) == (SMOKE, CaseGroup(name="new ones", cases=["beta-*"], soft=True))

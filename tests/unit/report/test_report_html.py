@@ -11,7 +11,7 @@ from made_up_run import CellKey, cell, run_info
 
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.saving import plain
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}<!--\u2028\u2029&amp;'\""
@@ -19,7 +19,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}<!--\u2028\u20
 
 def page_of(task: str, pictures: dict[str, str] | None = None) -> str:
     result = cell(CellKey("a", "m"), user_task=task)
-    report: dict[str, Any] = plain(build_report(Run(Path(), run_info([result]), (result,))))
+    report: dict[str, Any] = plain(build_report(RecordedRun(Path(), run_info([result]), (result,))))
     return render_html(report, pictures or {})
 
 
@@ -79,6 +79,6 @@ def test_the_page_asks_nobody_for_anything() -> None:
 def test_a_title_is_escaped() -> None:
     result = cell(CellKey("a", "m"))
     info = run_info([result], ts="<b>&")
-    page = render_html(plain(build_report(Run(Path(), info, (result,)))), {})
+    page = render_html(plain(build_report(RecordedRun(Path(), info, (result,)))), {})
 
     assert "<title>autoweb report &lt;b&gt;&amp;</title>" in page

@@ -10,7 +10,7 @@ from pytest_autoweb.report.json_report import (
     build_report,
     report_json_schema,
 )
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.saving import json_text
 
@@ -36,7 +36,7 @@ SEED_ATTEMPT_NAMES = {
 
 
 def report_of(*cells: CellResult, analysis: Analysis | None = None) -> Report:
-    return build_report(Run(Path(), run_info(list(cells)), cells), analysis)
+    return build_report(RecordedRun(Path(), run_info(list(cells)), cells), analysis)
 
 
 def test_the_report_survives_being_written_and_read() -> None:

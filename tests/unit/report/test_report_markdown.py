@@ -9,13 +9,13 @@ from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import Analysis, build_report
 from pytest_autoweb.report.markdown import escape, render_markdown
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.results import CellResult
 
 
 def markdown_of(*cells: CellResult, analysis: Analysis | None = None, **info: Any) -> str:
     return render_markdown(
-        build_report(Run(Path(), run_info(list(cells), **info), cells), analysis)
+        build_report(RecordedRun(Path(), run_info(list(cells), **info), cells), analysis)
     )
 
 

@@ -28,7 +28,7 @@ from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Report, build_report
 from pytest_autoweb.report.junit import junit_properties
 from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.run_folder import Run, read_run
+from pytest_autoweb.report.run_folder import RecordedRun, read_run
 from pytest_autoweb.report.side_files import SideFiles
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure
@@ -221,4 +221,4 @@ def test_streamed_lines_steer_neither_terminal_nor_runner(
 
 def build_report_of(result: CellResult, note: str) -> Report:
     info = run_info([result])
-    return build_report(Run(Path(), info, (result,), (note,)), None, SideFiles())
+    return build_report(RecordedRun(Path(), info, (result,), (note,)), None, SideFiles())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import Report, build_report
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.shortening import compact_json, shorten
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.saving import plain
@@ -19,7 +19,9 @@ HEAD = 2_000
 
 
 def report_of(*cells: Any) -> dict[str, Any]:
-    report: dict[str, Any] = plain(build_report(Run(Path(), run_info(list(cells)), tuple(cells))))
+    report: dict[str, Any] = plain(
+        build_report(RecordedRun(Path(), run_info(list(cells)), tuple(cells)))
+    )
     return report
 
 

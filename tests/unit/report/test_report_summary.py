@@ -8,7 +8,7 @@ from made_up_run import BEGAN, CellKey, cell, run_info
 
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.numbers import Numbers
-from pytest_autoweb.report.run_folder import KILLED, Run
+from pytest_autoweb.report.run_folder import KILLED, RecordedRun
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results import (
     Attempt,
@@ -24,7 +24,7 @@ OUTCOMES: list[Outcome] = ["passed", "healed", "failed", "broken", "ungraded", "
 
 
 def summary_of(*cells: CellResult, **info: Any) -> Summary:
-    summary = build_report(Run(Path(), run_info(list(cells), **info), cells)).summary
+    summary = build_report(RecordedRun(Path(), run_info(list(cells), **info), cells)).summary
     assert summary is not None
     return summary
 

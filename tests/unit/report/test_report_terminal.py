@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import Run
+from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.terminal import Line, terminal_lines
 from pytest_autoweb.report.wording import width
 from pytest_autoweb.results import Attempt, CellResult, PlanStep, StepResult
@@ -15,7 +15,7 @@ PLAN = (PlanStep(index=1), PlanStep(index=2))
 
 
 def lines_of(*cells: CellResult, **info: Any) -> list[Line]:
-    return terminal_lines(build_report(Run(Path(), run_info(list(cells), **info), cells)))
+    return terminal_lines(build_report(RecordedRun(Path(), run_info(list(cells), **info), cells)))
 
 
 def text_of(*cells: CellResult) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.store.address import read_address, shown
+from pytest_autoweb.store.address import display_url, read_address
 from pytest_autoweb.store.opening import Store
 from pytest_autoweb.values.urls import without_password
 
@@ -27,7 +27,7 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
 def test_what_is_shown_still_says_which_store_it_is() -> None:
     url = read_address("postgres://ana:secret@db.example:5432/runs?sslmode=require")
 
-    assert shown(url) == "postgresql://ana:***@db.example:5432/runs?sslmode=***"
+    assert display_url(url) == "postgresql://ana:***@db.example:5432/runs?sslmode=***"
 
 
 def test_a_relative_path_is_relative_to_the_given_folder(tmp_path: Path) -> None:

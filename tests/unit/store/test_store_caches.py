@@ -67,7 +67,7 @@ def test_a_lost_server_is_an_empty_cache_that_says_so_once_without_its_password(
 
     assert answers == [None] * 3
     assert len(caplog.records) == 1
-    assert "not answered from" in caplog.text
+    assert "no longer used" in caplog.text
     assert "geheim" not in caplog.text
 
 

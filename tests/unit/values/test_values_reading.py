@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.values.durations import Duration
 from pytest_autoweb.values.locale_data import LANGUAGES, UnknownLocale
-from pytest_autoweb.values.reading import Manner, at_least, same, shown
+from pytest_autoweb.values.reading import ValueFormat, at_least, describe_meanings, same
 from pytest_autoweb.values.text import normalise
 
 NUMBERS: list[tuple[Any, str | None, str]] = [
@@ -161,19 +161,19 @@ CASES = [
 def test_a_value_is_read_as_what_it_may_mean(
     kind: str, value: Any, locale: str | None, currency: str | None, meaning: str
 ) -> None:
-    assert shown(Manner(kind, locale, currency).read(value)) == meaning
+    assert describe_meanings(ValueFormat(kind, locale, currency).read(value)) == meaning
 
 
 def test_a_shared_sign_alone_names_no_currency() -> None:
-    meanings = Manner("money").read("$5")
+    meanings = ValueFormat("money").read("$5")
 
     assert {"USD", "CAD", "MXN"} < {money.currency for money in meanings}
-    assert shown(meanings).endswith("…")
+    assert describe_meanings(meanings).endswith("…")
 
 
 def test_a_locale_nobody_has_is_told() -> None:
     with pytest.raises(UnknownLocale, match="'xx_YY' is not a locale"):
-        Manner("date", "xx_YY").read("2025-05-06")
+        ValueFormat("date", "xx_YY").read("2025-05-06")
 
 
 SAME: list[tuple[str, Any, Any, bool | None]] = [
@@ -207,7 +207,7 @@ ORDERED: list[tuple[str, Any, Any, bool | None]] = [
 def test_values_are_the_same_not_the_same_or_undecided(
     kind: str, first: Any, second: Any, expected: bool | None
 ) -> None:
-    manner = Manner(kind)
+    manner = ValueFormat(kind)
 
     assert same(manner.read(first), manner.read(second)) is expected
     assert same(manner.read(second), manner.read(first)) is expected
@@ -215,7 +215,7 @@ def test_values_are_the_same_not_the_same_or_undecided(
 
 @pytest.mark.parametrize(("kind", "least", "value", "expected"), ORDERED)
 def test_values_have_an_order(kind: str, least: Any, value: Any, expected: bool | None) -> None:
-    manner = Manner(kind)
+    manner = ValueFormat(kind)
 
     assert at_least(manner.read(least), manner.read(value)) is expected
 
@@ -238,7 +238,7 @@ WRITTEN = st.one_of(
 def test_junk_is_read_without_an_error_and_equality_has_no_direction(
     kind: str, locale: str | None, first: Any, second: Any
 ) -> None:
-    manner = Manner(kind, locale)
+    manner = ValueFormat(kind, locale)
     one, other = manner.read(first), manner.read(second)
 
     assert same(one, other) is same(other, one)
@@ -259,7 +259,7 @@ def test_junk_is_read_without_an_error_and_equality_has_no_direction(
 def test_a_date_in_any_language_is_read_back(locale: str, day: date, style: Any) -> None:
     written = format_date(day, style, locale=locale)
 
-    assert Manner("date", locale).read(written) == {day}
+    assert ValueFormat("date", locale).read(written) == {day}
 
 
 @settings(deadline=None)
@@ -271,7 +271,7 @@ def test_a_moment_in_any_language_is_read_back(locale: str, moment: datetime) ->
     moment = moment.replace(microsecond=0)
     written = format_datetime(moment, "medium", locale=locale)
 
-    assert Manner("datetime", locale).read(written) == {moment}
+    assert ValueFormat("datetime", locale).read(written) == {moment}
 
 
 CENTS = st.integers(-10_000_000, 10_000_000).map(lambda cents: cents / 100)
@@ -290,10 +290,12 @@ def test_an_amount_in_any_language_is_read_back(
     style: Any = "name" if in_words and locale != "ro" else "standard"
     written = format_currency(amount, currency, locale=locale, format_type=style)
 
-    (money,) = Manner("money", locale).read(written)
+    (money,) = ValueFormat("money", locale).read(written)
 
     assert money == (Fraction(repr(amount)), currency)
-    assert Manner("number", locale).read(format_decimal(amount, locale=locale)) == {money.amount}
+    assert ValueFormat("number", locale).read(format_decimal(amount, locale=locale)) == {
+        money.amount
+    }
 
 
 @settings(deadline=None)
@@ -311,7 +313,7 @@ def test_a_duration_in_any_language_is_read_back(
 
     # Babel has no plural rules for some languages; others write one and two without a digit.
     if "duration" not in written and any(char.isdigit() for char in written):
-        assert Manner("duration", locale).read(written) == {
+        assert ValueFormat("duration", locale).read(written) == {
             Duration(Fraction(0), Fraction(seconds))
         }
 

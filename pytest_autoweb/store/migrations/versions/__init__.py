@@ -1,1 +1,1 @@
-"""One file a change, each naming the one before."""
+"""The migrations, one file for each change, each naming the one before it."""

@@ -1,4 +1,4 @@
-"""The first tables: runs, cells, attempts, checks, and the calibration's five."""
+"""The first tables: runs, cells, attempts, checks, and five about tool calls."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _TIME = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     _runs()
     _cells()
     _attempts()

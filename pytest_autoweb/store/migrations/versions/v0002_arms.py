@@ -1,4 +1,4 @@
-"""Attempts say which way of correcting made them, and whether that way decided."""
+"""Columns of attempts for the way of correcting, and for attempts made only for comparison."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add the columns; until now only the deciding way was stored."""
+    """Add the columns, and fill them for rows from before, which had only the deciding way."""
     op.add_column("attempts", sa.Column("arm", sa.Text(), nullable=False, server_default=""))
     op.add_column(
         "attempts", sa.Column("beside", sa.Boolean(), nullable=False, server_default=sa.false())
@@ -20,7 +20,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove the columns, and the attempts that the older tables cannot tell apart."""
+    """Remove the columns, and the attempts that the older tables could not tell apart."""
     op.execute("DELETE FROM attempts WHERE beside")
     op.drop_column("attempts", "beside")
     op.drop_column("attempts", "arm")

@@ -79,8 +79,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("models_file", "", "YAML or JSON file with settings per model, over those of "
            "[tool.autoweb.models] in pyproject.toml.", path, "PATH"),
     Option("files", "cases/*.yaml cases/*.yml", "Patterns (below the rootdir) of the files that "
-           "are read as cases; a YAML file named on the command line is read always.", words,
-           "GLOBS"),
+           "are read as cases; a YAML file named on the command line is read always.\n"
+           "Checks in them: {check_types}", words, "GLOBS"),
     Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
     Option("capture", "", "How pages are shown to models; several make an axis of the comparison. "
@@ -332,6 +332,12 @@ def _first_value(
     if ini not in (None, "", []):
         return str(ini), "ini"
     return option.default, "default"
+
+
+def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
+    """Return the folder of the run, without reading the other settings."""
+    option = next(option for option in OPTIONS if option.name == "report")
+    return config.rootpath / _first_value(option, config, environ)[0]
 
 
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:

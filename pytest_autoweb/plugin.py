@@ -133,8 +133,11 @@ def _start(config: pytest.Config, settings: "Settings") -> "RunController | None
 
 def _shared(config: pytest.Config) -> SharedRun:
     """What the session's processes share, decided once."""
+    from pytest_autoweb.options import report_folder
+
     if SHARED not in config.stash:
-        config.stash[SHARED] = share_run(config.rootpath / _settings(config).report)
+        # Not by all settings: a session of xdist without models loads no variants to read them.
+        config.stash[SHARED] = share_run(report_folder(config, os.environ))
     return config.stash[SHARED]
 
 

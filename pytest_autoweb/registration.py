@@ -17,6 +17,7 @@ import pytest
 
 from pytest_autoweb.arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.browser.capture_mode import CAPTURE_MODES, CaptureMode
+from pytest_autoweb.checks.check_type import CHECKS, Check, refuse_bad_type
 from pytest_autoweb.errors import RegistrationError
 from pytest_autoweb.strategies.stage_lists import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
@@ -26,6 +27,7 @@ GROUP = "pytest_autoweb"
 
 HELP_LISTS: Mapping[str, Variants[Any]] = {
     "capture_modes": CAPTURE_MODES,
+    "check_types": CHECKS,
     "correction_arms": ARMS,
     "strategies": STRATEGIES,
 }
@@ -41,6 +43,16 @@ class Registry:
 
     def __init__(self) -> None:
         self._added: list[tuple[Variants[Any], str]] = []
+
+    def add_check(self, check_type: type[Check]) -> type[Check]:
+        """Add a check type: a class derived from `pytest_autoweb.checks.Check`.
+
+        Raises:
+            TypeError: it is none, or it is not complete.
+            ValueError: its name is taken, or is not a plain word.
+        """
+        refuse_bad_type(check_type)
+        return self._add(CHECKS, check_type)
 
     def add_strategy(self, strategy: Strategy) -> Strategy:
         """Add a strategy: a way to drive the browser, for `--autoweb-strategy` and case files."""
@@ -100,7 +112,7 @@ def _blamed(source: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         # The code is the user's: it may fail in any way.
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "
         raise RegistrationError(f"{source}{_place(error)}: {kind}{error}") from error
 
 
@@ -157,12 +169,16 @@ def project_variants(folder: Path | None = None) -> Iterator[None]:
     if folder is not None and folder.resolve() != Path.cwd():
         arguments.append(str(folder))
     with redirect_stdout(told), redirect_stderr(told):
-        code = pytest.main(arguments, plugins=[reader])
+        try:
+            code: object = int(pytest.main(arguments, plugins=[reader]))
+        except SystemExit as error:
+            # A conftest that ends the interpreter while it is imported.
+            code = error.code
     if reader.problem is not None:
         raise reader.problem
     if reader.registry is None:
         raise RegistrationError(
-            f"pytest cannot read this project (exit code {int(code)}):\n{told.getvalue().strip()}"
+            f"pytest cannot read this project (exit code {code}):\n{told.getvalue().strip()}"
         )
     try:
         yield

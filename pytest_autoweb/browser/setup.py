@@ -4,14 +4,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.browser.injected import call_function
-from pytest_autoweb.cases.model import Setup
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.results import Failure
+from pytest_autoweb.specs import Spec
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
 _SETUP_MS = 15_000.0
+
+
+class Cookie(Spec):
+    """A cookie set before the page is opened."""
+
+    name: str
+    value: str
+    url: str | None = None
+    domain: str | None = None
+    path: str | None = None
+
+
+class Setup(Spec):
+    """What happens before the model sees the page."""
+
+    js: str | None = None
+    """Evaluated in the page once it has loaded; a promise is awaited."""
+    storage_state: str | None = None
+    """A Playwright storage state file, relative to the case file."""
+    cookies: tuple[Cookie, ...] = ()
 
 
 def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:

@@ -4,34 +4,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.cases.check_specs import CHECK_TYPES, AnswerCheck, CheckSpec, PythonCheck
-from pytest_autoweb.cases.document import FieldError
-from pytest_autoweb.cases.expectations import refuse_unclear
 from pytest_autoweb.cases.explain import keys, validated
-from pytest_autoweb.cases.functions import FunctionProblem, find_function
-from pytest_autoweb.cases.reading import FieldPath
+from pytest_autoweb.checks.check_type import CHECKS, Check
 from pytest_autoweb.near_miss import listed, near_miss
-
-_DATA_FIELDS = {
-    ("answer", "equals"),
-    ("answer", "contains"),
-    ("answer", "schema"),
-    ("answer", "records"),
-    ("http", "json"),
-    ("request", "json"),
-    ("sql", "rows"),
-}
-_REPLY_JSON = ("request", "reply", "json")
+from pytest_autoweb.specs import FieldError, FieldPath
 
 
 def holds_data(at: FieldPath) -> bool:
     """Whether values at this place of a case are compared with data, so that `1` is not `"1"`."""
     if at[:1] != ("expect",):
         return False
-    return at[2:3] == ("with",) or at[2:4] in _DATA_FIELDS or at[2:5] == _REPLY_JSON
+    below = at[2:]
+    places = (place for check_type in CHECKS.values() for place in check_type.data_fields)
+    return any(below[: len(place)] == place for place in places)
 
 
-def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[CheckSpec, ...]:
+def code_behind(entry: Mapping[str, Any], path: Path | None) -> dict[str, str]:
+    """Return the user's code that decides an entry of `expect`, so that checksums follow it."""
+    kind = next((CHECKS[key] for key in entry if key in CHECKS), Check)
+    return kind.code_behind(entry, path)
+
+
+def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[Check, ...]:
     """The checks of a case.
 
     Args:
@@ -46,34 +40,26 @@ def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[CheckSp
         raise FieldError(at, "must be a list of checks, one '- ' each")
     checks = tuple(_check(entry, (*at, index)) for index, entry in enumerate(entries))
     for index, check in enumerate(checks):
-        here: FieldPath = (*at, index)
-        if isinstance(check, AnswerCheck):
-            refuse_unclear(check.answer, (*here, "answer"))
-        elif isinstance(check, PythonCheck):
-            _refuse_unusable(check, (*here, "python"), path)
+        try:
+            check.refuse_unusable(path)
+        except FieldError as error:
+            raise FieldError((*at, index, *error.at), error.reason) from error
     return checks
 
 
-def _refuse_unusable(check: PythonCheck, at: FieldPath, path: Path | None) -> None:
-    try:
-        find_function(check.python, check.arguments, path)
-    except FunctionProblem as problem:
-        raise FieldError(at, str(problem)) from problem
-
-
-def _check(entry: Any, at: FieldPath) -> CheckSpec:
+def _check(entry: Any, at: FieldPath) -> Check:
     if not isinstance(entry, Mapping):
         raise FieldError(at, f"must be a mapping such as 'text: Welcome', got {entry!r:.80}")
-    kinds = [key for key in entry if key in CHECK_TYPES]
-    beside = keys(CHECK_TYPES[kinds[0]] if kinds else CheckSpec)
+    kinds = [key for key in entry if key in CHECKS]
+    beside = keys(CHECKS[kinds[0]] if kinds else Check)
     for key in entry:
-        if key not in CHECK_TYPES and key not in beside:
-            known = [*CHECK_TYPES, *(name for name in beside if name not in CHECK_TYPES)]
+        if key not in CHECKS and key not in beside:
+            known = [*CHECKS, *(name for name in beside if name not in CHECKS)]
             raise FieldError((*at, key), f"unknown check {key!r}{near_miss(key, known)}")
     if not kinds:
-        raise FieldError(at, f"names no check; a check is one of {listed(CHECK_TYPES)}")
+        raise FieldError(at, f"names no check; a check is one of {listed(CHECKS)}")
     if len(kinds) > 1:
         raise FieldError(
             (*at, kinds[1]), f"an entry holds one check; write {listed(kinds)} as separate entries"
         )
-    return validated(CHECK_TYPES[kinds[0]], dict(entry), at)
+    return validated(CHECKS[kinds[0]], dict(entry), at)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pytest_autoweb.cases.fields import Pattern, Spec
+from pytest_autoweb.specs import Pattern, Spec
 
 Positive = Annotated[int, Field(ge=1)]
 Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -6,19 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.cases.json_reading import read_json
-from pytest_autoweb.cases.reading import MAX_BYTES, FieldPath, Unreadable
+from pytest_autoweb.cases.reading import MAX_BYTES, Unreadable
 from pytest_autoweb.cases.yaml_reading import read_yaml
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.specs import FieldPath
 
 READERS = {".yaml": read_yaml, ".yml": read_yaml, ".json": read_json}
-
-
-class FieldError(Exception):
-    """Raised inside the loader when a field breaks the contract; becomes a `CaseError`."""
-
-    def __init__(self, at: FieldPath, reason: str) -> None:
-        self.at, self.reason = at, reason
-        super().__init__(reason)
 
 
 def dotted(at: FieldPath) -> str:

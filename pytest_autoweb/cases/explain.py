@@ -6,21 +6,10 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_autoweb.cases.check_specs import DIGEST_PATTERN, FUNCTION_PATTERN
-from pytest_autoweb.cases.document import FieldError
-from pytest_autoweb.cases.model import ID_PATTERN, NAME_PATTERN, TAG_PATTERN
-from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.near_miss import near_miss
+from pytest_autoweb.specs import FieldError, FieldPath, pattern_sentence
 
 Model = TypeVar("Model", bound=BaseModel)
-
-_PATTERNS = {
-    ID_PATTERN: "may hold only letters, digits, '.', '_' and '-'",
-    TAG_PATTERN: "must be a word of letters, digits, '_', '.', ':' and '-'",
-    NAME_PATTERN: "must be a name of letters, digits and '_'",
-    FUNCTION_PATTERN: "must be written package.module:function",
-    DIGEST_PATTERN: "must be 64 hexadecimal digits",
-}
 
 _KINDS = {
     "string": "text",
@@ -42,7 +31,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_too_short": lambda ctx: "must not be empty",
     "too_short": lambda ctx: "must not be empty",
     "literal_error": lambda ctx: f"must be {ctx['expected']}",
-    "string_pattern_mismatch": lambda ctx: _PATTERNS[ctx["pattern"]],
+    "string_pattern_mismatch": lambda ctx: pattern_sentence(ctx["pattern"]),
     "value_error": lambda ctx: str(ctx["error"]),
 }
 

@@ -23,9 +23,8 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from pytest_autoweb.cases.document import FieldError
-from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.near_miss import near_miss
+from pytest_autoweb.specs import FieldError, FieldPath
 
 _MARKS = ("{{", "{%", "{#")
 _MAX_REPEATED = 100_000

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_autoweb.cases.document import Document, FieldError, dotted
+from pytest_autoweb.cases.document import Document, dotted
 from pytest_autoweb.cases.explain import keys, unknown_key
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.matrix import combinations
 from pytest_autoweb.cases.model import Case
-from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.cases.source import CaseSource, texts
+from pytest_autoweb.specs import FieldError, FieldPath
 
 VERSION = 1
 

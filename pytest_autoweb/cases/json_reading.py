@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from pytest_autoweb.cases.reading import (
     MAX_DEPTH,
     MAX_EVENTS,
-    FieldPath,
     Lines,
     ReadResult,
     Unreadable,
@@ -22,6 +21,7 @@ from pytest_autoweb.cases.reading import (
     too_long,
     whole,
 )
+from pytest_autoweb.specs import FieldPath
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 

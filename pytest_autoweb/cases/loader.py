@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_autoweb.cases.check_specs import JudgeCheck
-from pytest_autoweb.cases.document import Document, FieldError, read_document
+from pytest_autoweb.cases.document import Document, read_document
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.inline import read_inline
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.source import ECHO, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.strategy import StrategyName
+from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.specs import FieldError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cases.document import FieldError
-from pytest_autoweb.cases.reading import FieldPath
+from pytest_autoweb.specs import FieldError, FieldPath
 
 MAX_COMBINATIONS = 1000
 _MAX_LABEL = 40

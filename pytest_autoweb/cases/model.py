@@ -3,19 +3,25 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_validator
 
-from pytest_autoweb.cases.check_specs import Check
+from pytest_autoweb.browser.setup import Setup
 from pytest_autoweb.cases.collect_spec import CollectSpec
-from pytest_autoweb.cases.fields import HttpUrl, Seconds, Spec
 from pytest_autoweb.cases.strategy import StrategyName, known_strategy
+from pytest_autoweb.checks.check_type import Check, saved_check
+from pytest_autoweb.specs import HttpUrl, Seconds, Spec, fitting
 
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
 TAG_PATTERN = r"^[^\W_][\w.:-]*$"
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
-Tag = Annotated[str, Field(pattern=TAG_PATTERN)]
-SecretName = Annotated[str, Field(pattern=NAME_PATTERN)]
+Tag = Annotated[
+    str, fitting(TAG_PATTERN, "must be a word of letters, digits, '_', '.', ':' and '-'")
+]
+SecretName = Annotated[str, fitting(NAME_PATTERN, "must be a name of letters, digits and '_'")]
+CaseId = Annotated[str, fitting(ID_PATTERN, "may hold only letters, digits, '.', '_' and '-'")]
+AnyCheck = Annotated[SerializeAsAny[Check], BeforeValidator(saved_check)]
+"""A check of any registered type, written and read with all of its fields."""
 
 
 class SecretSource(Spec):
@@ -31,26 +37,6 @@ class SecretSource(Spec):
         if self.env is None and self.default is None:
             raise ValueError("needs env, default or both")
         return self
-
-
-class Cookie(Spec):
-    """A cookie set before the page is opened."""
-
-    name: str
-    value: str
-    url: str | None = None
-    domain: str | None = None
-    path: str | None = None
-
-
-class Setup(Spec):
-    """What happens before the model sees the page."""
-
-    js: str | None = None
-    """Evaluated in the page once it has loaded; a promise is awaited."""
-    storage_state: str | None = None
-    """A Playwright storage state file, relative to the case file."""
-    cookies: tuple[Cookie, ...] = ()
 
 
 class Reset(Spec):
@@ -90,7 +76,7 @@ class Webserver(Spec):
 class Case(Spec):
     """One task with its entry URL and the checks that decide success."""
 
-    id: Annotated[str, Field(pattern=ID_PATTERN)]
+    id: CaseId
     """Letters, digits, `.`, `_` and `-`; unique in the file."""
     entry_url: HttpUrl
     """The page the task starts on."""
@@ -114,7 +100,7 @@ class Case(Spec):
     """What is done to the page and its storage beforehand."""
     answers: dict[str, str] = Field(default_factory=dict)
     """Answers for plans that ask: question (or a part of it) -> answer."""
-    expect: tuple[Check, ...] = ()
+    expect: tuple[AnyCheck, ...] = ()
     """What must hold at the end; all of it. Without it a case cannot pass."""
     oracle: str | None = None
     """A script in the step language that solves the case."""

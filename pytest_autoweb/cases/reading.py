@@ -2,8 +2,7 @@
 
 from typing import Any
 
-FieldPath = tuple[str | int, ...]
-"""Where a field stands: keys and list positions from the top of the file."""
+from pytest_autoweb.specs import FieldPath
 
 Lines = dict[FieldPath, int]
 """The 1-based line of every key and list item."""

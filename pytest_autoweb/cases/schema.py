@@ -1,13 +1,18 @@
 """The JSON Schema of case files, for completion and checking in editors."""
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from pytest_autoweb.cases.answer_spec import AnswerSpec, Typed
+from pydantic import TypeAdapter
+
 from pytest_autoweb.cases.explain import keys
 from pytest_autoweb.cases.file_layout import ALIASES, VERSION
 from pytest_autoweb.cases.model import Case, Webserver
 from pytest_autoweb.cases.strategy import known_strategies
+from pytest_autoweb.checks.answer_spec import AnswerSpec, Typed
+from pytest_autoweb.checks.check_type import CHECKS
 
 _REF = "#/$defs/{model}"
 _EXPRESSION = {
@@ -33,8 +38,15 @@ _MATRIX = {
 
 def case_json_schema() -> dict[str, Any]:
     """The schema (draft 2020-12) of a case file; the seeds' bare JSON lists are not in it."""
-    case, webserver = _schema_of(Case), _schema_of(Webserver)
-    definitions = {**case.pop("$defs"), **webserver.pop("$defs"), "Webserver": webserver}
+    case, webserver, checks = _schema_of(Case), _schema_of(Webserver), _schema_of_checks()
+    case["properties"]["expect"]["items"] = {"anyOf": checks["anyOf"]}
+    del case["$defs"]["Check"]
+    definitions = {
+        **case.pop("$defs"),
+        **checks["$defs"],
+        **webserver.pop("$defs"),
+        "Webserver": webserver,
+    }
     written = {**case["properties"], "matrix": _MATRIX}
     fields = _with_aliases({**written, "strategy": _strategy_field(written["strategy"])})
     # A field may come from `defaults`, so only the id is required of the case itself.
@@ -91,6 +103,12 @@ def _strategy_field(field: dict[str, Any]) -> dict[str, Any]:
 
 def _schema_of(model: type[Case] | type[Webserver]) -> dict[str, Any]:
     return model.model_json_schema(by_alias=True, ref_template=_REF)
+
+
+def _schema_of_checks() -> dict[str, Any]:
+    """Any one of the registered check types, the user's own included."""
+    any_of: Any = reduce(or_, CHECKS.values())
+    return TypeAdapter(any_of).json_schema(by_alias=True, ref_template=_REF)
 
 
 def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:

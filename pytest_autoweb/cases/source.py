@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_autoweb.cases.checks import holds_data, read_checks
-from pytest_autoweb.cases.document import Document, FieldError
+from pytest_autoweb.cases.checks import code_behind, holds_data, read_checks
+from pytest_autoweb.cases.document import Document
 from pytest_autoweb.cases.explain import validated
 from pytest_autoweb.cases.expressions import Expressions
-from pytest_autoweb.cases.functions import code_behind
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
-from pytest_autoweb.cases.reading import FieldPath
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.near_miss import near_miss
+from pytest_autoweb.specs import FieldError, FieldPath
 
 WEBSERVER: FieldPath = ("webserver",)
 

@@ -13,7 +13,6 @@ import yaml
 from pytest_autoweb.cases.reading import (
     MAX_DEPTH,
     MAX_EVENTS,
-    FieldPath,
     Lines,
     ReadResult,
     Unreadable,
@@ -24,6 +23,7 @@ from pytest_autoweb.cases.reading import (
     too_long,
     whole,
 )
+from pytest_autoweb.specs import FieldPath
 
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),

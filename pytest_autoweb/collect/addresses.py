@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from pytest_autoweb.cases.fields import Pattern
+from pytest_autoweb.checks.url_glob import url_fits
 from pytest_autoweb.collect.paths import MIN_VISITS
-from pytest_autoweb.judge.url_glob import url_fits
+from pytest_autoweb.specs import Pattern
 
 _SEPARATORS = re.compile(r"([/?&#=;]+)")
 _MAX_CHARS = 4_000

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter
-from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.results import Record
 from pytest_autoweb.saving import json_text, write_text_atomic
+from pytest_autoweb.specs import Pattern
 
 COLLECTION_FILE = "collection.json"
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.collect.addresses import common_address
 from pytest_autoweb.collect.collection import Collection
 from pytest_autoweb.collect.guide import Guide, Picked
@@ -12,6 +11,7 @@ from pytest_autoweb.collect.paths import MIN_CONFIDENCE, MIN_VISITS, common_path
 from pytest_autoweb.collect.rate import Pacer
 from pytest_autoweb.collect.reading import Entry
 from pytest_autoweb.collect.site import Site
+from pytest_autoweb.specs import Pattern
 
 if TYPE_CHECKING:
     from pytest_autoweb.browser.marks import Mark

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 from pytest_autoweb.commands.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
-    from pytest_autoweb.cases.check_specs import JudgeQuery
-    from pytest_autoweb.judge.evidence import Evidence, RubricFinding, RubricJudge
+    from pytest_autoweb.checks.attempt_evidence import (
+        Evidence,
+        JudgeQuery,
+        RubricFinding,
+        RubricJudge,
+    )
     from pytest_autoweb.judge.labels import Label
     from pytest_autoweb.report.run_folder import Run
     from pytest_autoweb.results import Attempt, CellResult, CheckResult
@@ -166,6 +170,6 @@ def _asked(
 
 def _spared(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
     """Stands in for the judge of a cell that nobody labelled."""
-    from pytest_autoweb.judge.evidence import NotEvaluated
+    from pytest_autoweb.checks.attempt_evidence import NotEvaluated
 
     raise NotEvaluated("nobody has labelled this cell")

@@ -1,55 +1,16 @@
 """Judges an attempt by its case's checks, on the live page and the live server."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pytest_autoweb.cases.check_specs import (
-    AnswerCheck,
-    Check,
-    CheckSpec,
-    DownloadCheck,
-    ElementCheck,
-    FileCheck,
-    HttpCheck,
-    JsCheck,
-    JudgeCheck,
-    PythonCheck,
-    RequestCheck,
-    SqlCheck,
-    TextCheck,
-    UrlCheck,
-)
-from pytest_autoweb.judge.answer_checks import answer_probe
-from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.judge.model_judge import judge_probe
-from pytest_autoweb.judge.page_checks import element_probe, js_probe, text_probe, url_probe
-from pytest_autoweb.judge.python_checks import python_probe
-from pytest_autoweb.judge.server_checks import file_probe, http_probe, sql_probe
-from pytest_autoweb.judge.wire_checks import download_probe, request_probe
+from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.checks.check_type import Check
 from pytest_autoweb.results import CheckResult
-
-__all__ = ["Evidence", "judge_checks"]
 
 _POLL_S = 0.1
 _LEAST_LOOK_S = 1.0
 _SHOWN_CHARS = 500
-
-_FAMILIES: dict[type[CheckSpec], tuple[str, Callable[[Any, Evidence], Probe]]] = {
-    UrlCheck: ("url", url_probe),
-    TextCheck: ("text", text_probe),
-    ElementCheck: ("element", element_probe),
-    JsCheck: ("js", js_probe),
-    AnswerCheck: ("answer", answer_probe),
-    RequestCheck: ("request", request_probe),
-    DownloadCheck: ("download", download_probe),
-    HttpCheck: ("http", http_probe),
-    SqlCheck: ("sql", sql_probe),
-    FileCheck: ("file", file_probe),
-    PythonCheck: ("python", python_probe),
-    JudgeCheck: ("judge", judge_probe),
-}
 
 
 @dataclass(slots=True)
@@ -57,8 +18,7 @@ class _Trial:
     """One check while it is being judged."""
 
     index: int
-    check: CheckSpec
-    type: str
+    check: Check
     started: float
     checksum: str = ""
     probe: Probe | None = None
@@ -67,6 +27,11 @@ class _Trial:
     unasked: bool = False
     """No model was there to be asked, so its opinion is not missed."""
     ended: float = 0.0
+
+    @property
+    def of_model(self) -> bool:
+        """Whether a model is asked."""
+        return self.check.rests_on == "opinion"
 
     @property
     def open(self) -> bool:
@@ -90,7 +55,7 @@ class _Trial:
     def gave_up(self, error: Exception) -> None:
         """There is no verdict, for this reason."""
         self.verdict, self.problem = None, _reason(error)
-        self.unasked = self.type == "judge" and isinstance(error, NotEvaluated)
+        self.unasked = self.of_model and isinstance(error, NotEvaluated)
 
 
 def judge_checks(
@@ -116,8 +81,8 @@ def judge_checks(
     trials = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
     for trial, checksum in zip(trials, checksums, strict=False):
         trial.checksum = checksum
-    _look([trial for trial in trials if trial.type != "judge"], evidence, timeout_s)
-    _look([trial for trial in trials if trial.type == "judge"], evidence, timeout_s)
+    _look([trial for trial in trials if not trial.of_model], evidence, timeout_s)
+    _look([trial for trial in trials if trial.of_model], evidence, timeout_s)
     return tuple(_result(trial, evidence) for trial in trials)
 
 
@@ -133,11 +98,10 @@ def _look(trials: Sequence[_Trial], evidence: Evidence, timeout_s: float) -> Non
 
 
 def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
-    kind, make = _FAMILIES[type(check)]
     now = time.monotonic()
-    trial = _Trial(index=index, check=check, type=kind, started=now, ended=now)
+    trial = _Trial(index=index, check=check, started=now, ended=now)
     try:
-        trial.probe = make(check, evidence)
+        trial.probe = check.probe(evidence)
     except Exception as error:
         trial.gave_up(error)
     return trial
@@ -172,7 +136,7 @@ def _result(trial: _Trial, evidence: Evidence) -> CheckResult:
     )
     return CheckResult(
         index=trial.index,
-        type=trial.type,
+        type=trial.check.name,
         passed=verdict.passed,
         expected=shown(expected),
         actual=shown(verdict.actual),

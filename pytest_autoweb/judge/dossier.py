@@ -15,8 +15,8 @@ from typing import NamedTuple
 from pytest_autoweb.browser.capture import capture_snapshot
 from pytest_autoweb.browser.scene import shot
 from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.judge.evidence import Evidence
-from pytest_autoweb.judge.matching import as_text
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.json_matching import as_text
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.redaction import redact_keys
 from pytest_autoweb.results import ToolCall

@@ -10,8 +10,9 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_autoweb.cases.document import FieldError, read_document
+from pytest_autoweb.cases.document import read_document
 from pytest_autoweb.cases.explain import validated
+from pytest_autoweb.specs import FieldError
 
 HumanWord = Literal["pass", "fail"]
 

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cases.check_specs import JudgeCheck, JudgeQuery
+from pytest_autoweb.checks.attempt_evidence import (
+    Evidence,
+    JudgeQuery,
+    NotEvaluated,
+    RubricFinding,
+)
 from pytest_autoweb.errors import ModelError, SettingsError
 from pytest_autoweb.judge.chairs import PROMPT, Chair
 from pytest_autoweb.judge.dossier import Dossier, collect_evidence
-from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, RubricFinding, Verdict
 from pytest_autoweb.judge.opinion import MAX_QUOTES, VERDICTS, quoted, read_opinion
 from pytest_autoweb.llm.client import Client, Reply, Request
 from pytest_autoweb.llm.prompts import render
@@ -135,30 +139,6 @@ class ModelJudge:
         )
         self.exchanges = (*self.exchanges, exchange)
         return outcome
-
-
-def judge_probe(check: JudgeCheck, evidence: Evidence) -> Probe:
-    """A model's opinion on a rubric, asked for once."""
-    judge = evidence.rubric_judge
-    if judge is None:
-        raise NotEvaluated("no judge is at hand; name one with --autoweb-judge-model")
-
-    def look(seconds: float) -> Verdict:
-        finding = judge(check.judge, evidence)
-        passed = {"pass": True, "fail": False}.get(finding.verdict)
-        shown = "; ".join(f"“{quote}”" for quote in finding.quotes)
-        said = f"{finding.verdict}: {finding.reason}"
-        return Verdict(
-            passed,
-            f"{said} [{shown}]" if shown else said,
-            where=finding.judge,
-            finding=finding.verdict,
-            reason="" if passed is not None else said,
-            advisory=finding.advisory,
-            usage=finding.usage,
-        )
-
-    return Probe(f"rubric: {check.judge.rubric}", look, retry=False)
 
 
 def _finding(reply: Reply | ModelError, dossier: Dossier, judge: str) -> RubricFinding:

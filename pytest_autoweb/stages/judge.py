@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_autoweb.browser.scene import shot, take_scene
-from pytest_autoweb.cases.check_specs import Check, JudgeCheck
-from pytest_autoweb.judge.checks import Evidence, judge_checks
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.check_type import Check
+from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.stages.base import Tools, change, charge

@@ -3,7 +3,7 @@
 import re
 
 from pytest_autoweb.browser.refs import observe
-from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 from pytest_autoweb.stages.base import Tools, ask, change, error_line, fail

@@ -14,7 +14,7 @@ from pytest_autoweb.act.reading import ReplyProblem, read_object
 from pytest_autoweb.act.twins import ambiguous, telling
 from pytest_autoweb.browser.injected import run_script
 from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
-from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt

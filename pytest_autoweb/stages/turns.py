@@ -8,7 +8,7 @@ from pytest_autoweb.browser.base import RefElement, RefView
 from pytest_autoweb.browser.navigation import settle
 from pytest_autoweb.browser.refs import observe
 from pytest_autoweb.calibrate.policy import may_pass
-from pytest_autoweb.cases.check_specs import AnswerCheck
+from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code

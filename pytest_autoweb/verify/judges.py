@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pytest_autoweb.checks.attempt_evidence import RubricJudge
 from pytest_autoweb.judge.chairs import Chairs
-from pytest_autoweb.judge.evidence import RubricJudge
 from pytest_autoweb.judge.labels import read_labels
 from pytest_autoweb.judge.model_judge import ModelJudge, Place
 from pytest_autoweb.llm.client import Client

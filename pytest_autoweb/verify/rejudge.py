@@ -6,18 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_autoweb.browser.dom_copy import OpenCopy, open_copy
-from pytest_autoweb.cases.check_specs import (
-    AnswerCheck,
-    Check,
-    DownloadCheck,
-    ElementCheck,
-    JudgeCheck,
-    RequestCheck,
-    TextCheck,
-    UrlCheck,
-)
-from pytest_autoweb.judge.checks import Evidence, judge_checks
-from pytest_autoweb.judge.evidence import RubricJudge
+from pytest_autoweb.checks.attempt_evidence import Evidence, RubricJudge
+from pytest_autoweb.checks.check_type import Check
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.judge.score import score
 from pytest_autoweb.results import Attempt, CheckResult, Failure, Usage
 from pytest_autoweb.verify.stored import MISSING, Stored
@@ -28,7 +19,8 @@ if TYPE_CHECKING:
 AS_RECORDED = "as recorded, not judged again"
 UNDECIDED = "cannot be decided offline: "
 
-_ON_PAGE = (UrlCheck, TextCheck, ElementCheck)
+_SHOWN = ("page", "address", "opinion")
+"""Grounds for which the stored page is opened."""
 _HIDDEN = "<hidden>"
 
 
@@ -37,7 +29,6 @@ class Written:
     """A check as the case file has it now."""
 
     index: int
-    type: str
     check: Check
     checksum: str
 
@@ -92,22 +83,18 @@ class _Recorded:
 
 def _problem(written: Written, stored: Stored, bench: Bench) -> str:
     """Why the check cannot be judged from what was kept; empty when it can."""
-    match written.check:
-        case UrlCheck() if "<secret:" in stored.url:
-            return "the page's URL holds a secret"
-        case UrlCheck() | TextCheck() | ElementCheck():
-            return "" if stored.page is not None else MISSING.format(what="page")
-        case AnswerCheck():
-            return ""
-        case RequestCheck():
-            return "" if stored.wire is not None else MISSING.format(what="record of requests")
-        case DownloadCheck():
-            return "" if stored.downloads is not None else MISSING.format(what="downloads")
-        case JudgeCheck():
-            if bench.judge is None:
-                return "models are asked only with --ask-judge"
-            return "" if stored.page is not None else MISSING.format(what="page")
-    return f"a `{written.type}` check needs the live page or its server"
+    ground = written.check.rests_on
+    if ground == "live":
+        return f"a `{written.check.name}` check needs the live page or its server"
+    if ground == "address" and "<secret:" in stored.url:
+        return "the page's URL holds a secret"
+    if ground == "opinion" and bench.judge is None:
+        return "models are asked only with --ask-judge"
+    if ground == "requests":
+        return "" if stored.wire is not None else MISSING.format(what="record of requests")
+    if ground == "downloads":
+        return "" if stored.downloads is not None else MISSING.format(what="downloads")
+    return "" if ground == "answer" or stored.page is not None else MISSING.format(what="page")
 
 
 def _judge(
@@ -134,14 +121,16 @@ def _judge(
             checksums=[written.checksum for written in checks],
         )
         return {
-            written.index: _checked(result.model_copy(update={"index": written.index}), copy)
+            written.index: _checked(
+                result.model_copy(update={"index": written.index}), written.check, copy
+            )
             for written, result in zip(checks, results, strict=True)
         }
 
 
 @contextmanager
 def _shown(checks: Sequence[Written], stored: Stored, bench: Bench) -> Iterator[OpenCopy | None]:
-    needed = any(isinstance(written.check, (*_ON_PAGE, JudgeCheck)) for written in checks)
+    needed = any(written.check.rests_on in _SHOWN for written in checks)
     if not needed or stored.page is None:
         yield None
         return
@@ -149,13 +138,13 @@ def _shown(checks: Sequence[Written], stored: Stored, bench: Bench) -> Iterator[
         yield copy
 
 
-def _checked(result: CheckResult, copy: OpenCopy | None) -> CheckResult:
+def _checked(result: CheckResult, check: Check, copy: OpenCopy | None) -> CheckResult:
     """The verdict, unless the copy lacks what it would rest on."""
     if copy is None or result.passed is None:
         return result
-    if result.type == "url" and not copy.has_url:
+    if check.rests_on == "address" and not copy.has_url:
         return _open_again(result, "the page had no web address")
-    if result.type in ("text", "element") and not copy.complete:
+    if check.rests_on == "page" and not copy.complete:
         return _open_again(result, "the page was too large to be kept whole")
     if result.type == "element" and not result.passed and _HIDDEN in result.actual:
         return _open_again(result, "values of password fields are not kept")
@@ -179,14 +168,14 @@ def _undecided(written: Written, problem: str) -> CheckResult:
     message = "; ".join(filter(None, (written.check.message, UNDECIDED + problem)))
     return CheckResult(
         index=written.index,
-        type=written.type,
+        type=written.check.name,
         passed=None,
         expected=str(written.check.model_dump(mode="json", exclude_unset=True)),
         actual="",
         message=message,
         weight=written.check.weight,
         checksum=written.checksum,
-        advisory=isinstance(written.check, JudgeCheck),
+        advisory=written.check.rests_on == "opinion",
     )
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.browser.chromium import launch_args
-from pytest_autoweb.cases.check_specs import CHECK_TYPES
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cases.model import ServerHandle
+from pytest_autoweb.checks.attempt_evidence import RubricJudge
 from pytest_autoweb.errors import BrowserError, SettingsError
-from pytest_autoweb.judge.evidence import RubricJudge
 from pytest_autoweb.judge.grader import graded
 from pytest_autoweb.report.run_folder import Run, read_run
 from pytest_autoweb.report.write import write_report
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 VERIFICATION_FILE = "verification.json"
 
 Judge = Callable[[CellResult, Attempt], RubricJudge]
-_TYPE_OF = {spec: name for name, spec in CHECK_TYPES.items()}
 
 
 class CheckChange(Record):
@@ -219,7 +217,7 @@ def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> lis
         # Only checks of files name the data folder, and none of them is decided here.
         server = ServerHandle(url=url, data=Path("/data"))
     return [
-        Written(index, _TYPE_OF[type(check)], check, checksum)
+        Written(index, check, checksum)
         for index, (check, checksum) in enumerate(
             zip(loaded.resolve(server).expect, loaded.check_checksums, strict=True)
         )

@@ -5,13 +5,11 @@ from typing import Any
 import pytest
 from local_site import Site
 from playwright.sync_api import Browser, Page
-from pydantic import TypeAdapter
 
-from pytest_autoweb.cases.check_specs import Check
-from pytest_autoweb.judge.checks import Evidence, judge_checks
+from pytest_autoweb.cases.checks import read_checks
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.results import CheckResult
-
-READ: TypeAdapter[Check] = TypeAdapter(Check)
 
 
 def judge(
@@ -23,7 +21,7 @@ def judge(
         answer=answer.get("answer"),
         redact=lambda text: text.replace("hunter2", "<secret:pw>"),
     )
-    read = [READ.validate_python(check) for check in checks]
+    read = read_checks(list(checks), (), None)
     return judge_checks(read, evidence, timeout_s=timeout_s)
 
 

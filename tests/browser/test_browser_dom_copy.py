@@ -14,15 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from local_site import Site
 from playwright.sync_api import Browser, Page
-from pydantic import TypeAdapter
 
 from pytest_autoweb.browser.dom_copy import copy_page, open_copy
 from pytest_autoweb.browser.injected import run_on_elements, run_script
-from pytest_autoweb.cases.check_specs import Check
-from pytest_autoweb.judge.checks import Evidence, judge_checks
+from pytest_autoweb.cases.checks import read_checks
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.redaction import Redactor
 
-READ: TypeAdapter[Check] = TypeAdapter(Check)
 SECRET = "hunter2-hunter2"
 REDACT = Redactor({"pw": SECRET})
 
@@ -123,7 +122,7 @@ CHECKS: list[dict[str, Any]] = [
 
 def verdicts(page: Page) -> list[tuple[bool | None, str]]:
     evidence = Evidence(page=page, answered=False, answer=None, redact=REDACT)
-    checks = [READ.validate_python(check) for check in CHECKS]
+    checks = read_checks(list(CHECKS), (), None)
     return [(r.passed, r.actual) for r in judge_checks(checks, evidence, timeout_s=0)]
 
 

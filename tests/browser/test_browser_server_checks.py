@@ -10,8 +10,9 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.cases.check_specs import FileCheck, HttpCheck, SqlCheck
-from pytest_autoweb.judge.checks import Evidence, judge_checks
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.server_checks import FileCheck, HttpCheck, SqlCheck
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.results import CheckResult
 
 

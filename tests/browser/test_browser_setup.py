@@ -5,8 +5,7 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from pytest_autoweb.browser.setup import add_cookies, context_args, run_setup_js
-from pytest_autoweb.cases.model import Cookie, Setup
+from pytest_autoweb.browser.setup import Cookie, Setup, add_cookies, context_args, run_setup_js
 from pytest_autoweb.errors import CaseError
 
 

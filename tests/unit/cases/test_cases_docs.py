@@ -7,26 +7,20 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from pytest_autoweb.cases.answer_spec import AnswerSpec, Condition, RecordsSpec, UrlsSpec
-from pytest_autoweb.cases.check_specs import (
-    CHECK_TYPES,
-    DownloadQuery,
-    ElementQuery,
-    FileQuery,
-    HttpQuery,
-    JudgeQuery,
-    ReplyQuery,
-    RequestQuery,
-    SqlQuery,
-)
 from pytest_autoweb.cases.explain import keys
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS
 from pytest_autoweb.cases.model import Webserver
+from pytest_autoweb.checks.answer_spec import AnswerSpec, Condition, RecordsSpec, UrlsSpec
+from pytest_autoweb.checks.attempt_evidence import JudgeQuery
+from pytest_autoweb.checks.check_type import CHECKS
+from pytest_autoweb.checks.page_checks import ElementQuery
+from pytest_autoweb.checks.server_checks import FileQuery, HttpQuery, SqlQuery
+from pytest_autoweb.checks.wire_checks import DownloadQuery, ReplyQuery, RequestQuery
 
 TEXT = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
 YAML = re.findall(r"```yaml\n(version: 1\n.*?)```", TEXT, re.DOTALL)
-CHECKS = (Path(__file__).parents[3] / "docs" / "checks.md").read_text(encoding="utf-8")
-EXPECT = re.findall(r"```yaml\n(expect:\n.*?)```", CHECKS, re.DOTALL)
+CHECKS_TEXT = (Path(__file__).parents[3] / "docs" / "checks.md").read_text(encoding="utf-8")
+EXPECT = re.findall(r"```yaml\n(expect:\n.*?)```", CHECKS_TEXT, re.DOTALL)
 PARTS = (
     *(AnswerSpec, Condition, RecordsSpec, UrlsSpec, ElementQuery, RequestQuery, ReplyQuery),
     *(DownloadQuery, HttpQuery, SqlQuery, FileQuery, JudgeQuery),
@@ -44,7 +38,7 @@ def test_each_example_of_checks_loads(
     load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    (function,) = re.findall(r"```python\n(.*?)```", CHECKS, re.DOTALL)
+    (function,) = re.findall(r"```python\n(.*?)```", CHECKS_TEXT, re.DOTALL)
     (tmp_path / "shop_checks.py").write_text(function)
     lines = "".join(f"    {line}\n" for line in EXPECT[number].splitlines())
     case = f"  - id: a\n    entry_url: http://shop.test/\n    user_task: Look.\n{lines}"
@@ -67,19 +61,29 @@ def test_the_matrix_example_makes_the_ids_it_promises(load: Any) -> None:
 
 
 def test_every_field_of_a_check_is_documented() -> None:
-    models: list[type[BaseModel]] = [*CHECK_TYPES.values(), *PARTS]
+    models: list[type[BaseModel]] = [*CHECKS.values(), *PARTS]
     names = {name for model in models for name in keys(model)}
 
-    assert [n for n in sorted(names) if not re.search(rf"(?<![\w-]){n}(?![\w-])", CHECKS)] == []
+    assert [
+        n for n in sorted(names) if not re.search(rf"(?<![\w-]){n}(?![\w-])", CHECKS_TEXT)
+    ] == []
 
 
 def test_every_field_check_and_alias_is_documented() -> None:
     names = {
         *CASE_KEYS,
-        *CHECK_TYPES,
+        *CHECKS,
         *Webserver.model_fields,
         *ElementQuery.model_fields,
         *(alias for aliases in ALIASES.values() for alias in aliases),
     }
 
     assert [name for name in sorted(names) if f"`{name}`" not in TEXT] == []
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_check_type_is_described_by_its_own_summary(name: str) -> None:
+    rows = [line for line in CHECKS_TEXT.splitlines() if line.startswith(f"| `{name}: ")]
+
+    assert rows
+    assert CHECKS[name].summary in rows[0]

@@ -147,9 +147,13 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
 }
 
 CHECKS: dict[str, tuple[str, str, str]] = {
-    "unknown": ("txt: a", ".txt", "unknown check 'txt'; did you mean 'text'? (allowed: url, text,"),
+    "unknown": (
+        "txt: a",
+        ".txt",
+        "unknown check 'txt'; did you mean 'text'? (allowed: answer,",
+    ),
     "two at once": ("{text: a, url: b}", ".url", "write text, url as separate entries"),
-    "none": ("message: a", "", "names no check; a check is one of url, text,"),
+    "none": ("message: a", "", "names no check; a check is one of answer, download,"),
     "a text": ("text", "", "must be a mapping such as"),
     "wrong type": ("text: 5", ".text", "must be text, got 5; put quotes around it"),
     "pattern key": ("text: {matchs: a}", ".text.matchs", "did you mean 'matches'?"),

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.cases.check_specs import ElementCheck, SqlCheck, UrlCheck
-from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.secret_values import resolve_secrets
+from pytest_autoweb.checks.page_checks import ElementCheck, UrlCheck
+from pytest_autoweb.checks.server_checks import SqlCheck
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.specs import Pattern
 
 SERVER = ServerHandle(url="http://127.0.0.1:8123/", data=Path("/data/1"))
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.cases.check_specs import CHECK_TYPES
 from pytest_autoweb.cases.file_layout import CASE_KEYS
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cases.model import ServerHandle
 from pytest_autoweb.cases.reading import Unreadable
 from pytest_autoweb.cases.yaml_reading import read_yaml
+from pytest_autoweb.checks.check_type import CHECKS
 from pytest_autoweb.errors import CaseError
 
 SERVER = ServerHandle(url="http://127.0.0.1:1/", data=Path("/data"))
@@ -30,7 +30,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), NUMBERS, TEXTS),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from([*WORDS, *CHECK_TYPES]), inner, max_size=3),
+        st.dictionaries(st.sampled_from([*WORDS, *CHECKS]), inner, max_size=3),
     ),
     max_leaves=8,
 )

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.cases.check_specs import CHECK_TYPES
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS, FILE_KEYS
 from pytest_autoweb.cases.schema import case_json_schema
 from pytest_autoweb.cases.yaml_reading import read_yaml
+from pytest_autoweb.checks.check_type import CHECKS
 
 jsonschema: Any = importlib.import_module("jsonschema")
 
@@ -122,4 +122,4 @@ def test_every_name_is_in_the_schema_with_a_description() -> None:
     assert set(fields) == names
     assert [name for name in names if not fields[name].get("description")] == []
     assert set(schema["properties"]) == {"$schema", *FILE_KEYS}
-    assert {f"{kind.__name__}" for kind in CHECK_TYPES.values()} <= set(schema["$defs"])
+    assert {f"{kind.__name__}" for kind in CHECKS.values()} <= set(schema["$defs"])

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter, Rate
-from pytest_autoweb.cases.fields import Pattern
 from pytest_autoweb.collect.collection import (
     Collection,
     collection_of,
@@ -21,6 +20,7 @@ from pytest_autoweb.collect.paging import next_by_parameter, predicted
 from pytest_autoweb.collect.progress import Progress, save_progress, unfinished
 from pytest_autoweb.collect.rate import MAX_LEVEL, Pacer
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.specs import Pattern
 
 LIST = "http://lists.test/all"
 

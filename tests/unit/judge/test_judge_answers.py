@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.cases.answer_spec import AnswerSpec
-from pytest_autoweb.cases.check_specs import AnswerCheck
-from pytest_autoweb.judge.checks import Evidence, judge_checks
-from pytest_autoweb.judge.matching import equal
-from pytest_autoweb.judge.typed_values import compare
+from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.checks.answer_spec import AnswerSpec
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.json_matching import equal
+from pytest_autoweb.checks.typed_values import compare
+from pytest_autoweb.judge.checks import judge_checks
 from pytest_autoweb.results import CheckResult
 
 NOTHING = object()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.judge.matching import as_text, contains, equal, is_subset
+from pytest_autoweb.checks.json_matching import as_text, contains, equal, is_subset
 from pytest_autoweb.values.text import normalise
 
 values = st.recursive(

@@ -5,10 +5,10 @@ import pytest
 
 from pytest_autoweb.browser.downloads import Download
 from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.cases.check_specs import DownloadCheck, RequestCheck
+from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.url_glob import url_fits
+from pytest_autoweb.checks.wire_checks import DownloadCheck, RequestCheck
 from pytest_autoweb.judge.checks import judge_checks
-from pytest_autoweb.judge.evidence import Evidence
-from pytest_autoweb.judge.url_glob import url_fits
 from pytest_autoweb.results import CheckResult
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}

@@ -1,9 +1,38 @@
 """What the fields of case files are made of: the base of all models, and checked texts."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+FieldPath = tuple[str | int, ...]
+"""Where a field stands: keys and list positions from the top of the file."""
+
+_PATTERN_SENTENCES: dict[str, str] = {}
+
+
+class FieldError(Exception):
+    """Raised when a field breaks the contract; the loader makes it a `CaseError`."""
+
+    def __init__(self, at: FieldPath, reason: str) -> None:
+        self.at, self.reason = at, reason
+        super().__init__(reason)
+
+
+def fitting(pattern: str, sentence: str) -> Any:
+    """Return a pydantic field whose text must fit a pattern.
+
+    Args:
+        pattern: a regular expression.
+        sentence: what the author of a case is told when it does not fit, e.g. `must be a word`.
+    """
+    _PATTERN_SENTENCES[pattern] = sentence
+    return Field(pattern=pattern)
+
+
+def pattern_sentence(pattern: str) -> str:
+    """Return what the author of a case is told when a text does not fit this pattern."""
+    return _PATTERN_SENTENCES.get(pattern, f"must fit the regular expression {pattern}")
 
 
 def _compiles(pattern: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from pytest_autoweb.cases.fields import Pattern
+from pytest_autoweb.specs import Pattern
 
 
 @cache

@@ -1,27 +1,34 @@
 """Checks by functions of the user's own code base (`python: package.module:function`)."""
 
 import copy
+import inspect
 import json
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from pytest_autoweb.browser.downloads import Download
 from pytest_autoweb.browser.injected import run_script
 from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.cases.check_specs import PythonCheck
-from pytest_autoweb.cases.functions import FunctionProblem, find_function
-from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.judge.matching import as_text
-from pytest_autoweb.judge.page_checks import of_page_and_frames
+from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.checks.check_type import CHECKS, Check
+from pytest_autoweb.checks.functions import FunctionProblem, find_function
+from pytest_autoweb.checks.json_matching import as_text
+from pytest_autoweb.checks.page_checks import of_page_and_frames
 from pytest_autoweb.results import ToolCall
+from pytest_autoweb.specs import FieldError, fitting
 from pytest_autoweb.values.text import normalise
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+_REFERENCE = fitting(
+    r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", "must be written package.module:function"
+)
 _EVALUATE_MS = 10_000.0
 _EVALUATE = """async () => {
   const given = (USER_CODE
@@ -96,23 +103,51 @@ class CheckContext:
         return json.loads(handle.json_value())["value"]
 
 
-def python_probe(check: PythonCheck, evidence: Evidence) -> Probe:
-    """A function that looks at the end of an attempt and says whether it is as wanted."""
-    try:
-        function = find_function(check.python, check.arguments, evidence.case_path)
-    except FunctionProblem as problem:
-        raise NotEvaluated(str(problem)) from problem
+@CHECKS.add
+class PythonCheck(Check):
+    """A function of the user's own code base."""
 
-    def look(seconds: float) -> Verdict:
-        arguments = copy.deepcopy(check.arguments)
+    name = "python"
+    data_fields = (("with",),)
+
+    python: Annotated[str, _REFERENCE]
+    """`package.module:function`; see `pytest_autoweb.checks`."""
+    arguments: dict[str, Any] = Field(default_factory=dict, alias="with")
+    """Keyword arguments for the function."""
+
+    def refuse_unusable(self, case_path: Path | None) -> None:
+        """Refuse a function that is not there or cannot be called with these arguments."""
         try:
-            found = function(_context(evidence), **arguments)
-        except (Exception, SystemExit) as error:
-            raise NotEvaluated(_told(error, check.python)) from error
-        return _verdict(found, check.python)
+            find_function(self.python, self.arguments, case_path)
+        except FunctionProblem as problem:
+            raise FieldError(("python",), str(problem)) from problem
 
-    shown = f" with {as_text(check.arguments)}" if check.arguments else ""
-    return Probe(f"{check.python}{shown}", look)
+    @classmethod
+    def code_behind(cls, entry: Mapping[str, Any], case_path: Path | None) -> dict[str, str]:
+        """Return the source of the function that the entry names; empty when it has none."""
+        function = find_function(entry["python"], entry.get("with") or {}, case_path)
+        try:
+            return {"code": inspect.getsource(function)}
+        except (OSError, TypeError):
+            return {}
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Let the function look at the end of the attempt and say whether it is as wanted."""
+        try:
+            function = find_function(self.python, self.arguments, evidence.case_path)
+        except FunctionProblem as problem:
+            raise NotEvaluated(str(problem)) from problem
+
+        def look(seconds: float) -> Verdict:
+            arguments = copy.deepcopy(self.arguments)
+            try:
+                found = function(_context(evidence), **arguments)
+            except (Exception, SystemExit) as error:
+                raise NotEvaluated(_told(error, self.python)) from error
+            return _verdict(found, self.python)
+
+        shown = f" with {as_text(self.arguments)}" if self.arguments else ""
+        return Probe(f"{self.python}{shown}", look)
 
 
 def _context(evidence: Evidence) -> CheckContext:

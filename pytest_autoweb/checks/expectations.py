@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_autoweb.cases.answer_spec import (
+from pytest_autoweb.checks.answer_spec import (
     AnswerSpec,
     Condition,
     RecordsSpec,
@@ -11,8 +11,7 @@ from pytest_autoweb.cases.answer_spec import (
     ValueType,
     manner_of,
 )
-from pytest_autoweb.cases.document import FieldError
-from pytest_autoweb.cases.reading import FieldPath
+from pytest_autoweb.specs import FieldError, FieldPath
 from pytest_autoweb.values.locale_data import UnknownLocale, locale_of
 from pytest_autoweb.values.money import is_currency
 from pytest_autoweb.values.reading import Manner, shown

@@ -4,25 +4,22 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qs
+
+from pydantic import Field
 
 from pytest_autoweb.browser.downloads import Download
 from pytest_autoweb.browser.wire import REDACTED, WireEntry
-from pytest_autoweb.cases.check_specs import (
-    DownloadCheck,
-    DownloadQuery,
-    ReplyQuery,
-    RequestCheck,
-    RequestQuery,
-)
-from pytest_autoweb.cases.fields import Pattern
-from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.judge.matching import as_text, is_subset
-from pytest_autoweb.judge.url_glob import glob_pattern, url_fits
+from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.checks.check_type import CHECKS, Check
+from pytest_autoweb.checks.json_matching import as_text, is_subset
+from pytest_autoweb.checks.url_glob import glob_pattern, url_fits
+from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 
 _BODY_SHOWN = 200
 _MASKS = (REDACTED, "<hidden>")
+_DIGEST = fitting(r"^[0-9a-fA-F]{64}$", "must be 64 hexadecimal digits")
 _PART_NAME = re.compile(r'(?i)form-data;[^\n]*?\bname="([^"\n]*)"')
 
 
@@ -35,22 +32,61 @@ class _Test(NamedTuple):
     seen: str
 
 
-def request_probe(check: RequestCheck, evidence: Evidence) -> Probe:
-    """Requests that the code set off; what the setup and the capture asked for does not count."""
-    query = check.request
-    _refuse_bad_glob(query.url)
+class ReplyQuery(Spec):
+    """What must be in the body of a reply."""
 
-    def look(seconds: float) -> Verdict:
-        entries = [entry for entry in evidence.wire if entry.counted]
-        tried = [(entry, tuple(_request_tests(query, entry))) for entry in entries]
-        held = [entry for entry, tests in tried if all(test.holds for test in tests)]
-        unclear = [tests for _, tests in tried if _is_unclear(tests)]
-        _refuse_unclear(query.count, len(held), unclear)
-        if _enough(query.count, len(held)):
-            return _found_requests(held)
-        return _missed_requests(query, held, tried)
+    json_subset: Any = Field(default=None, alias="json")
+    """Must be contained in the JSON: each named key equal, lists equal in length."""
+    contains: str | None = None
 
-    return Probe(_request_wanted(query), look)
+
+class RequestQuery(Spec):
+    """A request that the page sent, as recorded on the wire."""
+
+    url: str | Pattern
+    """A Playwright glob, or `{matches: regex}`."""
+    method: str | None = None
+    """Any when not given."""
+    status: int | None = None
+    """Of the reply; any when not given."""
+    json_subset: Any = Field(default=None, alias="json")
+    """Must be contained in the body sent: JSON, or the fields of a form."""
+    contains: str | None = None
+    """A text in the body sent."""
+    body: str | None = None
+    """The body sent, whole."""
+    reply: ReplyQuery | None = None
+    """What came back."""
+    count: Count | None = None
+    """Exactly so many; at least one when not given."""
+
+
+@CHECKS.add
+class RequestCheck(Check):
+    """A request seen on the wire."""
+
+    name = "request"
+    rests_on = "requests"
+    data_fields = (("request", "json"), ("request", "reply", "json"))
+
+    request: RequestQuery
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Search the requests that the code set off, not those of the setup or the capture."""
+        query = self.request
+        _refuse_bad_glob(query.url)
+
+        def look(seconds: float) -> Verdict:
+            entries = [entry for entry in evidence.wire if entry.counted]
+            tried = [(entry, tuple(_request_tests(query, entry))) for entry in entries]
+            held = [entry for entry, tests in tried if all(test.holds for test in tests)]
+            unclear = [tests for _, tests in tried if _is_unclear(tests)]
+            _refuse_unclear(query.count, len(held), unclear)
+            if _enough(query.count, len(held)):
+                return _found_requests(held)
+            return _missed_requests(query, held, tried)
+
+        return Probe(_request_wanted(query), look)
 
 
 def _enough(count: int | None, held: int) -> bool:
@@ -250,24 +286,47 @@ def _request_wanted(query: RequestQuery) -> str:
     return ", ".join(parts)
 
 
-def download_probe(check: DownloadCheck, evidence: Evidence) -> Probe:
-    """Files that a page handed out, whether the code waited for them or not."""
-    query = check.download
-    if isinstance(query.name, str):
-        _refuse_bad_glob(query.name)
+class DownloadQuery(Spec):
+    """A file that the page handed out."""
 
-    def look(seconds: float) -> Verdict:
-        tests = partial(_download_tests, query, redact=evidence.redact)
-        tried = [(file, tuple(tests(file))) for file in evidence.downloads]
-        held = [file for file, done in tried if all(test.holds for test in done)]
-        unclear = [done for _, done in tried if _is_unclear(done)]
-        _refuse_unclear(query.count, len(held), unclear)
-        if _enough(query.count, len(held)):
-            shown = "; ".join(map(_file_line, held[:5])) or "no such download"
-            return Verdict(True, shown, where=_file_line(held[-1]) if held else "")
-        return _missed_downloads(query, held, tried)
+    name: str | Pattern | None = None
+    """A glob of the suggested name, or `{matches: regex}`."""
+    contains: str | None = None
+    """A text in the file."""
+    equals: str | None = None
+    """The file's text, whole; line endings do not count."""
+    sha256: Annotated[str, _DIGEST] | None = None
+    count: Count | None = None
+    """Exactly so many; at least one when not given."""
 
-    return Probe(_download_wanted(query), look)
+
+@CHECKS.add
+class DownloadCheck(Check):
+    """A file that the page handed out during the attempt."""
+
+    name = "download"
+    rests_on = "downloads"
+
+    download: DownloadQuery
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Search the files that a page handed out, whether the code waited for them or not."""
+        query = self.download
+        if isinstance(query.name, str):
+            _refuse_bad_glob(query.name)
+
+        def look(seconds: float) -> Verdict:
+            tests = partial(_download_tests, query, redact=evidence.redact)
+            tried = [(file, tuple(tests(file))) for file in evidence.downloads]
+            held = [file for file, done in tried if all(test.holds for test in done)]
+            unclear = [done for _, done in tried if _is_unclear(done)]
+            _refuse_unclear(query.count, len(held), unclear)
+            if _enough(query.count, len(held)):
+                shown = "; ".join(map(_file_line, held[:5])) or "no such download"
+                return Verdict(True, shown, where=_file_line(held[-1]) if held else "")
+            return _missed_downloads(query, held, tried)
+
+        return Probe(_download_wanted(query), look)
 
 
 def _missed_downloads(

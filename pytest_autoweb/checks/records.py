@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cases.answer_spec import Condition, RecordsSpec
-from pytest_autoweb.judge.evidence import NotEvaluated, Verdict
-from pytest_autoweb.judge.matching import as_text
-from pytest_autoweb.judge.typed_values import Answer, compare, meets
+from pytest_autoweb.checks.answer_spec import Condition, RecordsSpec
+from pytest_autoweb.checks.attempt_evidence import NotEvaluated, Verdict
+from pytest_autoweb.checks.json_matching import as_text
+from pytest_autoweb.checks.typed_values import Answer, compare, meets
 
 VALID = "VALID"
 EMPTY_RESULT = "EMPTY_RESULT"

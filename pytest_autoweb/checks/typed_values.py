@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cases.answer_spec import Condition, Typed, manner_of
-from pytest_autoweb.judge.matching import as_text, contains, equal
+from pytest_autoweb.checks.answer_spec import Condition, Typed, manner_of
+from pytest_autoweb.checks.json_matching import as_text, contains, equal
 from pytest_autoweb.values.reading import Manner, Meanings, at_least, same, shown
 
 _AS_NUMBER = Manner("number")

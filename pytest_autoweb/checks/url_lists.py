@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_autoweb.cases.answer_spec import UrlsSpec
-from pytest_autoweb.judge.evidence import NotEvaluated, Verdict
+from pytest_autoweb.checks.answer_spec import UrlsSpec
+from pytest_autoweb.checks.attempt_evidence import NotEvaluated, Verdict
 from pytest_autoweb.values.urls import normal_url
 
 VALID = "VALID"

@@ -5,13 +5,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pydantic import Field
+
 from pytest_autoweb.browser.downloads import Download
 from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.cases.check_specs import JudgeQuery
 from pytest_autoweb.results import ToolCall, Usage
+from pytest_autoweb.specs import Spec
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+
+class JudgeQuery(Spec):
+    """A question that a model answers from the page and the actions."""
+
+    rubric: str = Field(min_length=1)
+    """What must be seen; the model's own summary is not shown to the judge."""
+    model: str | None = None
+    """Default is the run's `--autoweb-judge-model`."""
+    answer: bool = False
+    """Whether what the code passed to `answer(...)` is a part of the evidence."""
 
 
 class RubricFinding(NamedTuple):

@@ -47,20 +47,6 @@ def find_function(
     return function  # type: ignore[no-any-return]
 
 
-def code_behind(entry: Mapping[str, Any], case_path: Path | None) -> dict[str, str]:
-    """The code of the function that an entry of `expect` names, so that checksums follow it.
-
-    Empty for other entries, and for functions without source.
-    """
-    if "python" not in entry:
-        return {}
-    function = find_function(entry["python"], entry.get("with") or {}, case_path)
-    try:
-        return {"code": inspect.getsource(function)}
-    except (OSError, TypeError):
-        return {}
-
-
 def _folders(case_path: Path | None) -> tuple[Path, ...]:
     here = Path.cwd()
     if case_path is None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pytest_autoweb.cases.fields import Count, Regex, Spec
+from pytest_autoweb.specs import Count, Regex, Spec
 from pytest_autoweb.values.reading import Manner
 
 TypeName = Literal["text", "number", "money", "date", "datetime", "duration", "url"]

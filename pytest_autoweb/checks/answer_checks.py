@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cases.answer_spec import AnswerSpec, RecordsSpec, UrlsSpec
-from pytest_autoweb.cases.check_specs import AnswerCheck
-from pytest_autoweb.judge.evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.judge.matching import as_text
-from pytest_autoweb.judge.records import conditions, judge_records
-from pytest_autoweb.judge.typed_values import Answer, compare, holds_part
-from pytest_autoweb.judge.url_lists import judge_urls
+from pytest_autoweb.checks.answer_spec import AnswerSpec, RecordsSpec, UrlsSpec
+from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.checks.check_type import CHECKS, Check
+from pytest_autoweb.checks.expectations import refuse_unclear
+from pytest_autoweb.checks.json_matching import as_text
+from pytest_autoweb.checks.records import conditions, judge_records
+from pytest_autoweb.checks.typed_values import Answer, compare, holds_part
+from pytest_autoweb.checks.url_lists import judge_urls
 
 NO_ANSWER = "(no answer given)"
 WHERE = "answer"
@@ -23,16 +25,35 @@ class _Kind(NamedTuple):
     judge: Callable[[Any], Verdict]
 
 
-def answer_probe(check: AnswerCheck, evidence: Evidence) -> Probe:
-    """The returned data; an attempt that gave none fails."""
-    expected, judge = _KINDS[check.answer.kind](check.answer, evidence)
+@CHECKS.add
+class AnswerCheck(Check):
+    """What the code passed to `answer(...)`."""
 
-    def look(seconds: float) -> Verdict:
-        if not evidence.answered:
-            return Verdict(False, NO_ANSWER, WHERE)
-        return judge(evidence.answer)
+    name = "answer"
+    rests_on = "answer"
+    data_fields = (
+        ("answer", "equals"),
+        ("answer", "contains"),
+        ("answer", "schema"),
+        ("answer", "records"),
+    )
 
-    return Probe(expected, look, retry=False)
+    answer: AnswerSpec
+
+    def refuse_unusable(self, case_path: Path | None) -> None:
+        """Refuse values that cannot be read as their type, or that have several meanings."""
+        refuse_unclear(self.answer, ("answer",))
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Compare the returned data; an attempt that gave none fails."""
+        expected, judge = _KINDS[self.answer.kind](self.answer, evidence)
+
+        def look(seconds: float) -> Verdict:
+            if not evidence.answered:
+                return Verdict(False, NO_ANSWER, WHERE)
+            return judge(evidence.answer)
+
+        return Probe(expected, look, retry=False)
 
 
 def _verdict(answer: Answer, seen: Any) -> Verdict:

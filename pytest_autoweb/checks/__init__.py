@@ -1,0 +1,41 @@
+"""Check types: what a case may expect, each a class that holds its fields and knows how to look.
+
+How a case is judged by its checks is in `judge`, how case files are read in `cases`.
+
+Users need the names below, for two things. A `python:` check calls a function of your code base,
+which looks at the end of an attempt::
+
+    from pytest_autoweb.checks import CheckContext, CheckVerdict
+
+    def order_is_paid(context: CheckContext, order: int) -> bool | CheckVerdict:
+        state = context.evaluate(f"() => window.shop.orders[{order}].state")
+        return CheckVerdict(state == "paid", actual=f"order {order} is {state}")
+
+It may be called several times, until it holds or the time for checks is over, so it must change
+nothing. What it raises leaves the check without a verdict.
+
+A check type of your own derives from `Check`; `docs/extending.md` shows one.
+"""
+
+from pytest_autoweb.browser.downloads import Download
+from pytest_autoweb.browser.wire import WireEntry
+from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.checks.check_type import Check
+from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
+from pytest_autoweb.results import ToolCall
+from pytest_autoweb.specs import FieldError, Pattern
+
+__all__ = [
+    "Check",
+    "CheckContext",
+    "CheckVerdict",
+    "Download",
+    "Evidence",
+    "FieldError",
+    "NotEvaluated",
+    "Pattern",
+    "Probe",
+    "ToolCall",
+    "Verdict",
+    "WireEntry",
+]

@@ -1,0 +1,265 @@
+"""Checks of the live page: URL, text, elements, JavaScript."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import Field, model_validator
+
+from pytest_autoweb.browser.injected import call_function, run_on_elements, run_script
+from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
+from pytest_autoweb.checks.check_type import CHECKS, Check
+from pytest_autoweb.specs import Pattern, Spec
+from pytest_autoweb.values.text import normalise
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Locator, Page
+
+T = TypeVar("T")
+
+_URL_LOOK_MS = 50.0
+_FRAME_LOOK_MS = 1_000.0
+_SHOWN_ELEMENTS = 5
+
+
+@CHECKS.add
+class UrlCheck(Check):
+    """The page's URL at the end."""
+
+    name = "url"
+    rests_on = "address"
+
+    url: str | Pattern
+    """A Playwright glob, or `{matches: regex}`."""
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
+        page = evidence.page
+        wanted = self.url
+        pattern: str | re.Pattern[str] = (
+            re.compile(wanted.matches) if isinstance(wanted, Pattern) else wanted
+        )
+
+        def look(seconds: float) -> Verdict:
+            from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+            try:
+                page.wait_for_url(pattern, timeout=_URL_LOOK_MS, wait_until="commit")
+            except PlaywrightTimeout:
+                return Verdict(False, page.url, where="page")
+            return Verdict(True, page.url, where="page")
+
+        return Probe(_wanted(wanted, "URL"), look)
+
+
+@CHECKS.add
+class TextCheck(Check):
+    """Text that is visible on the page or in one of its frames."""
+
+    name = "text"
+    rests_on = "page"
+
+    text: str | Pattern
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Look for visible text on the page or in a frame; case counts, kinds of space do not."""
+        wanted = self.text
+
+        def look(seconds: float) -> Verdict:
+            looks = of_page_and_frames(
+                evidence.page,
+                lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
+                seconds,
+            )
+            seen = {
+                place: list(filter(None, map(normalise, text.splitlines())))
+                for place, text in looks
+            }
+            for place, lines in seen.items():
+                if (found := _found(wanted, lines)) is not None:
+                    return Verdict(True, found, where=place)
+            every = [line for lines in seen.values() for line in lines]
+            found = _found(wanted, every)
+            return Verdict(found is not None, found or _page_text(every), where=next(iter(seen)))
+
+        return Probe(_wanted(wanted, "visible text"), look)
+
+
+def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
+    """The text that fits, if there is one."""
+    if isinstance(wanted, Pattern):
+        match = re.search(wanted.matches, "\n".join(lines), re.MULTILINE)
+        return match.group() if match else None
+    plain = normalise(wanted)
+    return plain if plain in " ".join(lines) else None
+
+
+def _page_text(lines: list[str]) -> str:
+    return "page text: " + " / ".join(lines) if lines else "(no visible text)"
+
+
+class ElementQuery(Spec):
+    """An element by role and name, and what must hold of it."""
+
+    role: str | None = None
+    name: str | Pattern | None = None
+    """Accessible name; a plain text matches whole and case-sensitively."""
+    label: str | None = None
+    test_id: str | None = None
+    css: str | None = None
+    text: str | None = None
+    """Text the element contains."""
+    count: int | None = Field(default=None, ge=0)
+    value: str | None = None
+    """Value of an input."""
+    checked: bool | None = None
+    enabled: bool | None = None
+    visible: bool | None = None
+
+    @model_validator(mode="after")
+    def _names_an_element(self) -> "ElementQuery":
+        if not any((self.role, self.label, self.test_id, self.css, self.text)):
+            raise ValueError("needs one of role, label, test_id, css, text")
+        return self
+
+
+@CHECKS.add
+class ElementCheck(Check):
+    """An element that must (or must not) be there, in a given state."""
+
+    name = "element"
+    rests_on = "page"
+
+    element: ElementQuery
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Look for elements of the page and its frames that fit a query, in the wanted state.
+
+        Only visible elements count, unless `visible: false` asks for there being none.
+        """
+        query = self.element
+        if query.name is not None and query.role is None:
+            raise NotEvaluated("`name` needs `role`; use `label` or `text`")
+        name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
+
+        def states(frame: "Frame", timeout_ms: float) -> list[dict[str, Any]]:
+            # Counting elements knows no timeout: see first that the frame answers at all.
+            call_function(frame, "1", timeout_ms=timeout_ms)
+            return list(run_on_elements(_locator(frame, query, name), "element_states"))
+
+        def look(seconds: float) -> Verdict:
+            looks = list(of_page_and_frames(evidence.page, states, seconds))
+            found = [state for _, of_frame in looks for state in of_frame]
+            place = next((place for place, of_frame in looks if of_frame), looks[0][0])
+            return _element_verdict(query, found)._replace(where=f"{place} {described}")
+
+        described = _described(query)
+        return Probe(described, look)
+
+
+def _locator(frame: "Frame", query: ElementQuery, name: str | re.Pattern[str] | None) -> "Locator":
+    parts: list[Locator] = []
+    if query.role is not None:
+        role: Any = query.role
+        exact = isinstance(name, str) or None
+        parts.append(frame.get_by_role(role, name=name, exact=exact, include_hidden=False))
+    if query.label is not None:
+        parts.append(frame.get_by_label(query.label, exact=True))
+    if query.test_id is not None:
+        parts.append(frame.get_by_test_id(query.test_id))
+    if query.css is not None:
+        parts.append(frame.locator(f"css={query.css}"))
+    if query.text is not None:
+        words = r"\s+".join(map(re.escape, query.text.split()))
+        if not parts:
+            return frame.get_by_text(re.compile(words))
+        parts[0] = parts[0].filter(has_text=re.compile(words))
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.and_(part)
+    return whole
+
+
+def _element_verdict(query: ElementQuery, found: list[dict[str, Any]]) -> Verdict:
+    shown = [state for state in found if state["visible"]]
+    if query.visible is False:
+        seen = f"{len(found)} found, {len(shown)} of them visible"
+        return Verdict(not shown and query.count in (None, len(found)), seen)
+    fitting = [state for state in shown if _fits(query, state)]
+    enough = len(fitting) >= 1 if query.count is None else len(fitting) == query.count
+    if not found:
+        return Verdict(enough, "no such element")
+    seen = f"{len(found)} found, {len(shown)} visible, {len(fitting)} in the wanted state"
+    states = "; ".join(_state(query, state) for state in shown[:_SHOWN_ELEMENTS])
+    return Verdict(enough, f"{seen}: {states}" if states else seen)
+
+
+def _fits(query: ElementQuery, state: dict[str, Any]) -> bool:
+    return (
+        (query.value is None or normalise(query.value) == normalise(state["value"]))
+        and (query.checked is None or query.checked == state["checked"])
+        and (query.enabled is None or query.enabled == state["enabled"])
+    )
+
+
+def _state(query: ElementQuery, state: dict[str, Any]) -> str:
+    value = "<hidden>" if state["secret"] and state["value"] else state["value"]
+    parts = [
+        f"value {value!r}" if query.value is not None else "",
+        f"checked {state['checked']}" if query.checked is not None else "",
+        f"enabled {state['enabled']}" if query.enabled is not None else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _described(query: ElementQuery) -> str:
+    fields = query.model_dump(exclude_none=True)
+    parts = [
+        f"{key} {value['matches'] + ' (regex)' if isinstance(value, dict) else value!r}"
+        for key, value in fields.items()
+    ]
+    return "element with " + ", ".join(parts)
+
+
+@CHECKS.add
+class JsCheck(Check):
+    """A JavaScript function whose result in the page must be truthy."""
+
+    name = "js"
+
+    js: str
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Evaluate a JavaScript function, an expression or statements with `return`."""
+
+        def look(seconds: float) -> Verdict:
+            result = call_function(evidence.page, self.js, timeout_ms=max(50.0, seconds * 1000))
+            seen = f"it threw: {result.error}" if result.error else result.shown
+            return Verdict(result.truthy, seen, where=evidence.page.url)
+
+        return Probe(f"truthy: {self.js.strip()}", look)
+
+
+def _wanted(wanted: str | Pattern, what: str) -> str:
+    if isinstance(wanted, Pattern):
+        return f"{what} that matches {wanted.matches!r}"
+    return f"{what} {wanted!r}"
+
+
+def of_page_and_frames(
+    page: "Page", look: "Callable[[Frame, float], T]", seconds: float
+) -> Iterator[tuple[str, T]]:
+    """What `look` sees in the page, and in each visible frame that answers; with the place."""
+    from playwright.sync_api import Error
+
+    yield page.url, look(page.main_frame, max(50.0, seconds * 1000))
+    for number, frame in enumerate(page.frames):
+        if frame == page.main_frame:
+            continue
+        try:
+            if frame.frame_element().is_visible():
+                seen = look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
+                yield f"{page.url} frame {number} {frame.url}", seen
+        except Error:
+            # Frames come and go; adverts hang. The page's own answer was given above.
+            continue

@@ -1,0 +1,203 @@
+"""Checks of the server's own state: over HTTP, in its database, in its files."""
+
+import json
+import sqlite3
+import time
+import urllib.error
+import urllib.request
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field, field_validator
+
+from pytest_autoweb.checks.attempt_evidence import Evidence, Probe, Verdict
+from pytest_autoweb.checks.check_type import CHECKS, Check
+from pytest_autoweb.checks.json_matching import as_text, equal, is_subset
+from pytest_autoweb.specs import HttpUrl, Spec
+
+_REPLY_BYTES = 5_000_000
+_HTTP_S = 10.0
+_LEAST_S = 0.5
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_SQLITE = "sqlite:///"
+
+
+class HttpQuery(Spec):
+    """A request the judge sends, and what must come back."""
+
+    url: HttpUrl
+    method: str = "GET"
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: str | None = None
+    status: int = 200
+    json_subset: Any = Field(default=None, alias="json")
+    """Must be contained in the JSON reply: each named key equal, lists equal in length."""
+    contains: str | None = None
+
+
+@CHECKS.add
+class HttpCheck(Check):
+    """The server's own state, over HTTP."""
+
+    name = "http"
+    data_fields = (("http", "json"),)
+
+    http: HttpQuery
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Send a request of the judge's own; one that may change the server is sent only once."""
+        query = self.http
+
+        def look(seconds: float) -> Verdict:
+            status, body = _fetch(query, min(_HTTP_S, max(_LEAST_S, seconds)))
+            return _reply_verdict(query, status, body)._replace(where=f"{query.method} {query.url}")
+
+        expected = [f"{query.method} {query.url} answers {query.status}"]
+        if query.json_subset is not None:
+            expected.append(f"JSON with {as_text(query.json_subset)}")
+        if query.contains is not None:
+            expected.append(f"text {query.contains!r}")
+        return Probe(", ".join(expected), look, retry=query.method.upper() in _SAFE_METHODS)
+
+
+def _fetch(query: HttpQuery, timeout_s: float) -> tuple[int, str]:
+    request = urllib.request.Request(
+        query.url,
+        data=query.body.encode() if query.body is not None else None,
+        headers=query.headers,
+        method=query.method.upper(),
+    )
+    handlers: list[urllib.request.BaseHandler] = []
+    if urlsplit(query.url).hostname in {"127.0.0.1", "::1", "localhost"}:
+        handlers.append(urllib.request.ProxyHandler({}))
+    try:
+        with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as reply:
+            return reply.status, _text(reply.read(_REPLY_BYTES))
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, _text(error.read(_REPLY_BYTES))
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", errors="replace")
+
+
+def _reply_verdict(query: HttpQuery, status: int, body: str) -> Verdict:
+    seen = f"{status}: {body.strip()}" if body.strip() else str(status)
+    if status != query.status:
+        return Verdict(False, seen)
+    if query.contains is not None and query.contains not in body:
+        return Verdict(False, seen)
+    if query.json_subset is None:
+        return Verdict(True, seen)
+    try:
+        return Verdict(is_subset(query.json_subset, json.loads(body)), seen)
+    except ValueError:
+        return Verdict(False, f"{seen} (not JSON)")
+
+
+class SqlQuery(Spec):
+    """A query and its rows."""
+
+    url: str
+    """`sqlite:///path`; the file is opened read-only."""
+    query: str
+    rows: list[list[Any]]
+
+    @field_validator("url")
+    @classmethod
+    def _is_sqlite(cls, url: str) -> str:
+        if not url.startswith("sqlite:///"):
+            raise ValueError(f"must start with sqlite:///, got {url!r}")
+        return url
+
+
+@CHECKS.add
+class SqlCheck(Check):
+    """The server's own state, in its database."""
+
+    name = "sql"
+    data_fields = (("sql", "rows"),)
+
+    sql: SqlQuery
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Compare the rows of a query, in order; the database is opened read-only."""
+        query = self.sql
+        path = Path(unquote(query.url.removeprefix(_SQLITE)))
+
+        def look(seconds: float) -> Verdict:
+            if not path.is_file():
+                return Verdict(False, f"(there is no file {path.name})", where=query.url)
+            rows = _rows(path, query.query, max(_LEAST_S, seconds))
+            return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}", where=query.url)
+
+        return Probe(f"rows {as_text(query.rows)} of {query.query.strip()}", look)
+
+
+def _rows(path: Path, query: str, seconds: float) -> list[list[Any]]:
+    ends = time.monotonic() + seconds
+    uri = path.absolute().as_uri() + "?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, timeout=seconds)) as database:
+        database.set_progress_handler(lambda: int(time.monotonic() > ends), 10_000)
+        return [[_cell(value) for value in row] for row in database.execute(query)]
+
+
+def _cell(value: Any) -> Any:
+    return _text(value) if isinstance(value, bytes) else value
+
+
+class FileQuery(Spec):
+    """A file the application left behind."""
+
+    path: str
+    exists: bool = True
+    contains: str | None = None
+    equals: str | None = None
+
+
+@CHECKS.add
+class FileCheck(Check):
+    """The server's own state, in its files."""
+
+    name = "file"
+
+    file: FileQuery
+
+    def probe(self, evidence: Evidence) -> Probe:
+        """Look whether a file is there, and what is in it; line endings do not count."""
+        query = self.file
+        path = Path(query.path)
+
+        def look(seconds: float) -> Verdict:
+            return _file_verdict(query, path)._replace(where=query.path)
+
+        expected = [f"{query.path} {'exists' if query.exists else 'does not exist'}"]
+        if query.contains is not None:
+            expected.append(f"contains {query.contains!r}")
+        if query.equals is not None:
+            expected.append(f"equals {query.equals!r}")
+        return Probe(", ".join(expected), look)
+
+
+def _file_verdict(query: FileQuery, path: Path) -> Verdict:
+    if not path.exists():
+        return Verdict(not query.exists, "(no such file)")
+    if not query.exists:
+        return Verdict(False, "it exists")
+    if query.contains is None and query.equals is None:
+        return Verdict(True, "it exists")
+    if not path.is_file():
+        return Verdict(False, "(not a file)")
+    with path.open("rb") as stream:
+        text = _lines(_text(stream.read(_REPLY_BYTES)))
+    holds = (query.contains is None or _lines(query.contains) in text) and (
+        query.equals is None or _lines(query.equals).rstrip("\n") == text.rstrip("\n")
+    )
+    return Verdict(holds, text)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")

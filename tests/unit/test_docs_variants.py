@@ -1,15 +1,21 @@
 """Every registered variant is described on the page of its kind."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_autoweb.arms.correction_arm import ARMS
 from pytest_autoweb.browser.capture_mode import CAPTURE_MODES
 from pytest_autoweb.strategies.stage_lists import STRATEGIES
+from pytest_autoweb.variants import Variants
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {"flow.md": STRATEGIES, "capture.md": CAPTURE_MODES, "calibration.md": ARMS}
+PAGES: dict[str, Variants[Any]] = {
+    "flow.md": STRATEGIES,
+    "capture.md": CAPTURE_MODES,
+    "calibration.md": ARMS,
+}
 
 
 def described(page: str) -> dict[str, str]:

@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 from pytest_autoweb.act.actions import Action, Done, OnElement
-from pytest_autoweb.act.course import Course
+from pytest_autoweb.act.course import Course, Fingerprint
 from pytest_autoweb.act.decide import decide
 from pytest_autoweb.act.feedback import Problem
 from pytest_autoweb.act.grammar import fits
-from pytest_autoweb.act.loops import Fingerprint
 from pytest_autoweb.act.observe import look_again
 from pytest_autoweb.act.step_code import told
 from pytest_autoweb.act.turn import Chosen, Situation, Turn

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pytest_autoweb.act.course import Fingerprint, Loops
 from pytest_autoweb.act.feedback import Feedback, Problem, section
-from pytest_autoweb.act.loops import Fingerprint, Loops
 from pytest_autoweb.act.verify import Choice, resolve, resolve_all
 from pytest_autoweb.browser.marks import Mark, PageBox
 

@@ -183,7 +183,7 @@ from pytest_autoweb.sandbox.workers import Workers
 workers = Workers()
 engine = WorkerEngine(Border(page=object(), artifacts=None, on_log=lambda line: print(
     engine._worker.pid, workers._spare.pid, flush=True)), workers=workers)
-engine.run_step(1, "log('computing')\\nwhile log: pass", root=NO_PAGE, limits=Limits(step_s=60))
+engine.run_step(1, "log('computing')\\nwhile log: pass", root=None, limits=Limits(step_s=60))
 """
 
 

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.browser.chromium import cell_launch_args, launch_args
 from pytest_autoweb.browser.egress import EgressProxy
-from pytest_autoweb.browser.network import install
+from pytest_autoweb.browser.network import route_requests
 from pytest_autoweb.browser.origin import OriginPolicy
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def main(rounds: int) -> None:
         found = launch_args({}, playwright_executable=playwright.chromium.executable_path)
         browser = playwright.chromium.launch(**cell_launch_args(found, os.environ, alone=True))
         plain, routed = browser.new_context(), browser.new_context()
-        install(routed, policy, print)
+        route_requests(routed, policy, print)
         contexts = {
             "none": plain,
             "routing": routed,

@@ -10,7 +10,7 @@ from pytest_autoweb.report.comparison import Comparison, compare_runs
 from pytest_autoweb.report.controls import is_control
 from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.history import History
-from pytest_autoweb.report.rows import CellRow, RunRows
+from pytest_autoweb.report.rows import CellSummary, RunRows
 from pytest_autoweb.variants import Variants
 
 AFTER_THE_BUILT_IN_ONES = 10_000
@@ -43,12 +43,12 @@ class GateContext:
     """What the session's live calls cost; None for a run of the past."""
 
     @cached_property
-    def contestants(self) -> tuple[CellRow, ...]:
+    def contestants(self) -> tuple[CellSummary, ...]:
         """The run's rows without those of the controls."""
         return tuple(row for row in self.run.rows if not is_control(row.model))
 
     @cached_property
-    def hard(self) -> tuple[CellRow, ...]:
+    def hard(self) -> tuple[CellSummary, ...]:
         """The contestants' rows without the cases that belong to soft groups only."""
         return tuple(row for row in self.contestants if not self.policy.is_soft(row))
 

@@ -8,7 +8,7 @@ from pytest_autoweb.browser.marks import PageBox
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.locate.algorithm import Candidate, Outcome, PictureAnswer, PictureQuestion
-from pytest_autoweb.locate.eyes import Eyes
+from pytest_autoweb.locate.eyes import VisionModel
 from pytest_autoweb.locate.reading import form_of, read_reply
 from pytest_autoweb.results.location import Probe
 
@@ -32,7 +32,7 @@ class Questioner:
     """The `ask` function of `algorithm.search`, which also keeps each picture for the film."""
 
     view: ViewportView
-    eyes: Eyes
+    eyes: VisionModel
     description: str
     candidates: Sequence[Candidate]
     save: Callable[[bytes], str | None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from pytest_autoweb.report.numbers import CaseKey, Rate, rate_of
+from pytest_autoweb.report.numbers import CaseKey, PassRate, rate_of
 from pytest_autoweb.report.rows import CellSummary
 from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
@@ -65,7 +65,7 @@ class LeftOut(Record):
     """The reason in words."""
 
 
-def first_attempt_rate(rows: Sequence[CellSummary]) -> Rate:
+def first_attempt_rate(rows: Sequence[CellSummary]) -> PassRate:
     """Return the rate over cases; whatever did not pass at the first attempt is not a pass."""
     return rate_of(rows, GOOD["first_attempt"])
 

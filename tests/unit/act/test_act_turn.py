@@ -11,7 +11,7 @@ from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import RunLog, Tools
-from pytest_autoweb.browser.marks import Box, Mark, MarkedPage
+from pytest_autoweb.browser.marks import Mark, MarkedPage, PageBox
 from pytest_autoweb.results import Attempt
 
 MARK = Mark(
@@ -20,7 +20,7 @@ MARK = Mark(
     role="button",
     text="Send",
     name="Send",
-    box=Box(0, 0, 50, 20),
+    box=PageBox(0, 0, 50, 20),
     texts=("Send",),
 )
 NOBODY: Any = None

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.act.listing import LISTED
-from pytest_autoweb.act.twins import place, telling
-from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
+from pytest_autoweb.choice.disambiguate import place, telling
+from pytest_autoweb.choice.mark_listing import LISTED
+from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 
 sys.path.append(str(Path(__file__).parents[1]))
 

@@ -18,9 +18,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_autoweb.calibrate.classify import classify
-from pytest_autoweb.report.statistics import wilson
-from pytest_autoweb.results.calibration import FailureType
+from pytest_autoweb.analysis.statistics import wilson
+from pytest_autoweb.correct.failure_types import classify
+from pytest_autoweb.results.correction import FailureType
 
 MESSAGES = Path(__file__).parent / "messages"
 

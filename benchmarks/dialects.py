@@ -69,7 +69,7 @@ def table(folder: Path) -> Iterator[str]:
 
 def row(model: str, cells: list[dict[str, Any]]) -> str:
     """One model's line."""
-    from pytest_autoweb.report.statistics import wilson
+    from pytest_autoweb.analysis.statistics import wilson
 
     n = len(cells)
     first = sum(cell["outcome"] == "passed" for cell in cells)

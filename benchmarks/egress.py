@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.browser.chromium import cell_launch_args, launch_args
-from pytest_autoweb.browser.egress import EgressProxy
-from pytest_autoweb.browser.network import route_requests
-from pytest_autoweb.browser.origin import OriginPolicy
+from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
+from pytest_autoweb.egress.guarded_page import route_requests
+from pytest_autoweb.egress.origins import OriginPolicy
+from pytest_autoweb.egress.proxy import EgressProxy
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from pytest_autoweb.browser.chromium import launch_args
-from pytest_autoweb.browser.dom_copy import copy_page
-from pytest_autoweb.browser.downloads import DownloadRecord
-from pytest_autoweb.browser.har import har_text
-from pytest_autoweb.browser.wire import WireRecord
+from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.evidence.dom_copy import copy_page
+from pytest_autoweb.evidence.downloads import DownloadRecord
+from pytest_autoweb.evidence.har import har_text
+from pytest_autoweb.evidence.wire import WireRecord
 
 REQUESTS = 300
 ROUNDS = 7

@@ -27,10 +27,10 @@ from hostile_frames import FAKES, SECRET, Call, Puppets, border_of, script_of  #
 from spied_worker import Watch  # noqa: E402
 from wild_code import mutant, sly_program, wild_program  # noqa: E402
 
-from pytest_autoweb.sandbox.base import Limits  # noqa: E402
+from pytest_autoweb.runs.saving import json_text  # noqa: E402
+from pytest_autoweb.sandbox.engine import Limits  # noqa: E402
 from pytest_autoweb.sandbox.host import WorkerEngine  # noqa: E402
 from pytest_autoweb.sandbox.lint import lint_code  # noqa: E402
-from pytest_autoweb.saving import json_text  # noqa: E402
 
 LONGEST_LINT_S, LONGEST_STEPS_S = 3.0, 60.0
 """A worker that does not read is ended fifteen seconds after its step; three steps may do so."""

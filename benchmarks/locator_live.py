@@ -11,14 +11,13 @@ from playwright.sync_api import Page, Playwright, sync_playwright
 
 from benchmarks.locator_rows import Row, columns
 from benchmarks.marks_pages import all_pages
-from pytest_autoweb.browser.chromium import launch_args
-from pytest_autoweb.browser.crosshair import ViewportView, take_view
+from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.llm.client import Request
-from pytest_autoweb.locate.candidates import SAME_PLACE, overlap
-from pytest_autoweb.locate.eyes import VisionModel
-from pytest_autoweb.locate.question import Rect
-from pytest_autoweb.locate.sight import Sight
-from pytest_autoweb.results.location import LocatorAlgorithm
+from pytest_autoweb.locate.interview import VisionModel
+from pytest_autoweb.locate.locator import Sight
+from pytest_autoweb.locate.types import SAME_PLACE, Rect, overlap
+from pytest_autoweb.marks.crosshair import ViewportView, take_view
+from pytest_autoweb.results.decision import LocatorAlgorithm
 
 VIEWPORTS = ((1280, 720), (1920, 1080))
 BUNDLED = ("miniwob", "town", "admin")
@@ -59,7 +58,7 @@ def live_row(name: str, found: Sequence[Row]) -> Row | None:
 def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
     """Some marks of a page, looked for by each algorithm."""
     # Needs Pillow, which nothing else here does.
-    from pytest_autoweb.testing.pixels import Noise, PixelReadingClient, Target
+    from pytest_autoweb.testing.pixels import Noise, PixelReadingClient, PixelTarget
 
     noise = Noise(slack=8, wrong_line=NOISE, wrong_mark=NOISE, unseen=0.02)
     view = take_view(page)
@@ -67,7 +66,7 @@ def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
     for mark in chosen:
         what = f"target number {mark.number} of {name}"
         client = PixelReadingClient(
-            {what: Target(*mark.box, mark.text)},
+            {what: PixelTarget(*mark.box, mark.text)},
             viewport=(view.width, view.height),
             noise=noise,
             seed=seed,

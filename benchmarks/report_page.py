@@ -15,13 +15,13 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from pytest_autoweb.browser.chromium import launch_args
+from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.saving import plain
+from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.saving import plain
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 

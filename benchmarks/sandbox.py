@@ -22,14 +22,13 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from pytest_autoweb.browser.chromium import launch_args
+from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.redaction import Redactor
-from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.engine import Border, Level, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.levels import Level
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.process import WorkerProcess
-from pytest_autoweb.sandbox.workers import Workers
+from pytest_autoweb.sandbox.worker_pool import Workers
+from pytest_autoweb.sandbox.worker_process import WorkerProcess
 
 FORM = """<!doctype html><title>Shop</title><h1>Shop</h1>
 <label>User <input id=user></label> <label>Comment <textarea></textarea></label>

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from pytest_autoweb.report.power import detectable_by_mcnemar, detectable_mean
-from pytest_autoweb.report.statistics import (
+from pytest_autoweb.analysis.statistics import (
     ALPHA,
     Interval,
+    detectable_by_mcnemar,
+    detectable_mean,
     difference_interval,
     holm,
     mcnemar,

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import yaml
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from pytest_autoweb.browser.chromium import launch_args
+from pytest_autoweb.egress.chromium import launch_args
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"

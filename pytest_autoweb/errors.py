@@ -1,23 +1,7 @@
-"""Every exception this package raises on purpose.
+"""Every exception this package raises on purpose, and the "did you mean" of their messages."""
 
-AutowebError
-├── SettingsError      a flag, ini key or environment variable has a value that is not allowed
-├── RegistrationError  a variant that a conftest or a package adds is refused
-├── CaseError          a case file cannot be read or breaks the contract (file, line, field)
-├── RunNotFound        no saved run fits what was asked for, as on the very first run
-├── AssetError         a bundled prompt or template folder is missing
-├── PromptError        a prompt file lacks a section or a variable
-├── ModelError         a model call ended without a usable reply (cause)
-│   └── CassetteMiss   replay was asked for and no recording fits the request
-├── BrowserError       no browser could be found or started
-├── WebServerError     a case file's web server did not start, answer or reset
-├── SandboxError       the sandbox worker could not be started or broke its protocol
-└── StoreError         the store cannot be reached, or refuses
-
-These are for bad input and for stopping. What a page or a model does wrong is not an
-exception but a `results.Failure` on the result.
-"""
-
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -130,3 +114,20 @@ class SandboxError(AutowebError):
 
 class StoreError(AutowebError):
     """Raised when the store of runs cannot be reached, is too new, or refuses."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as they appear in a sentence."""
+    return ", ".join(names) or "none"
+
+
+def near_miss(name: str, allowed: Iterable[str], also: Iterable[str] = ()) -> str:
+    """The end of a sentence about an unknown name: the nearest known one, and all of them.
+
+    Names of `also` are accepted too, but not worth listing.
+    """
+    known = list(dict.fromkeys(allowed))
+    folded = {candidate.lower(): candidate for candidate in reversed((*also, *known))}
+    close = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    guess = f"; did you mean {folded[close[0]]!r}?" if close else ""
+    return f"{guess} (allowed: {listed(known)})"

@@ -7,13 +7,12 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from pytest_autoweb.cases.model import Case
+    from pytest_autoweb.cases.case import Case
     from pytest_autoweb.llm.client import Client
-    from pytest_autoweb.llm.spec import ModelSpec
+    from pytest_autoweb.llm.model_spec import ModelSpec
     from pytest_autoweb.registration import Registry
     from pytest_autoweb.results import CellResult
-    from pytest_autoweb.sandbox.base import Border, StepEngine
-    from pytest_autoweb.sandbox.levels import Level
+    from pytest_autoweb.sandbox.engine import Border, Level, StepEngine
 
 
 def pytest_autoweb_register(registry: "Registry") -> None:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb import fixtures
-from pytest_autoweb.shared_run import SharedRun, share_run
+from pytest_autoweb.session.shared_run import SharedRun, share_run
 
 if TYPE_CHECKING:
-    from pytest_autoweb.controller import RunController
-    from pytest_autoweb.items import CaseFile
     from pytest_autoweb.options import Settings
     from pytest_autoweb.registration import Registry
+    from pytest_autoweb.session.controller import RunController
+    from pytest_autoweb.session.items import CaseFile
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
@@ -106,19 +106,19 @@ def _settings(config: pytest.Config) -> "Settings":
 def _register_modes(config: pytest.Config, settings: "Settings") -> None:
     """What only some sessions do: run a shard, or preview."""
     if settings.shard:
-        from pytest_autoweb.shards import ShardSelection
+        from pytest_autoweb.session.shards import ShardSelection
 
         config.pluginmanager.register(ShardSelection(settings.shard), SHARD)
     if settings.preview:
-        from pytest_autoweb.preview import Preview
+        from pytest_autoweb.session.preview import Preview
 
         config.pluginmanager.register(Preview(config), PREVIEW)
 
 
 def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
     """Open this process's part of the session: the controller, or an xdist worker's."""
-    from pytest_autoweb.controller import RunController, open_session
-    from pytest_autoweb.items import SESSION
+    from pytest_autoweb.session.controller import RunController, open_session
+    from pytest_autoweb.session.items import SESSION
 
     workerinput = getattr(config, "workerinput", None)
     if workerinput is None:
@@ -167,7 +167,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile 
     """Case files become cells; every other file is left alone."""
     if file_path.suffix not in (".yaml", ".yml", ".json") or not _is_case_file(file_path, parent):
         return None
-    from pytest_autoweb.items import CaseFile
+    from pytest_autoweb.session.items import CaseFile
 
     file: CaseFile = CaseFile.from_parent(parent, path=file_path)
     return file
@@ -195,7 +195,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Add the inline cases; then, before anything is deselected, divide into shards."""
     config = session.config
     if _is_on(config) and _settings(config).cases:
-        from pytest_autoweb.items import InlineCases
+        from pytest_autoweb.session.items import InlineCases
 
         inline = InlineCases.from_parent(session, path=config.rootpath / "autoweb-cases")
         report = config.hook.pytest_make_collect_report(collector=inline)
@@ -209,7 +209,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Save the manifest once the cells are known."""
     cells = any(hasattr(item, "cell") for item in session.items)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
-        from pytest_autoweb.controller import write_manifest
+        from pytest_autoweb.session.controller import write_manifest
 
         write_manifest(session)
 
@@ -217,7 +217,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that uses the `autoweb` fixture opens a session when the command line did not."""
     if fixtures.FIXTURE in getattr(item, "fixturenames", ()):
-        from pytest_autoweb.items import SESSION
+        from pytest_autoweb.session.items import SESSION
 
         if SESSION in item.config.stash:
             return

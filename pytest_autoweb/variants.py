@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
-from pytest_autoweb.near_miss import near_miss
+from pytest_autoweb.errors import near_miss
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -111,3 +111,21 @@ def variants_of(module: str, name: str) -> Variants[Any]:
     found = getattr(import_module(module), name)
     assert isinstance(found, Variants), f"{module}.{name} are no variants"
     return found
+
+
+StrategyName = str
+"""The name of a registered strategy."""
+
+
+def known_strategies() -> Variants[Variant]:
+    """Return all that are registered, by name."""
+    return variants_of("pytest_autoweb.strategies.stage_lists", "STRATEGIES")
+
+
+def known_strategy(name: str) -> StrategyName:
+    """Return the name as it is.
+
+    Raises:
+        ValueError: no strategy has it; the message names the nearest one that does exist.
+    """
+    return known_strategies().pick(name).name

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.browser.chromium import launch_args
+from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.errors import BrowserError
 
 

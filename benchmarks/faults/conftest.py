@@ -3,7 +3,7 @@
 from answers import Obedient
 
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 
 def pytest_autoweb_client(spec: ModelSpec) -> Client | None:

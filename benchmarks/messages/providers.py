@@ -16,7 +16,7 @@ from provoked import Provoked
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 REFUSALS = {
     "temperature": (400, "Invalid value for 'temperature'", "PARAMETER_ERROR"),

@@ -18,7 +18,7 @@ from provoked import Provoked
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 PARAMETER, PERMISSION = "PARAMETER_ERROR", "PERMISSION_ERROR"
 SERVICE, DATA, BUSINESS = "SERVICE_UNAVAILABLE", "DATA_NOT_FOUND", "BUSINESS_ERROR"

@@ -3,20 +3,18 @@
 from dataclasses import replace
 from typing import Any
 
-from pytest_autoweb.act.actions import decision_schema, forms_text, validate_action
-from pytest_autoweb.act.course import Course
-from pytest_autoweb.act.feedback import section
-from pytest_autoweb.act.grammar import Moves, grammar
-from pytest_autoweb.act.listing import listing
-from pytest_autoweb.act.reading import ReplyProblem, read_object
+from pytest_autoweb.act.actions import Moves, decision_schema, forms_text, grammar, validate_action
+from pytest_autoweb.act.memory import Course
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.act.twins import ambiguous, telling
-from pytest_autoweb.attempt.asking import ask
-from pytest_autoweb.attempt.tools import Tools
-from pytest_autoweb.browser.marks import Mark
+from pytest_autoweb.attempt.tools import Tools, ask
 from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
+from pytest_autoweb.choice.disambiguate import ambiguous, telling
+from pytest_autoweb.choice.feedback import section
+from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Attempt
 
 TEXT_SHARE = 16

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_autoweb.act.course import MAX_CIRCLES, MAX_IN_VAIN, Course
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.feedback import Feedback
+from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_IN_VAIN, Course
 from pytest_autoweb.act.observe import observe
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Turn
 from pytest_autoweb.attempt.execute import relative
 from pytest_autoweb.attempt.tools import Tools, change, fail
+from pytest_autoweb.choice.feedback import Feedback
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import Attempt, Decision, Failure, FailureKind
 

@@ -4,13 +4,13 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.act.course import Course
+from pytest_autoweb.act.memory import Course
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.attempt.guided import told
+from pytest_autoweb.attempt.page_evidence import told
 from pytest_autoweb.attempt.tools import Tools
-from pytest_autoweb.browser.injected import run_script
-from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
-from pytest_autoweb.browser.navigation import settle
+from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.scripts import run_script
 from pytest_autoweb.results import Attempt
 
 if TYPE_CHECKING:

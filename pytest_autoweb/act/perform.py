@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
-from pytest_autoweb.act.course import Course
 from pytest_autoweb.act.decide import wants_data
+from pytest_autoweb.act.memory import Course
 from pytest_autoweb.act.resolve import refuse
 from pytest_autoweb.act.step_code import by_sight, code_of, told
 from pytest_autoweb.act.turn import Turn, View

@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from pytest_autoweb.act.actions import Action, Done, OnElement
-from pytest_autoweb.act.course import Course, Fingerprint
+from pytest_autoweb.act.actions import Action, Done, OnElement, fits
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.feedback import Problem
-from pytest_autoweb.act.grammar import fits
+from pytest_autoweb.act.memory import Course, Fingerprint
 from pytest_autoweb.act.observe import look_again
 from pytest_autoweb.act.step_code import told
 from pytest_autoweb.act.turn import Chosen, Situation, Turn
-from pytest_autoweb.act.twins import resolve_apart
-from pytest_autoweb.act.verify import Choice, Resolution
+from pytest_autoweb.choice.disambiguate import resolve_apart
+from pytest_autoweb.choice.feedback import Problem
+from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
 LOW_CONFIDENCE = 0.5
 """Below it an icon without text is looked for by sight, where there is a locator."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_autoweb.act.actions import Action
-from pytest_autoweb.act.feedback import Problem
-from pytest_autoweb.act.verify import Resolution
 from pytest_autoweb.attempt.tools import Tools
-from pytest_autoweb.browser.marks import Mark, MarkedPage
+from pytest_autoweb.choice.feedback import Problem
+from pytest_autoweb.choice.verify_choice import Resolution
+from pytest_autoweb.marks.marking import Mark, MarkedPage
 from pytest_autoweb.results import Attempt, DecisionStatus, Failure
 
 if TYPE_CHECKING:

@@ -1,35 +1,39 @@
-"""What all stages share: their signature, the tools they may use, and changes to an attempt."""
+"""What all stages share: their signature, their tools, asking a model, changing an attempt."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
-from pytest_autoweb.calibrate.guidance import Guidance
-from pytest_autoweb.cases.model import Case
+from pytest_autoweb.cases.case import Case
+from pytest_autoweb.correct.guidance import Guidance
+from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redacted_messages
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import Settings
 from pytest_autoweb.results import (
     Attempt,
     AttemptFields,
     CaptureModeName,
+    Exchange,
     Failure,
     FailureKind,
+    StageName,
+    Usage,
 )
-from pytest_autoweb.sandbox.base import StepEngine
+from pytest_autoweb.sandbox.engine import StepEngine
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Locator, Page
 
-    from pytest_autoweb.browser.downloads import DownloadRecord
-    from pytest_autoweb.browser.marks import MarkedPage
-    from pytest_autoweb.browser.origin import OriginPolicy
-    from pytest_autoweb.browser.scene import Watch
-    from pytest_autoweb.browser.wire import WireRecord
+    from pytest_autoweb.egress.origins import OriginPolicy
+    from pytest_autoweb.evidence.downloads import DownloadRecord
+    from pytest_autoweb.evidence.scene import Watch
+    from pytest_autoweb.evidence.wire import WireRecord
+    from pytest_autoweb.marks.marking import MarkedPage
 
 LOG_LINES = 200
 """Lines of the run log kept at each end (row 4.1.15 of the seed's flow)."""
@@ -169,3 +173,56 @@ def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
 def fail(attempt: Attempt, failure: Failure, *problems: StepProblem) -> Attempt:
     """Return the attempt with its failure set, and what went wrong added to its problems."""
     return change(attempt, failure=failure, problems=(*attempt.problems, *problems))
+
+
+class NamedStage(NamedTuple):
+    """A stage and the name that progress and timings use for it."""
+
+    name: str
+    run: Stage
+
+
+def ask(
+    attempt: Attempt,
+    tools: Tools,
+    stage: StageName,
+    messages: tuple[Message, ...],
+    *,
+    turn: int = 0,
+    grammar: str | None = None,
+    json_schema: dict[str, Any] | None = None,
+    max_tokens: int | None = None,
+) -> tuple[Attempt, str]:
+    """Ask the model; the exchange and its usage are on the attempt, failed calls included.
+
+    Returns:
+        The attempt and the reply's text. When the call failed the text is empty and the
+        attempt's failure is of kind `model`.
+    """
+    request = Request(
+        model=tools.spec.name,
+        messages=redacted_messages(messages, tools.redact),
+        stage=stage,
+        case_id=tools.case.id,
+        capture_mode=tools.mode,
+        repeat=tools.repeat,
+        attempt=attempt.attempt_index,
+        turn=turn,
+        grammar=grammar,
+        json_schema=json_schema,
+        max_tokens=max_tokens,
+    )
+    asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now)
+    attempt = charge(attempt, stage, asked.exchange)
+    if isinstance(asked.outcome, ModelError):
+        cause = asked.outcome.cause
+        message = f"{stage}: {cause}: {asked.exchange.error}"
+        return fail(attempt, Failure(kind="model", cause=cause, message=message)), ""
+    return attempt, asked.exchange.reply
+
+
+def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
+    """Return the attempt with one more exchange, and its usage added to that of the stage."""
+    usage = dict(attempt.usage)
+    usage[stage] = usage.get(stage, Usage()) + exchange.usage
+    return change(attempt, usage=usage, exchanges=(*attempt.exchanges, exchange))

@@ -1,1 +1,5 @@
-"""The case file: its contract, how it is read, and the web servers it names."""
+"""The case file.
+
+Its contract, how it is read with line numbers in errors, and the case it becomes. The checks of
+`expect` live in `checks`, web servers in `webservers`.
+"""

@@ -23,7 +23,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from pytest_autoweb.near_miss import near_miss
+from pytest_autoweb.errors import near_miss
 from pytest_autoweb.specs import FieldError, FieldPath
 
 _MARKS = ("{{", "{%", "{#")

@@ -17,11 +17,10 @@ nothing. What it raises leaves the check without a verdict.
 A check type of your own derives from `Check`; `docs/extending.md` shows one.
 """
 
-from pytest_autoweb.browser.downloads import Download
-from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.checks.check_type import Check
+from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
 from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
+from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, Pattern
 
@@ -34,7 +33,7 @@ __all__ = [
     "FieldError",
     "NotEvaluated",
     "Pattern",
-    "Probe",
+    "CheckProbe",
     "ToolCall",
     "Verdict",
     "WireEntry",

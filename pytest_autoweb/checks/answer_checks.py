@@ -5,14 +5,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.checks.answer_spec import AnswerSpec, RecordsSpec, UrlsSpec
-from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.checks.check_type import CHECKS, Check
-from pytest_autoweb.checks.expectations import refuse_unclear
-from pytest_autoweb.checks.json_matching import as_text
-from pytest_autoweb.checks.records import conditions, judge_records
-from pytest_autoweb.checks.typed_values import Answer, compare, holds_part
-from pytest_autoweb.checks.url_lists import judge_urls
+from pytest_autoweb.checks.answer_spec import AnswerSpec, RecordsSpec, UrlsSpec, refuse_unclear
+from pytest_autoweb.checks.check_type import (
+    CHECKS,
+    Check,
+    CheckProbe,
+    Evidence,
+    NotEvaluated,
+    Verdict,
+)
+from pytest_autoweb.checks.matching_records import conditions, judge_records
+from pytest_autoweb.checks.url_matching import judge_urls
+from pytest_autoweb.checks.value_matching import Answer, as_text, compare, holds_part
 
 NO_ANSWER = "(no answer given)"
 WHERE = "answer"
@@ -44,7 +48,7 @@ class AnswerCheck(Check):
         """Refuse values that cannot be read as their type, or that have several meanings."""
         refuse_unclear(self.answer, ("answer",))
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the returned data; an attempt that gave none fails."""
         expected, judge = _KINDS[self.answer.kind](self.answer, evidence)
 
@@ -53,7 +57,7 @@ class AnswerCheck(Check):
                 return Verdict(False, NO_ANSWER, WHERE)
             return judge(evidence.answer)
 
-        return Probe(expected, look, retry=False)
+        return CheckProbe(expected, look, retry=False)
 
 
 def _verdict(answer: Answer, seen: Any) -> Verdict:

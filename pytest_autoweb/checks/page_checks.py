@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, model_validator
 
-from pytest_autoweb.browser.injected import call_function, run_on_elements, run_script
-from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.checks.check_type import CHECKS, Check
+from pytest_autoweb.checks.check_type import (
+    CHECKS,
+    Check,
+    CheckProbe,
+    Evidence,
+    NotEvaluated,
+    Verdict,
+)
+from pytest_autoweb.page.scripts import call_function, run_on_elements, run_script
 from pytest_autoweb.specs import Pattern, Spec
-from pytest_autoweb.values.text import normalise
+from pytest_autoweb.values.normal_forms import normalise
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Locator, Page
@@ -32,7 +38,7 @@ class UrlCheck(Check):
     url: str | Pattern
     """A Playwright glob, or `{matches: regex}`."""
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
         page = evidence.page
         wanted = self.url
@@ -49,7 +55,7 @@ class UrlCheck(Check):
                 return Verdict(False, page.url, where="page")
             return Verdict(True, page.url, where="page")
 
-        return Probe(_wanted(wanted, "URL"), look)
+        return CheckProbe(_wanted(wanted, "URL"), look)
 
 
 @CHECKS.add
@@ -61,7 +67,7 @@ class TextCheck(Check):
 
     text: str | Pattern
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Look for visible text on the page or in a frame; case counts, kinds of space do not."""
         wanted = self.text
 
@@ -82,7 +88,7 @@ class TextCheck(Check):
             found = _found(wanted, every)
             return Verdict(found is not None, found or _page_text(every), where=next(iter(seen)))
 
-        return Probe(_wanted(wanted, "visible text"), look)
+        return CheckProbe(_wanted(wanted, "visible text"), look)
 
 
 def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
@@ -132,7 +138,7 @@ class ElementCheck(Check):
 
     element: ElementQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Look for elements of the page and its frames that fit a query, in the wanted state.
 
         Only visible elements count, unless `visible: false` asks for there being none.
@@ -154,7 +160,7 @@ class ElementCheck(Check):
             return _element_verdict(query, found)._replace(where=f"{place} {described}")
 
         described = _described(query)
-        return Probe(described, look)
+        return CheckProbe(described, look)
 
 
 def _locator(frame: "Frame", query: ElementQuery, name: str | re.Pattern[str] | None) -> "Locator":
@@ -229,7 +235,7 @@ class JsCheck(Check):
 
     js: str
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Evaluate a JavaScript function, an expression or statements with `return`."""
 
         def look(seconds: float) -> Verdict:
@@ -237,7 +243,7 @@ class JsCheck(Check):
             seen = f"it threw: {result.error}" if result.error else result.shown
             return Verdict(result.truthy, seen, where=evidence.page.url)
 
-        return Probe(f"truthy: {self.js.strip()}", look)
+        return CheckProbe(f"truthy: {self.js.strip()}", look)
 
 
 def _wanted(wanted: str | Pattern, what: str) -> str:

@@ -1,30 +1,137 @@
 """Checks by functions of the user's own code base (`python: package.module:function`)."""
 
 import copy
+import importlib
 import inspect
 import json
+import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from pytest_autoweb.browser.downloads import Download
-from pytest_autoweb.browser.injected import run_script
-from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.checks.check_type import CHECKS, Check
-from pytest_autoweb.checks.functions import FunctionProblem, find_function
-from pytest_autoweb.checks.json_matching import as_text
+from pytest_autoweb.checks.check_type import (
+    CHECKS,
+    Check,
+    CheckProbe,
+    Evidence,
+    NotEvaluated,
+    Verdict,
+)
 from pytest_autoweb.checks.page_checks import of_page_and_frames
+from pytest_autoweb.checks.value_matching import as_text
+from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.page.scripts import run_script
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, fitting
-from pytest_autoweb.values.text import normalise
+from pytest_autoweb.values.normal_forms import normalise
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+_ROOT_FILES = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")
+
+
+class FunctionProblem(Exception):
+    """Raised when there is no such function, or it cannot be called as the check asks."""
+
+
+def find_function(
+    reference: str, arguments: Mapping[str, Any], case_path: Path | None
+) -> Callable[..., Any]:
+    """The function of `package.module:function`.
+
+    The module is looked for beside the case file, in the folders above it up to the project's
+    root, in the working folder, and then wherever Python finds modules.
+
+    Args:
+        reference: names module and function.
+        arguments: what it is to be called with, beside the context.
+        case_path: the case's file; None for inline cases.
+
+    Raises:
+        FunctionProblem: with a reason for the author of the case.
+    """
+    name, _, attribute = reference.partition(":")
+    module = _module(name, _folders(case_path))
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        raise FunctionProblem(f"module {name!r} has no function {attribute!r}")
+    if inspect.iscoroutinefunction(function):
+        raise FunctionProblem(f"{attribute!r} must not be async")
+    try:
+        inspect.signature(function).bind(object(), **arguments)
+    except (TypeError, ValueError) as error:
+        wanted = ", ".join(["context", *(f"{key}=…" for key in arguments)])
+        raise FunctionProblem(f"cannot be called as {attribute}({wanted}): {error}") from error
+    return function  # type: ignore[no-any-return]
+
+
+def _folders(case_path: Path | None) -> tuple[Path, ...]:
+    here = Path.cwd()
+    if case_path is None:
+        return (here,)
+    found = []
+    for folder in case_path.absolute().parents:
+        found.append(folder)
+        if any((folder / name).is_file() for name in _ROOT_FILES):
+            return (*found, here)
+    return (found[0], here)
+
+
+def _module(name: str, folders: tuple[Path, ...]) -> ModuleType:
+    inner = Path(*name.split("."))
+    for folder in folders:
+        for file in (folder / inner.with_suffix(".py"), folder / inner / "__init__.py"):
+            if file.is_file():
+                return _imported_from(name, file, folder)
+    return _imported(name)
+
+
+def _imported_from(name: str, file: Path, folder: Path) -> ModuleType:
+    with _first_on_path(folder):
+        module = _imported(name)
+    origin = getattr(module, "__file__", None)
+    if origin is None or not Path(origin).samefile(file):
+        raise FunctionProblem(
+            f"another module {name!r} is imported already; give one of them another name"
+        )
+    return module
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    """Modules beside the one imported are found first, and later still found."""
+    entry = str(folder)
+    known = entry in sys.path
+    sys.path.insert(0, entry)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
+        if not known:
+            sys.path.append(entry)
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise FunctionProblem(f"there is no module {name!r}") from error
+        raise FunctionProblem(f"module {name!r} cannot be imported: {error}") from error
+    except Exception as error:
+        # The module is the user's: it may fail in any way while it is imported.
+        reason = f"{type(error).__name__}: {error}"
+        raise FunctionProblem(f"module {name!r} cannot be imported: {reason}") from error
+
 
 _REFERENCE = fitting(
     r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", "must be written package.module:function"
@@ -131,7 +238,7 @@ class PythonCheck(Check):
         except (OSError, TypeError):
             return {}
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Let the function look at the end of the attempt and say whether it is as wanted."""
         try:
             function = find_function(self.python, self.arguments, evidence.case_path)
@@ -147,7 +254,7 @@ class PythonCheck(Check):
             return _verdict(found, self.python)
 
         shown = f" with {as_text(self.arguments)}" if self.arguments else ""
-        return Probe(f"{self.python}{shown}", look)
+        return CheckProbe(f"{self.python}{shown}", look)
 
 
 def _context(evidence: Evidence) -> CheckContext:

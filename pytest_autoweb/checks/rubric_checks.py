@@ -1,13 +1,14 @@
 """The check that asks a model whether a rubric is met; who asks it is the judge's affair."""
 
-from pytest_autoweb.checks.attempt_evidence import (
+from pytest_autoweb.checks.check_type import (
+    CHECKS,
+    Check,
+    CheckProbe,
     Evidence,
     JudgeQuery,
     NotEvaluated,
-    Probe,
     Verdict,
 )
-from pytest_autoweb.checks.check_type import CHECKS, Check
 
 
 @CHECKS.add
@@ -19,7 +20,7 @@ class JudgeCheck(Check):
 
     judge: JudgeQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Ask for a model's opinion on the rubric, once."""
         judge = evidence.rubric_judge
         if judge is None:
@@ -40,4 +41,4 @@ class JudgeCheck(Check):
                 usage=finding.usage,
             )
 
-        return Probe(f"rubric: {self.judge.rubric}", look, retry=False)
+        return CheckProbe(f"rubric: {self.judge.rubric}", look, retry=False)

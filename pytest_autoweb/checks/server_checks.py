@@ -12,9 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, field_validator
 
-from pytest_autoweb.checks.attempt_evidence import Evidence, Probe, Verdict
-from pytest_autoweb.checks.check_type import CHECKS, Check
-from pytest_autoweb.checks.json_matching import as_text, equal, is_subset
+from pytest_autoweb.checks.check_type import CHECKS, Check, CheckProbe, Evidence, Verdict
+from pytest_autoweb.checks.value_matching import as_text, equal, is_subset
 from pytest_autoweb.specs import HttpUrl, Spec
 
 _REPLY_BYTES = 5_000_000
@@ -46,7 +45,7 @@ class HttpCheck(Check):
 
     http: HttpQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Send a request of the judge's own; one that may change the server is sent only once."""
         query = self.http
 
@@ -59,7 +58,7 @@ class HttpCheck(Check):
             expected.append(f"JSON with {as_text(query.json_subset)}")
         if query.contains is not None:
             expected.append(f"text {query.contains!r}")
-        return Probe(", ".join(expected), look, retry=query.method.upper() in _SAFE_METHODS)
+        return CheckProbe(", ".join(expected), look, retry=query.method.upper() in _SAFE_METHODS)
 
 
 def _fetch(query: HttpQuery, timeout_s: float) -> tuple[int, str]:
@@ -123,7 +122,7 @@ class SqlCheck(Check):
 
     sql: SqlQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the rows of a query, in order; the database is opened read-only."""
         query = self.sql
         path = Path(unquote(query.url.removeprefix(_SQLITE)))
@@ -134,7 +133,7 @@ class SqlCheck(Check):
             rows = _rows(path, query.query, max(_LEAST_S, seconds))
             return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}", where=query.url)
 
-        return Probe(f"rows {as_text(query.rows)} of {query.query.strip()}", look)
+        return CheckProbe(f"rows {as_text(query.rows)} of {query.query.strip()}", look)
 
 
 def _rows(path: Path, query: str, seconds: float) -> list[list[Any]]:
@@ -166,7 +165,7 @@ class FileCheck(Check):
 
     file: FileQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Look whether a file is there, and what is in it; line endings do not count."""
         query = self.file
         path = Path(query.path)
@@ -179,7 +178,7 @@ class FileCheck(Check):
             expected.append(f"contains {query.contains!r}")
         if query.equals is not None:
             expected.append(f"equals {query.equals!r}")
-        return Probe(", ".join(expected), look)
+        return CheckProbe(", ".join(expected), look)
 
 
 def _file_verdict(query: FileQuery, path: Path) -> Verdict:

@@ -9,12 +9,18 @@ from urllib.parse import parse_qs
 
 from pydantic import Field
 
-from pytest_autoweb.browser.downloads import Download
-from pytest_autoweb.browser.wire import REDACTED, WireEntry
-from pytest_autoweb.checks.attempt_evidence import Evidence, NotEvaluated, Probe, Verdict
-from pytest_autoweb.checks.check_type import CHECKS, Check
-from pytest_autoweb.checks.json_matching import as_text, is_subset
-from pytest_autoweb.checks.url_glob import glob_pattern, url_fits
+from pytest_autoweb.checks.check_type import (
+    CHECKS,
+    Check,
+    CheckProbe,
+    Evidence,
+    NotEvaluated,
+    Verdict,
+)
+from pytest_autoweb.checks.url_matching import glob_pattern, url_fits
+from pytest_autoweb.checks.value_matching import as_text, is_subset
+from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.wire import REDACTED, WireEntry
 from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 
 _BODY_SHOWN = 200
@@ -71,7 +77,7 @@ class RequestCheck(Check):
 
     request: RequestQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Search the requests that the code set off, not those of the setup or the capture."""
         query = self.request
         _refuse_bad_glob(query.url)
@@ -86,7 +92,7 @@ class RequestCheck(Check):
                 return _found_requests(held)
             return _missed_requests(query, held, tried)
 
-        return Probe(_request_wanted(query), look)
+        return CheckProbe(_request_wanted(query), look)
 
 
 def _enough(count: int | None, held: int) -> bool:
@@ -309,7 +315,7 @@ class DownloadCheck(Check):
 
     download: DownloadQuery
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         """Search the files that a page handed out, whether the code waited for them or not."""
         query = self.download
         if isinstance(query.name, str):
@@ -326,7 +332,7 @@ class DownloadCheck(Check):
                 return Verdict(True, shown, where=_file_line(held[-1]) if held else "")
             return _missed_downloads(query, held, tried)
 
-        return Probe(_download_wanted(query), look)
+        return CheckProbe(_download_wanted(query), look)
 
 
 def _missed_downloads(

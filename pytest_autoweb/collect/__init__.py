@@ -1,4 +1,5 @@
-"""The collecting of detail addresses from a list, page after page, by what its links share.
+"""Strategy `collect`.
 
-The strategy that runs a collection as a cell lives in `stages`; the case's settings in `cases`.
+The addresses behind a list, learned with a model once and done again without one. What of a case
+file describes the list is read in `cases`.
 """

@@ -1,20 +1,140 @@
-"""The learning of a pattern of detail links, from a few that a model points out."""
+"""What a model does where no rule helps: it sets the list, chooses entries, finds the next page."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from pytest_autoweb.collect.addresses import common_address
-from pytest_autoweb.collect.collection import Collection
-from pytest_autoweb.collect.guide import Guide, Picked
-from pytest_autoweb.collect.opening import follow
-from pytest_autoweb.collect.paths import MIN_CONFIDENCE, MIN_VISITS, common_path
-from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import ListEntry
-from pytest_autoweb.collect.site import Site
+from pytest_autoweb.collect.guide import Guide, GuidedDecision, Picked
+from pytest_autoweb.collect.list_addresses import (
+    MIN_CONFIDENCE,
+    MIN_VISITS,
+    common_address,
+    common_path,
+)
+from pytest_autoweb.collect.list_entries import ListEntry, read_links
+from pytest_autoweb.collect.list_site import Site, follow
+from pytest_autoweb.collect.resume import SETTLE_MS, do_step
+from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep, NextPage
+from pytest_autoweb.collect.walk import Pacer
+from pytest_autoweb.marks.marking import Mark
+from pytest_autoweb.page.opening import settle
 from pytest_autoweb.specs import Pattern
 
-if TYPE_CHECKING:
-    from pytest_autoweb.browser.marks import Mark
+RETRIES = 2
+"""The number of extra decisions for those that have no effect."""
+MAX_SCROLLS = 5
+VAIN_ROUNDS = 2
+"""The number of rounds in a row without a new entry that end the choice of entries."""
+_NAME_CHARS = 30
+
+
+def set_list(
+    guide: Guide, site: Site, *, limit: int, reveal: Callable[[str], str]
+) -> tuple[NavStep, ...]:
+    """Let the model set filters until the list shows what is wanted; return the steps.
+
+    Controls that were used are not offered again, because small models keep setting the same one.
+    The prompt says for each step whether the list changed, so that the model knows whether a button
+    still has to be pressed.
+    """
+    steps: list[NavStep] = []
+    told: list[str] = []
+
+    def is_done(one: Mark | NavStep) -> bool:
+        return any(one.xpaths == step.xpaths for step in steps)
+
+    for _ in range(limit + RETRIES):
+        if len(steps) >= limit or guide.lost:
+            break
+        decided = guide.decide("navigate", site.page, known=told, over=is_done)
+        if decided.action == "done":
+            break
+        if (step := _step_of(decided)) is None:
+            continue
+        if step.xpaths and is_done(step):
+            said = "was done already: choose what applies it, or answer done"
+            guide.wrong("navigate", f"{_told(step, decided)} {said}", decided.picked[0].mark)
+            continue
+        before = _links(site)
+        if problem := do_step(site, step, reveal):
+            guide.wrong("navigate", problem)
+            continue
+        settle(site.page, quiet_ms=SETTLE_MS)
+        steps.append(step)
+        became = "changed" if _links(site) != before else "did not change yet"
+        told.append(f"{_told(step, decided)}: the list {became}")
+    return tuple(steps)
+
+
+def _step_of(decided: GuidedDecision) -> NavStep | None:
+    fields = decided.fields
+    if decided.action == "press":
+        return NavStep(action="press", key=str(fields.get("key") or "Enter"))
+    if not decided.picked or decided.action not in ("click", "type", "select"):
+        return None
+    mark = decided.picked[0].mark
+    return NavStep(
+        action=decided.action,
+        xpaths=mark.xpaths,
+        expected_text=mark.text,
+        text=str(fields.get("option" if decided.action == "select" else "text") or ""),
+    )
+
+
+def _told(step: NavStep, decided: GuidedDecision) -> str:
+    mark = decided.picked[0].mark if decided.picked else None
+    name = (mark.name or mark.text)[:_NAME_CHARS] if mark else ""
+    if step.action in ("select", "type"):
+        return f"{step.action} {step.text} in {name}"
+    return f"{step.action} {step.key or name}"
+
+
+def _links(site: Site) -> list[str]:
+    from playwright.sync_api import Error
+
+    try:
+        return [entry.url for entry in read_links(site.page)]
+    except Error:
+        # The page is navigating.
+        return []
+
+
+def find_next(guide: Guide, site: Site) -> NextPage | None:
+    """Ask the model for the control that leads to the next page, again if its reply is unusable."""
+    site.scroll()
+    for _ in range(1 + RETRIES):
+        decided = guide.decide("paginate", site.page)
+        if decided.action == "none" or guide.lost:
+            return None
+        if decided.picked:
+            mark = decided.picked[0].mark
+            return NextPage(text=mark.text, xpaths=mark.xpaths)
+    return None
+
+
+def pick_entries(
+    guide: Guide, site: Site, progress: CollectProgress, target: int
+) -> tuple[ListEntry, ...]:
+    """Let the model choose the entries of the current page, in several rounds while scrolling."""
+    chosen: dict[str, ListEntry] = {}
+    scrolls = vain = 0
+    while scrolls <= MAX_SCROLLS and vain < VAIN_ROUNDS and not guide.lost:
+        known = (*progress.urls, *chosen)
+        if len(known) >= target:
+            break
+        decided = guide.decide(
+            "collect", site.page, known=known, over=lambda mark: mark.url in chosen
+        )
+        if decided.action == "done":
+            break
+        found = [picked.entry for picked in decided.picked if picked.entry.key not in chosen]
+        chosen.update((entry.key, entry) for entry in found)
+        vain = 0 if found else vain + 1
+        if decided.action == "scroll_down" or vain:
+            scrolls += 1
+            if site.step_down():
+                break
+    return tuple(chosen.values())
+
 
 TRIES = 5
 """The most decisions for each page to visit."""

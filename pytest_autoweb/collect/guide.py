@@ -1,25 +1,145 @@
-"""Questions to a model about the current page, whose answers are verified against the page.
+"""Asks a model about the page that is shown, and lets through only what the page bears out."""
 
-Every phase works the same way: mark the page, ask, compare each chosen element with the text that
-the model gave for it, and keep a record. The next question of the phase says what was wrong.
-"""
-
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_autoweb.act.feedback import Feedback, Problem
-from pytest_autoweb.act.reading import ReplyProblem, confidence_of, read_choices, read_object
-from pytest_autoweb.act.verify import Resolution, resolve_all
-from pytest_autoweb.browser.injected import run_on_elements
-from pytest_autoweb.browser.marks import Mark, MarkedPage, mark_page
-from pytest_autoweb.collect.addresses import joined
-from pytest_autoweb.collect.forms import Phase, actions_of
-from pytest_autoweb.collect.reading import ListEntry, entries_of
+from pytest_autoweb.act.actions import MAX_TEXT, fits
+from pytest_autoweb.choice.decision_json import (
+    ReplyProblem,
+    confidence_of,
+    read_choices,
+    read_object,
+)
+from pytest_autoweb.choice.feedback import Feedback, Problem
+from pytest_autoweb.choice.verify_choice import Resolution, resolve_all
+from pytest_autoweb.collect.list_addresses import joined
+from pytest_autoweb.collect.list_entries import ListEntry, entries_of
+from pytest_autoweb.llm.replies import literal, string_rule
+from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.page.scripts import run_on_elements
 from pytest_autoweb.results import Decision, DecisionStatus
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+Phase = Literal["navigate", "explore", "paginate", "collect"]
+
+PICKS = 3
+"""The most entries that a small model may name at once."""
+
+_NAMES_MARKS = {"mark_id", "mark_id_text_map"}
+_ON_ONE = ("expected_text", "mark_id")
+_FORMS: dict[Phase, dict[str, tuple[str, ...]]] = {
+    "navigate": {
+        "click": _ON_ONE,
+        "type": (*_ON_ONE, "text"),
+        "select": (*_ON_ONE, "option"),
+        "press": ("key",),
+        "done": (),
+    },
+    "explore": {
+        "select_detail_links": ("mark_id_text_map",),
+        "click_to_enter": _ON_ONE,
+        "current_is_detail": (),
+        "scroll_down": (),
+    },
+    "paginate": {"next_page": _ON_ONE, "none": ()},
+    "collect": {"select_detail_links": ("mark_id_text_map",), "scroll_down": (), "done": ()},
+}
+_EXAMPLES: dict[str, Any] = {
+    "expected_text": "…",
+    "mark_id": 5,
+    "text": "…",
+    "option": "…",
+    "key": "Enter",
+    "mark_id_text_map": {"5": "…", "8": "…"},
+}
+_TEXT = {"type": "string"}
+
+
+def actions_of(phase: Phase) -> tuple[str, ...]:
+    """Return the actions of a phase."""
+    return tuple(_FORMS[phase])
+
+
+def forms_text(phase: Phase, *, brief: bool = False) -> str:
+    """Return the forms as examples for the prompt, one on each line."""
+    lines = []
+    for action, fields in _FORMS[phase].items():
+        form = {"action": action, **{name: _EXAMPLES[name] for name in fields}}
+        if not brief:
+            form = {"thinking": "…", **form, "confidence": 0.9}
+        lines.append(json.dumps(form, ensure_ascii=False))
+    return "\n".join(lines)
+
+
+def schema(phase: Phase, numbers: Sequence[int]) -> dict[str, Any]:
+    """Return the JSON schema of a reply on a picture with these marks."""
+    forms = [
+        _form_schema(action, fields, numbers)
+        for action, fields in _FORMS[phase].items()
+        if numbers or not _NAMES_MARKS & set(fields)
+    ]
+    return {
+        "type": "object",
+        "properties": {"decision": {"anyOf": forms}},
+        "required": ["decision"],
+        "additionalProperties": False,
+    }
+
+
+def _form_schema(action: str, fields: tuple[str, ...], numbers: Sequence[int]) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "mark_id": {"enum": list(numbers)},
+        "mark_id_text_map": {
+            "type": "object",
+            "properties": {str(number): _TEXT for number in numbers},
+            "additionalProperties": False,
+        },
+    }
+    properties = {
+        "thinking": _TEXT,
+        "action": {"const": action},
+        **{name: known.get(name, _TEXT) for name in fields},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def grammar(phase: Phase, marks: Sequence[Mark]) -> str:
+    """Return a GBNF grammar for one line of JSON: an action of the phase on a suitable mark."""
+    rules, lines = [], []
+    for action, fields in _FORMS[phase].items():
+        choice = _choice([mark.number for mark in marks if fits(action, mark)])
+        if action == "current_is_detail" or (_NAMES_MARKS & set(fields) and not choice):
+            continue
+        rules.append(_rule(action, fields, choice))
+        if "mark_id_text_map" in fields:
+            picks = f'pick (", " pick){{0,{PICKS - 1}}}'
+            lines += [f'picks ::= "{{" {picks} "}}"', f'pick ::= "\\"" {choice} "\\": " str']
+    lines.append(string_rule(MAX_TEXT))
+    return "\n".join([f"root ::= {' | '.join(rules)}", *lines]) + "\n"
+
+
+def _choice(numbers: Sequence[int]) -> str:
+    """Return the grammar for any one of these numbers; empty without numbers."""
+    return f"({' | '.join(literal(str(number)) for number in numbers)})" if numbers else ""
+
+
+def _rule(action: str, fields: tuple[str, ...], choice: str) -> str:
+    parts = [literal(f'{{"action": "{action}"')]
+    kinds = {"mark_id": choice, "mark_id_text_map": "picks"}
+    for name in fields:
+        parts += [literal(f', "{name}": '), kinds.get(name, "str")]
+    return " ".join([*parts, literal("}")])
+
 
 KNOWN_SHOWN = 5
 """How many known addresses a question names, so that they are not chosen again."""

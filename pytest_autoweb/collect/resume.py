@@ -1,16 +1,176 @@
-"""The return to the page where a collection stopped, which is recognised by its entries."""
+"""The ways to the next page of a list, and back to where a stopped collection was."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from pytest_autoweb.collect.navigation import replay_steps
-from pytest_autoweb.collect.progress import CollectProgress
-from pytest_autoweb.collect.reading import ListEntry
-from pytest_autoweb.collect.site import Site
-from pytest_autoweb.collect.ways import usual_way
+from pytest_autoweb.cases.case import PageParameter
+from pytest_autoweb.choice.text_match import compare_element
+from pytest_autoweb.collect.list_entries import ListEntry, by_text, choose_next
+from pytest_autoweb.collect.list_site import CLICK_MS, Site, Way
+from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep
+from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.scripts import run_on_elements
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
+
+_FROM_ZERO = ("offset", "start", "skip", "from")
+
+
+def next_by_parameter(url: str, given: PageParameter) -> str:
+    """Return the address of the page after `url`, with its parameter one step further.
+
+    A page without the parameter is the first one. An `offset` counts entries, so its step is the
+    number of entries on a page, which the case gives.
+    """
+    now = parameter_of(url, given.parameter)
+    if now is None:
+        zero = given.parameter.lower() in _FROM_ZERO
+        now = given.start if given.start is not None else 0 if zero else 1
+    return with_parameter(url, given.parameter, now + given.step)
+
+
+def predicted(before: str, now: str) -> str:
+    """Return the address that follows those of two consecutive pages; empty when it is unclear.
+
+    It is clear when exactly one parameter differs and is a number that has grown. It then grows by
+    the same amount again, which also suits offsets. A parameter that the first page lacks counts as
+    1 there if the second page has 2, else as 0.
+    """
+    if urlsplit(before)._replace(query="") != urlsplit(now)._replace(query=""):
+        return ""
+    first, second = _numbers(before), _numbers(now)
+    changed = [name for name in second if first.get(name) != second[name]]
+    if len(changed) != 1 or _others(before, changed[0]) != _others(now, changed[0]):
+        return ""
+    name = changed[0]
+    value = second[name]
+    start = first.get(name, 1 if value == 2 else 0)
+    return with_parameter(now, name, value + value - start) if value > start else ""
+
+
+def parameter_of(url: str, name: str) -> int | None:
+    """Return the number in a parameter of the address, or None."""
+    return _numbers(url).get(name)
+
+
+def with_parameter(url: str, name: str, value: int) -> str:
+    """Return the address with one parameter set and the others exactly as they were."""
+    parts = urlsplit(url)
+    setting = f"{quote(name)}={value}"
+    pieces = [piece for piece in parts.query.split("&") if piece]
+    kept = [setting if piece.partition("=")[0] == quote(name) else piece for piece in pieces]
+    if setting not in kept:
+        kept.append(setting)
+    return urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def _numbers(url: str) -> dict[str, int]:
+    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    return {name: int(value) for name, value in pairs if value.isdecimal() and len(value) <= 9}
+
+
+def _others(url: str, name: str) -> list[tuple[str, str]]:
+    return [pair for pair in parse_qsl(urlsplit(url).query) if pair[0] != name]
+
+
+class NextWay(NamedTuple):
+    """The way to the next page, or the reason why there is none."""
+
+    way: Way | None
+    ended: str
+    """The reason why this is the last page; empty when it may not be."""
+
+
+def usual_way(site: Site, collection: Collection, page_number: int) -> NextWay:
+    """Return the way from the page that is shown to the next one.
+
+    Args:
+        site: the site, whose page shows a page of the list.
+        collection: the collection, which may give the way.
+        page_number: the number of the current page, for pages that do not show it.
+    """
+    given = collection.next
+    if given and given.parameter:
+        return NextWay(Way(url=next_by_parameter(site.page.url, given.parameter)), "")
+    controls = site.controls()
+    if given:
+        named = by_text(controls, given.text) if given.text else None
+        if named:
+            return NextWay(site.way_of(named), "the last page" if named.disabled else "")
+        for xpath in given.xpaths:
+            if site.page.locator(f"xpath={xpath}").count() == 1:
+                return NextWay(Way(xpath=xpath, text=given.text), "")
+    choice = choose_next(controls, page_number)
+    if choice.control is not None:
+        return NextWay(site.way_of(choice.control), "")
+    return NextWay(None, "the last page" if choice.reason == "disabled" else "")
+
+
+SETTLE_MS = 300
+_FIND_MS = 3_000
+_POLL_MS = 100
+
+
+def replay_steps(
+    site: Site, steps: Sequence[NavStep], reveal: Callable[[str], str] = lambda text: text
+) -> str:
+    """Replay recorded steps on the page; return why they stopped, empty if all were done.
+
+    Args:
+        site: the list, freshly opened.
+        steps: the recorded steps.
+        reveal: replaces the placeholders of secrets.
+    """
+    for number, step in enumerate(steps, 1):
+        if problem := do_step(site, step, reveal):
+            return f"step {number} ({step.action} {step.expected_text!r}): {problem}"
+        settle(site.page, quiet_ms=SETTLE_MS)
+    return ""
+
+
+def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda text: text) -> str:
+    """Do one step; return why it could not be done, empty if it was."""
+    from playwright.sync_api import Error
+
+    try:
+        if step.action == "press":
+            site.page.keyboard.press(step.key or "Enter")
+            return ""
+        located = _find(site, step)
+        if located is None:
+            return "it is not on the page"
+        return _perform(located, step, reveal)
+    except Error as error:
+        return str(error).strip().splitlines()[0]
+
+
+def _perform(located: "Locator", step: NavStep, reveal: Callable[[str], str]) -> str:
+    texts = run_on_elements(located, "marks_texts")[0]
+    found = compare_element(step.expected_text, texts)
+    # The text of a field depends on what was typed there before, so only clicks compare it.
+    if found.verdict == "mismatch" and step.action == "click":
+        return found.reason
+    if step.action == "click":
+        located.click(timeout=CLICK_MS)
+    elif step.action == "type":
+        located.fill(reveal(step.text), timeout=CLICK_MS)
+    else:
+        located.select_option(label=step.text, timeout=CLICK_MS)
+    return ""
+
+
+def _find(site: Site, step: NavStep) -> "Locator | None":
+    """Return the element by the first XPath that finds exactly one, waiting for it a little."""
+    for _ in range(_FIND_MS // _POLL_MS):
+        for xpath in step.xpaths:
+            located = site.page.locator(f"xpath={xpath}")
+            if located.count() == 1:
+                return located
+        site.page.wait_for_timeout(_POLL_MS)
+    return None
+
 
 _JUMP_FIELDS = (
     "[class*=pag] input[type=number], [class*=pag] input[type=text], "

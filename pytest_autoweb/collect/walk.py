@@ -1,23 +1,56 @@
-"""The walk through a list, page after page, until there is enough or nothing more.
+"""Collects page after page, politely, until there is enough or nothing more."""
 
-After every page the progress is passed to `save`, so that a run that is killed at any moment can
-continue with the page after the last one saved.
-"""
-
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_autoweb.collect.addresses import new_ones
-from pytest_autoweb.collect.collection import NextPage
-from pytest_autoweb.collect.controls import choose_more
-from pytest_autoweb.collect.opening import follow
-from pytest_autoweb.collect.paging import predicted
-from pytest_autoweb.collect.progress import CollectProgress, Status
-from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.reading import ListEntry
-from pytest_autoweb.collect.site import MoveResult, Site, Way
-from pytest_autoweb.collect.ways import usual_way
+from pytest_autoweb.cases.case import Rate
+from pytest_autoweb.collect.list_addresses import new_ones
+from pytest_autoweb.collect.list_entries import ListEntry, choose_more
+from pytest_autoweb.collect.list_site import MoveResult, Site, Way, follow
+from pytest_autoweb.collect.resume import predicted, usual_way
+from pytest_autoweb.collect.saved_state import CollectProgress, NextPage, Status
+
+GROWTH = 1.5
+MAX_LEVEL = 3
+RECOVERY_PAGES = 5
+"""The number of good pages in a row after which the level falls by one."""
+
+
+@dataclass(slots=True)
+class Pacer:
+    """Keeps the rate of one collection.
+
+    The pause is `delay * 1.5 ** level`. The level grows with each refusal, up to 3, and falls by
+    one after five good pages in a row.
+    """
+
+    rate: Rate
+    sleep: Callable[[float], None]
+    chance: Callable[[], float] = random.random
+    """Returns a random number from 0 to 1."""
+    level: int = 0
+    good: int = 0
+    """The number of good pages in a row."""
+
+    def pause(self) -> None:
+        """Wait before the next page."""
+        shift = self.rate.jitter * (2 * self.chance() - 1)
+        base = self.rate.delay * GROWTH**self.level
+        if (seconds := max(0.0, base + shift if self.rate.delay else 0.0)) > 0:
+            self.sleep(seconds)
+
+    def succeeded(self) -> None:
+        """Note that a page came."""
+        self.good += 1
+        if self.level and self.good >= RECOVERY_PAGES:
+            self.level, self.good = self.level - 1, 0
+
+    def refused(self) -> None:
+        """Note that the server refused a page, or that nothing came."""
+        self.level, self.good = min(MAX_LEVEL, self.level + 1), 0
+
 
 MAX_FAILURES = 3
 """The most failed turns in a row, and the most entries of a page that may lead nowhere."""

@@ -1,4 +1,4 @@
-"""The subcommands of `autoweb`, one module each, with the functions `add_parser` and `run`.
+"""The subcommands of `autoweb`, one module each with `add_parser` and `run`.
 
-They import what they need inside `run`: `autoweb --help` declares all of them and must stay fast.
+They read arguments and print; the work is done in the packages they call.
 """

@@ -57,12 +57,12 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the folder, or what it is to be compared with, is not a run.
         AutowebError: the file cannot be written.
     """
-    from pytest_autoweb.gates.decision import rows_of
-    from pytest_autoweb.report.comment import comment_body
-    from pytest_autoweb.report.run_folder import read_run
-    from pytest_autoweb.report.run_source import load_any
-    from pytest_autoweb.report.side_files import read_side_files
-    from pytest_autoweb.saving import write_text_atomic
+    from pytest_autoweb.gates.gate_decision import rows_of
+    from pytest_autoweb.report.any_run import load_any
+    from pytest_autoweb.report.pr_comment import comment_body
+    from pytest_autoweb.runs.run_folder import read_run
+    from pytest_autoweb.runs.saving import write_text_atomic
+    from pytest_autoweb.runs.side_files import read_side_files
 
     refuse_other_folders(args.folder)
     rows = rows_of(read_run(args.folder))

@@ -5,12 +5,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.near_miss import listed, near_miss
+from pytest_autoweb.errors import SettingsError, listed, near_miss
 
 if TYPE_CHECKING:
-    from pytest_autoweb.report.comparison import Comparison
-    from pytest_autoweb.report.rows import RunRows
+    from pytest_autoweb.analysis.comparison import Comparison
+    from pytest_autoweb.analysis.run_rows import RunRows
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -73,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a side is not a run, or a model is not in it.
     """
-    from pytest_autoweb.report.comparison_text import comparison_text
+    from pytest_autoweb.report.terminal import comparison_text
 
     comparisons = _of_one_run(args) if args.b is None else _of_two_runs(args)
     if args.json:
@@ -89,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
-    from pytest_autoweb.report.comparison import compare_models, contestants
-    from pytest_autoweb.report.run_source import load_any
+    from pytest_autoweb.analysis.comparison import compare_models, contestants
+    from pytest_autoweb.report.any_run import load_any
 
     if args.model:
         raise SettingsError("--model compares two runs; within one run use --models A,B")
@@ -108,8 +107,8 @@ def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
 
 
 def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":
-    from pytest_autoweb.report.comparison import compare_runs, contestants
-    from pytest_autoweb.report.run_source import load_any
+    from pytest_autoweb.analysis.comparison import compare_runs, contestants
+    from pytest_autoweb.report.any_run import load_any
 
     before, after = load_any(args.a, args.storage), load_any(args.b, args.storage)
     pairs = _pairs(args)
@@ -144,7 +143,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _check_model(model: str, rows: "RunRows", where: str) -> None:
-    from pytest_autoweb.report.comparison import contestants
+    from pytest_autoweb.analysis.comparison import contestants
 
     known = contestants(rows)
     if model not in known:

@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> int:
         StoreError: the store cannot be read.
     """
     store = open_store(args.store)
-    from pytest_autoweb.store.extra import require_packages
+    from pytest_autoweb.store.address import require_packages
 
     require_packages("dashboard", "fastapi", "uvicorn")
-    from pytest_autoweb.dashboard.serve import serve
+    from pytest_autoweb.dashboard.app import serve
 
     with store:
         with store.read():

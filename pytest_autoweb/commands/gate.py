@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_autoweb.errors import AutowebError, SettingsError
 
 if TYPE_CHECKING:
-    from pytest_autoweb.gates.decision import GateDecision
+    from pytest_autoweb.gates.gate_decision import GateDecision
     from pytest_autoweb.gates.gate_policy import GatePolicy
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -67,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
-    from pytest_autoweb.gates.decision import decide, gate_lines, keep, read_standard
-    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.gates.gate_decision import decide, gate_lines, keep, read_standard
     from pytest_autoweb.report.write import write_report
+    from pytest_autoweb.runs.run_folder import read_run
 
     refuse_other_folders(args.folder)
     policy = _policy(args)
@@ -105,8 +105,7 @@ def refuse_other_folders(folder: Path) -> None:
 
 
 def _policy(args: argparse.Namespace) -> "GatePolicy":
-    from pytest_autoweb.gates.gate_policy import GatePolicy, groups_file, read_limits
-    from pytest_autoweb.report.groups import read_groups
+    from pytest_autoweb.gates.gate_policy import GatePolicy, groups_file, read_groups, read_limits
 
     groups = (
         groups_file(args.groups_from) if args.groups_from else read_groups(Path("pyproject.toml"))
@@ -143,9 +142,9 @@ def _option(name: str) -> Any:
 
 
 def _tell_github(folder: Path, decision: "GateDecision", policy: "GatePolicy", report: Any) -> None:
-    from pytest_autoweb.report.github import annotations, append_summary, on_github, path_prefix
+    from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
     from pytest_autoweb.report.markdown import render_markdown
-    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.runs.run_folder import read_run
 
     if not on_github(os.environ):
         return

@@ -1,4 +1,4 @@
-"""`autoweb judge-labels`: measure how far a judging model agrees with people on saved cells."""
+"""The arguments of commands that ask models for `judge` checks."""
 
 import argparse
 import hashlib
@@ -7,21 +7,54 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.commands.judge_arguments import add_judge_arguments
-
 if TYPE_CHECKING:
-    from pytest_autoweb.checks.attempt_evidence import (
-        Evidence,
-        JudgeQuery,
-        RubricFinding,
-        RubricJudge,
-    )
-    from pytest_autoweb.judge.labels import Label
-    from pytest_autoweb.report.run_folder import RecordedRun
+    from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, RubricFinding, RubricJudge
+    from pytest_autoweb.judge.human_labels import Label
     from pytest_autoweb.results import Attempt, CellResult, CheckResult
+    from pytest_autoweb.runs.run_folder import RecordedRun
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
     Key = tuple[str, str, int, int, str]
+
+
+def add_judge_arguments(parser: argparse.ArgumentParser, *, about: str) -> None:
+    """Declare the flags for the judging model, its costs and the location of case files.
+
+    Args:
+        parser: the parser of the command.
+        about: the help text of `--ask-judge`, which differs between the commands.
+    """
+    parser.add_argument("--ask-judge", action="store_true", help=about)
+    parser.add_argument(
+        "--judge-model",
+        default="",
+        metavar="NAME",
+        help="with --ask-judge: the model for `judge` checks that name none",
+    )
+    parser.add_argument(
+        "--max-cost",
+        type=_dollars,
+        metavar="USD",
+        help="with --ask-judge: the most that all calls together may cost; a call that might "
+        "exceed it, or whose model has no known price, is not made",
+    )
+    parser.add_argument(
+        "--rootdir",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder that the run's case paths are relative to; default: the current one",
+    )
+
+
+def _dollars(text: str) -> float:
+    from pytest_autoweb.options import dollars
+
+    try:
+        return dollars(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
 
 _ABOUT = """\
 Measures how far the model of `judge` checks agrees with people. Only a judge that was measured may
@@ -62,10 +95,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the run or the labels file cannot be used.
     """
+    from pytest_autoweb.analysis.judge_agreement import agreement_line, agreements
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.judge.labels import LabelFile, read_labels, write_labels
-    from pytest_autoweb.report.judge_agreement import agreement_line, agreements
-    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.judge.human_labels import LabelFile, read_labels, write_labels
+    from pytest_autoweb.runs.run_folder import read_run
 
     saved = read_run(args.folder)
     before = read_labels(args.labels).labels if args.labels.exists() else ()
@@ -103,7 +136,7 @@ def _rubric(result: "CheckResult") -> str:
 
 
 def _unlabelled(key: "Key", result: "CheckResult") -> "Label":
-    from pytest_autoweb.judge.labels import Label
+    from pytest_autoweb.judge.human_labels import Label
 
     ts, cell, attempt, check, digest = key
     return Label(
@@ -121,7 +154,7 @@ def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
 
     The others wait, so that a model's opinion cannot influence the person who labels the cell.
     """
-    from pytest_autoweb.judge.labels import Said
+    from pytest_autoweb.judge.human_labels import Said
 
     for key, result in results.items():
         label = labels.get(key)
@@ -136,9 +169,9 @@ def _asked(
     args: argparse.Namespace, saved: "RecordedRun", labels: "dict[Key, Label]"
 ) -> "Iterator[tuple[Key, CheckResult]]":
     """Ask the judge about the labelled cells, with the evidence that the run kept."""
-    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.runs.run_folder import read_run
     from pytest_autoweb.verify.judges import asked_judges
-    from pytest_autoweb.verify.run import Order, verify_run
+    from pytest_autoweb.verify.verify_run import Order, verify_run
 
     wanted = {key[1:3] for key, label in labels.items() if label.human is not None}
     with (
@@ -170,6 +203,6 @@ def _asked(
 
 def _spared(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
     """Stands in for the judge of a cell that nobody labelled."""
-    from pytest_autoweb.checks.attempt_evidence import NotEvaluated
+    from pytest_autoweb.checks.check_type import NotEvaluated
 
     raise NotEvaluated("nobody has labelled this cell")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 
     from pytest_autoweb.llm.client import Client
-    from pytest_autoweb.locate.sight import LocatorResult
+    from pytest_autoweb.locate.locator import LocatorResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: the model, the page or an argument cannot be used.
     """
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.llm.registry import load_project_specs
-    from pytest_autoweb.llm.shared_gateway import temporary_gateway
+    from pytest_autoweb.llm.gateway import temporary_gateway
+    from pytest_autoweb.llm.model_spec import load_project_specs
 
     size = _viewport(args.viewport)
     if not args.url.startswith(("http://", "https://", "file://")):
@@ -113,10 +113,10 @@ def search(page: "Page", client: "Client", args: argparse.Namespace) -> "Locator
         args: the command's arguments.
     """
     from pytest_autoweb.llm.client import Request
-    from pytest_autoweb.locate.eyes import VisionModel
-    from pytest_autoweb.locate.sight import Sight
-    from pytest_autoweb.report.locations import render_film
-    from pytest_autoweb.saving import json_text, write_text_atomic
+    from pytest_autoweb.locate.interview import VisionModel
+    from pytest_autoweb.locate.locator import Sight
+    from pytest_autoweb.report.html_report import render_film
+    from pytest_autoweb.runs.saving import json_text, write_text_atomic
 
     pictures: dict[str, bytes] = {}
 
@@ -158,7 +158,7 @@ def _viewport(text: str) -> "ViewportSize":
 def _page(url: str, size: "ViewportSize") -> "Iterator[Page]":
     from playwright.sync_api import Error, sync_playwright
 
-    from pytest_autoweb.browser.chromium import browser_environ, launch_args
+    from pytest_autoweb.egress.chromium import browser_environ, launch_args
     from pytest_autoweb.errors import BrowserError
 
     with sync_playwright() as playwright:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, TextIO
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.engine_pool import engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.local_models import CATALOGUE, is_present, local_model, models_dir
-from pytest_autoweb.llm.pull import pull
-from pytest_autoweb.llm.registry import BUILTINS, load_specs
+from pytest_autoweb.llm.local_models import CATALOGUE, is_present, local_model, models_dir, pull
+from pytest_autoweb.llm.model_spec import BUILTINS, load_specs
 
 if TYPE_CHECKING:
-    from pytest_autoweb.llm.wire import ModelCheck
+    from pytest_autoweb.llm.gateway_messages import ModelCheck
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -12,7 +12,7 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.options import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from pytest_autoweb.store.opening import Store
+    from pytest_autoweb.store.database import Store
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -69,11 +69,11 @@ def open_store(text: str | None) -> "Store":
     Raises:
         SettingsError: the URL is invalid, or a package is missing.
     """
-    from pytest_autoweb.store.extra import require_packages
+    from pytest_autoweb.store.address import require_packages
 
     require_packages("store", "sqlalchemy", "alembic")
     from pytest_autoweb.store.address import read_address
-    from pytest_autoweb.store.opening import Store
+    from pytest_autoweb.store.database import Store
 
     return Store(read_address(text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE))
 
@@ -117,7 +117,7 @@ def run_prune(args: argparse.Namespace) -> int:
         raise SettingsError(f"--older-than: {args.older_than!r} is not an age; write 90d or 12w")
     days = int(age[1]) * (7 if age[2] == "w" else 1)
     store = open_store(args.store)
-    from pytest_autoweb.store.retention import prune
+    from pytest_autoweb.store.sync import prune
 
     now = datetime.now(UTC)
     with store:

@@ -1,4 +1,4 @@
-"""`autoweb verify`: judge a saved run again, offline."""
+"""`autoweb verify --controls`: run the controls of a saved run's cases, or of case files."""
 
 import argparse
 from contextlib import ExitStack
@@ -6,11 +6,46 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.commands.judge_arguments import add_judge_arguments
-from pytest_autoweb.commands.verify_controls import add_argument, run_controls
+from pytest_autoweb.commands.judge_labels import add_judge_arguments
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_argument(verify: argparse.ArgumentParser) -> None:
+    """Declare `--controls`."""
+    verify.add_argument(
+        "--controls",
+        action="store_true",
+        help="instead, run the controls of the run's cases in a browser, three times each: the "
+        "oracle must pass, and doing nothing must fail. The results go into the run's folder "
+        "`controls`, and its report is written again. RUN may also be a case file or a folder of "
+        "case files; --output (default: autoweb-controls) then takes the results. Exits with 1 "
+        "when a control is broken",
+    )
+
+
+def run_controls(args: argparse.Namespace) -> int:
+    """Run the controls and print the results; return 1 when a control is broken, else 0.
+
+    Raises:
+        AutowebError: a case file is missing, or pytest could not run them.
+    """
+    from pytest_autoweb.runs.run_folder import is_run_folder
+    from pytest_autoweb.verify.control_runs import control_files, control_lines, control_run
+
+    rootdir = args.rootdir.resolve()
+    if is_run_folder(args.folder):
+        folder = args.folder
+        done = control_run(folder, rootdir=rootdir)
+    else:
+        folder = args.output or Path("autoweb-controls")
+        done = control_files([args.folder, *args.cases], folder, rootdir=rootdir)
+    for line in (*control_lines(done.rows), *done.notes):
+        print(line)
+    print(f"report: {folder / 'index.html'}")
+    return int(done.failed)
+
 
 _ABOUT = """\
 Judges the cells of a saved run again, by the checks that are in the case files now and from the
@@ -75,10 +110,9 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.controls:
         return run_controls(args)
-    from pytest_autoweb.report.run_folder import read_run
+    from pytest_autoweb.runs.run_folder import read_run
     from pytest_autoweb.verify.judges import asked_judges
-    from pytest_autoweb.verify.run import Order, verify_run
-    from pytest_autoweb.verify.wording import verification_lines
+    from pytest_autoweb.verify.verify_run import Order, verification_lines, verify_run
 
     folder = args.folder.resolve()
     order = Order(

@@ -1,4 +1,4 @@
-"""The web interface of a store: pages for people and a REST API for programs.
+"""The web face of a store: pages for people, REST for programs.
 
-It only reads the store; `autoweb store` and the sessions write it.
+The questions it asks are written in `store`.
 """

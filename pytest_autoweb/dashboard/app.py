@@ -1,8 +1,11 @@
-"""The dashboard as one ASGI application: guard, REST API, pages and API documentation."""
+"""The whole of the dashboard, and how it is served until it is stopped."""
 
-from collections.abc import Collection
+import secrets
+import socket
+from collections.abc import Callable, Collection
 from typing import Any
 
+import uvicorn
 from fastapi import Depends, FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
@@ -12,14 +15,12 @@ from starlette.exceptions import HTTPException
 
 from pytest_autoweb import __version__
 from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.dashboard.asked import only_known
-from pytest_autoweb.dashboard.calibration_api import calibration_routes
 from pytest_autoweb.dashboard.guard import Guard
 from pytest_autoweb.dashboard.pages import page, page_routes
-from pytest_autoweb.dashboard.runs_api import run_routes
-from pytest_autoweb.dashboard.shapes import ErrorShape
-from pytest_autoweb.errors import StoreError
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.dashboard.rest_api import calibration_routes, run_routes
+from pytest_autoweb.dashboard.shapes import ErrorShape, only_known
+from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
+from pytest_autoweb.store.database import Store
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorShape, "description": "The body is not JSON, or is contradictory."},
@@ -95,3 +96,51 @@ def _told(request: Request, status: int, detail: str, headers: Any = None) -> Re
     if request.url.path.startswith("/api/"):
         return JSONResponse({"detail": detail}, status, headers)
     return page("problem.html.j2", f"Error {status}", status, detail=detail)
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LEAST_TOKEN = 20
+"""The least characters of a token that a person chose."""
+
+
+def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str], object]) -> None:
+    """Serve the dashboard until SIGINT.
+
+    Args:
+        store: the store that is shown.
+        host: the address to listen on.
+        port: the port to listen on; 0 takes a free one.
+        token: the secret that gives access; an empty one is replaced by a random one.
+        tell: is called with the address to open, token included, once the port is open.
+
+    Raises:
+        SettingsError: the token is too short to be safe.
+        AutowebError: the server cannot listen on the address.
+    """
+    if token and len(token) < LEAST_TOKEN:
+        raise SettingsError(f"the token needs at least {LEAST_TOKEN} characters")
+    token = token or secrets.token_urlsafe(32)
+    listener = _listen(host, port)
+    name = f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{listener.getsockname()[1]}/"
+    app = create_app(store, token=token, hosts={*LOOPBACK, name})
+    config = uvicorn.Config(app, log_level="warning", server_header=False)
+    # Browsers never send the part after `#`, so the token gets into no log.
+    tell(f"{address}#token={token}")
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        listener.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise AutowebError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+    listener.listen(128)
+    return listener

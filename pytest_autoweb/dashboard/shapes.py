@@ -1,14 +1,29 @@
-"""Requests and responses of the REST API, with field names in camelCase.
-
-Rates are fractions from 0 to 1, and null when there is nothing to rate. The count that a rate
-refers to is given beside it.
-"""
+"""What REST takes and gives. Field names are camelCase, those of the calibration's description."""
 
 import datetime as dt
 from typing import Annotated, Any
 
+from fastapi import HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
+
+
+def since(days: int) -> dt.date:
+    """Return the first day (UTC) of a period of `days` days that ends today."""
+    return dt.datetime.now(dt.UTC).date() - dt.timedelta(days=days - 1)
+
+
+def only_known(request: Request) -> None:
+    """Refuse unknown query parameters, because a misspelt one would otherwise go unnoticed.
+
+    Raises:
+        HTTPException: with status 422, if there is an unknown parameter.
+    """
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    for name in request.query_params:
+        if name not in known:
+            raise HTTPException(422, f"query.{name}: there is no such parameter")
+
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]

@@ -1,14 +1,117 @@
-"""Which gates a run has, read once from its settings, and which failed cells they decide on."""
+"""Which gates a run has, and which failed cells and groups of cases they decide on."""
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.near_miss import near_miss
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_autoweb.errors import SettingsError, near_miss
 from pytest_autoweb.options import Settings
-from pytest_autoweb.report.groups import CaseGroup, GroupMember, read_groups
+
+TABLE = "tool.autoweb.groups"
+
+
+class GroupMember(Protocol):
+    """A cell or its row, as far as groups are concerned."""
+
+    @property
+    def case_id(self) -> str:
+        """The case's id."""
+        ...
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The case's tags."""
+        ...
+
+
+class CaseGroup(BaseModel):
+    """One group: the cases that belong to it, and what its gates demand of them."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+    name: str
+    tags: list[str] = []
+    """A case with one of these tags belongs to the group."""
+    cases: list[str] = []
+    """A case whose id fits one of these patterns (`*`, `?`, `[ab]`) belongs to it as well."""
+    min_pass_rate: float | None = Field(default=None, ge=0, le=100)
+    """The least pass rate of first attempts, in percent."""
+    must_pass: bool = False
+    """Whether every cell has to pass."""
+    soft: bool = False
+    """Failures are reported but do not fail the run, and other gates leave these cases out."""
+
+    def has(self, member: GroupMember) -> bool:
+        """Tell whether a case belongs to the group."""
+        return bool(set(self.tags) & set(member.tags)) or any(
+            fnmatchcase(member.case_id, pattern) for pattern in self.cases
+        )
+
+
+def read_groups(pyproject: Path) -> tuple[CaseGroup, ...]:
+    """Read the groups in the file's order; a missing file has none.
+
+    Raises:
+        SettingsError: the file is not valid TOML, or a table has an invalid key or value.
+    """
+    try:
+        data: Any = tomllib.loads(pyproject.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise SettingsError(f"{pyproject}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{pyproject}: not valid TOML: {error}") from None
+    for key in TABLE.split("."):
+        data = data.get(key, {}) if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        raise SettingsError(f"{pyproject}: [{TABLE}] has to hold one table per group")
+    return tuple(_group(name, table, pyproject) for name, table in data.items())
+
+
+def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
+    where = f"{pyproject}: [{TABLE}.{name}]"
+    if not isinstance(table, Mapping):
+        raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
+    for key in table:
+        if key not in _KEYS:
+            raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
+    try:
+        group = CaseGroup.model_validate({**table, "name": name})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"{where}: {field}: {first['msg']}") from None
+    if not (group.tags or group.cases):
+        raise SettingsError(f"{where}: no case can belong to it; give `tags` or `cases`")
+    if group.min_pass_rate is None and not (group.must_pass or group.soft):
+        raise SettingsError(
+            f"{where}: asks for nothing; give `min_pass_rate`, `must_pass` or `soft`"
+        )
+    return group
+
+
+def _listed_keys() -> str:
+    return ", ".join(f"`{key}`" for key in _KEYS)
+
+
+def nobody_belongs(group: CaseGroup, members: Iterable[GroupMember]) -> str:
+    """Return a sentence that says the group is empty and suggests the nearest existing tag."""
+    known = sorted({tag for member in members for tag in member.tags})
+    unknown = [tag for tag in group.tags if tag not in known]
+    guess = near_miss(unknown[0], known) if unknown and known else ""
+    return f"no case of this run belongs to the group{guess}"
+
+
+_KEYS = tuple(field for field in CaseGroup.model_fields if field != "name")
+
 
 Metric = Literal["pass_rate", "cost", "duration"]
 METRICS: tuple[Metric, ...] = get_args(Metric)

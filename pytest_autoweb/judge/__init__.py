@@ -1,1 +1,5 @@
-"""Success, judged from outside: checks on the page, the answer and the server."""
+"""Success, judged from outside.
+
+Every check is looked at until it holds or time is over, and a model's opinion is weighed. What
+single checks look at lives in `checks`.
+"""

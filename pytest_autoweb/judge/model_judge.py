@@ -1,29 +1,222 @@
-"""Asks a model whether the evidence of an attempt satisfies a rubric.
+"""Asks a model, none of those compared, whether the evidence of an attempt satisfies a rubric."""
 
-Only `pass` and `fail` are verdicts on the attempt. All else (impossible, captcha, not enough
-evidence, no usable reply, a service that fails) leaves the check without one: ungraded, never
-passed and never failed. And even a verdict is advice, unless the judge was calibrated.
-"""
-
-from collections.abc import Callable
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from pytest_autoweb.checks.attempt_evidence import (
-    Evidence,
-    JudgeQuery,
-    NotEvaluated,
-    RubricFinding,
-)
+from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, NotEvaluated, RubricFinding
 from pytest_autoweb.errors import ModelError, SettingsError
-from pytest_autoweb.judge.chairs import PROMPT, Chair
-from pytest_autoweb.judge.dossier import Dossier, collect_evidence
-from pytest_autoweb.judge.opinion import MAX_QUOTES, VERDICTS, quoted, read_opinion
-from pytest_autoweb.llm.client import Request
-from pytest_autoweb.llm.exchanges import Answered, ask_once
-from pytest_autoweb.llm.prompts import render
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.judge.judge_evidence import Dossier, collect_evidence
+from pytest_autoweb.llm.client import Answered, Client, Request, ask_once
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.llm.prompts import prompt_checksum, render
+from pytest_autoweb.llm.replies import fold_line, strip_reasoning
 from pytest_autoweb.results import Exchange
+
+Word = Literal["pass", "fail", "impossible", "captcha", "insufficient_evidence"]
+VERDICTS: tuple[Word, ...] = get_args(Word)
+
+MAX_QUOTES = 3
+MAX_CHARS = 400
+"""Of a reason or a quote."""
+_LEAST_QUOTE = 2
+_MOST_OBJECTS = 50
+
+_WORDS: dict[Word, str] = {
+    "pass": "pass passed satisfied success successful succeeded 通过 成功 满足 合格",
+    "fail": "fail failed failure not_satisfied unsatisfied 不通过 未通过 失败 不满足 未满足 不合格",
+    "impossible": "impossible not_possible 不可能 无法完成 不可行",
+    "captcha": "captcha 验证码 人机验证",
+    "insufficient_evidence": "insufficient_evidence insufficient not_enough_evidence 证据不足"
+    " 无法判断",
+}
+_MEANING: dict[str, Word] = {
+    word: verdict for verdict, words in _WORDS.items() for word in words.split()
+}
+_KEYS = {
+    "verdict": r"verdict|结论|判定|裁决|结果",
+    "reason": r"reason|理由|原因",
+    "quotes": r"quotes?|evidence|引用|证据",
+}
+_LINE = {
+    name: re.compile(
+        rf"^[\s/#*>•·\-]*(?:{words})\s*\**\s*:\s*\**\s*(?P<value>.+?)\s*$", re.IGNORECASE
+    )
+    for name, words in _KEYS.items()
+}
+_EDGES = " \t\"'`*.。!！,，“”‘’「」<>[]()"
+
+
+class Opinion(NamedTuple):
+    """A verdict with its reason."""
+
+    verdict: Word
+    reason: str
+    quotes: tuple[str, ...]
+
+
+def read_opinion(reply: str) -> Opinion | None:
+    """The one verdict of a reply; None when there is none, or more than one."""
+    text = strip_reasoning(reply)
+    opinions = list(_from_json(text)) or _from_lines(text)
+    return opinions[0] if len({opinion.verdict for opinion in opinions}) == 1 else None
+
+
+def quoted(opinion: Opinion, evidence: str) -> tuple[str, ...]:
+    """The quotes whose words really stand in the evidence, in that order."""
+    stock = _plain(evidence)
+    return tuple(
+        quote
+        for quote in opinion.quotes
+        if len(plain := _plain(quote)) >= _LEAST_QUOTE and f" {plain} " in f" {stock} "
+    )
+
+
+def _from_json(text: str) -> Iterator[Opinion]:
+    decoder, at = json.JSONDecoder(), 0
+    for _ in range(_MOST_OBJECTS):
+        at = text.find("{", at)
+        if at < 0:
+            return
+        try:
+            data, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+            continue
+        if (opinion := _from_mapping(data)) is not None:
+            yield opinion
+
+
+def _from_mapping(data: dict[Any, Any]) -> Opinion | None:
+    fields = {
+        name: value
+        for key, value in data.items()
+        for name, words in _KEYS.items()
+        if re.fullmatch(words, str(key).strip(), re.IGNORECASE)
+    }
+    verdict = _meaning(fields.get("verdict"))
+    if verdict is None:
+        return None
+    quotes = fields.get("quotes", [])
+    quotes = quotes if isinstance(quotes, list) else [quotes]
+    return _opinion(verdict, str(fields.get("reason", "")), [q for q in quotes if _is_text(q)])
+
+
+def _from_lines(text: str) -> list[Opinion]:
+    found: dict[str, list[str]] = {name: [] for name in _LINE}
+    for line in text.splitlines():
+        for name, pattern in _LINE.items():
+            if match := pattern.match(fold_line(line)):
+                found[name].append(match["value"])
+    verdicts = [_meaning(value) for value in found["verdict"]]
+    if None in verdicts:
+        return []
+    reason = " ".join(found["reason"])
+    return [_opinion(verdict, reason, found["quotes"]) for verdict in verdicts if verdict]
+
+
+def _opinion(verdict: Word, reason: str, quotes: list[str]) -> Opinion:
+    shown = (quote.strip(_EDGES)[:MAX_CHARS] for quote in quotes[:MAX_QUOTES])
+    return Opinion(verdict, reason.strip()[:MAX_CHARS], tuple(filter(None, shown)))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _meaning(value: Any) -> Word | None:
+    if not isinstance(value, str):
+        return None
+    word = unicodedata.normalize("NFKC", value).strip(_EDGES).casefold()
+    return _MEANING.get(re.sub(r"[\s-]+", "_", word))
+
+
+def _plain(text: str) -> str:
+    """Words alone: models drop the marks of a page listing when they quote it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"[\W_]+", " ", folded).strip()
+
+
+PROMPT = "judge"
+
+
+class Chair(NamedTuple):
+    """A model in the role of the judge."""
+
+    spec: ModelSpec
+    client: Client
+    advisory: bool = True
+    """Its agreement with people is not known, or not enough."""
+
+    @property
+    def id(self) -> str:
+        """What a calibration holds for: the model and its prompt."""
+        return judge_id(self.spec)
+
+
+class Chairs:
+    """Finds the judge that a check, or the run, names."""
+
+    def __init__(
+        self,
+        spec_of: Callable[[str], ModelSpec],
+        client_of: Callable[[str], Client],
+        *,
+        default: str = "",
+        compared: Sequence[str] = (),
+        calibrated: Container[str] = (),
+    ) -> None:
+        """Set the rules.
+
+        Args:
+            spec_of: settings of a model; raises SettingsError for unknown names.
+            client_of: who answers for it.
+            default: the model of checks that name none.
+            compared: models that must not judge.
+            calibrated: judges (`judge_id`) whose agreement with people was measured.
+        """
+        self._spec_of, self._client_of = spec_of, client_of
+        self._default, self._compared, self._calibrated = default, compared, calibrated
+
+    def named(self, name: str | None) -> ModelSpec:
+        """The judge of that name, or the run's own.
+
+        Raises:
+            SettingsError: there is none, or it must not judge.
+        """
+        name = name or self._default
+        if not name:
+            raise SettingsError(
+                "no model is named to judge; give the check a `model`, or --autoweb-judge-model"
+            )
+        spec = self._spec_of(name)
+        if spec.provider == "builtin":
+            raise SettingsError(f"{name} is a control and cannot judge")
+        rivals = [m for m in self._compared if self._spec_of(m).litellm_model == spec.litellm_model]
+        if rivals:
+            raise SettingsError(
+                f"the judge {name} is one of the models compared ({', '.join(rivals)}); a model "
+                "must not judge itself or its rivals"
+            )
+        return spec
+
+    def __call__(self, name: str | None) -> Chair:
+        """The judge of that name, or the run's own, ready to be asked.
+
+        Raises:
+            SettingsError: as `named`.
+        """
+        spec = self.named(name)
+        return Chair(spec, self._client_of(spec.name), judge_id(spec) not in self._calibrated)
+
+
+def judge_id(spec: ModelSpec) -> str:
+    """The model and its prompt in one line."""
+    return f"{spec.litellm_model} (prompt {prompt_checksum(PROMPT)[:12]})"
+
 
 NO_VERDICT = "no_verdict"
 UNFOUNDED = "unfounded"
@@ -54,7 +247,7 @@ char ::= [^"\\\\\\x00-\\x1F] | "\\\\" ["\\\\/nt]
 """GBNF of the reply."""
 
 
-class Place(NamedTuple):
+class JudgedAttempt(NamedTuple):
     """The attempt that is judged."""
 
     case_id: str
@@ -72,7 +265,7 @@ class ModelJudge:
 
     chairs: Callable[[str | None], Chair]
     """Raises SettingsError when there is no judge, or when it must not judge."""
-    place: Place
+    place: JudgedAttempt
     exchanges: tuple[Exchange, ...] = ()
 
     def __call__(self, query: JudgeQuery, evidence: Evidence) -> RubricFinding:

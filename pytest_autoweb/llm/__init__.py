@@ -1,1 +1,5 @@
-"""Language models: their names and settings, calls to them, cassettes, and parsing of replies."""
+"""Models.
+
+How they are named, called through the gateway, recorded to cassettes, priced, and what their
+replies mean. What a stage asks a model is decided in the stage, in `prompts/`.
+"""

@@ -1,11 +1,14 @@
-"""The interface through which the rest of the package calls a model."""
+"""The one signature by which the rest of the package calls a model, and the record of each call."""
 
 import base64
-from typing import Any, Literal, Protocol
+import time
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_autoweb.results import StageName, Usage
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.results import Exchange, StageName, Usage
 
 
 class Message(BaseModel):
@@ -73,3 +76,92 @@ class Client(Protocol):
             ModelError: the call failed, or its reply is empty or a refusal.
         """
         ...
+
+
+class TimedClient:
+    """A client that passes requests on and measures the wait, which time limits leave out.
+
+    Args:
+        client: answers the requests.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._seconds = 0.0
+        self._since: float | None = None
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request; see `Client`."""
+        # Kept during the call, so that `waited` can be asked while it is under way.
+        self._since = time.monotonic()
+        try:
+            return self._client.complete(request)
+        finally:
+            self._seconds, self._since = self.waited(), None
+
+    def waited(self) -> float:
+        """Return the seconds waited so far, including a request under way."""
+        since = self._since
+        return self._seconds + (0.0 if since is None else time.monotonic() - since)
+
+
+class Answered(NamedTuple):
+    """What came of one call."""
+
+    outcome: Reply | ModelError
+    """The reply as it came, or why there is none."""
+    exchange: Exchange
+    """The call for the record, without secrets; failed calls have one too."""
+
+
+def ask_once(
+    client: Client,
+    request: Request,
+    redact: Callable[[str], str],
+    *,
+    now: Callable[[], float] = time.monotonic,
+) -> Answered:
+    """Ask a model and return its reply, or the error, with the exchange to keep.
+
+    A failed call counts as a call, with the time that was waited for it, even when the client
+    cannot say what it used up.
+
+    Args:
+        client: answers the request.
+        request: what is sent, as it is.
+        redact: removes secrets from what is kept.
+        now: a clock in seconds.
+    """
+    began = now()
+    outcome: Reply | ModelError
+    try:
+        outcome = client.complete(request)
+    except ModelError as error:
+        outcome = error
+    if isinstance(outcome, Reply):
+        text, usage, why = outcome.text, outcome.usage, None
+    else:
+        waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
+        text, usage, why = "", outcome.usage or waited, redact(outcome.detail)
+    exchange = Exchange(
+        stage=request.stage,
+        turn=request.turn,
+        prompt=redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in request.messages)),
+        reply=redact(text),
+        usage=usage,
+        model_served=outcome.model_served if isinstance(outcome, Reply) else "",
+        error=why,
+    )
+    return Answered(outcome, exchange)
+
+
+def redacted_messages(
+    messages: tuple[Message, ...], redact: Callable[[str], str]
+) -> tuple[Message, ...]:
+    """Return the messages with `redact` applied to all but the system's, which are ours alone."""
+    return tuple(
+        message
+        if message.role == "system"
+        else message.model_copy(update={"content": redact(message.content)})
+        for message in messages
+    )

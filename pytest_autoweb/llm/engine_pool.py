@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.keys import without_secrets
+from pytest_autoweb.llm.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.llm.local_engine import EngineConfig
-from pytest_autoweb.llm.local_models import LocalModel, is_present, local_model, model_path
-from pytest_autoweb.llm.owned_process import StartFailed, start_owned, stop_owned
-from pytest_autoweb.llm.pull import is_verified
-from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import Endpoint
+from pytest_autoweb.llm.local_models import (
+    LocalModel,
+    is_present,
+    is_verified,
+    local_model,
+    model_path,
+)
+from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec
+from pytest_autoweb.llm.provider_keys import without_secrets
 
 SLOTS = 2
 """Number of requests that one engine answers at the same time."""

@@ -1,25 +1,133 @@
-"""Live calls through litellm, inside the gateway process; no other file imports litellm.
-
-The import takes seconds of CPU time and 185 MB, so it is delayed until the first live call.
-"""
+"""The only file that imports litellm; it runs inside the gateway process."""
 
 import logging
 import os
 import random
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from pytest_autoweb.errors import ModelError
+from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import call_errors
-from pytest_autoweb.llm.budget import Reservation
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.price import Price, price_in_spec
-from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import OLLAMA_PROVIDERS, Endpoint
+from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
+from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
 from pytest_autoweb.results import Usage
+
+_CAUSES: tuple[tuple[str, ModelCause], ...] = (
+    # Names of litellm's exceptions, looked up along the class hierarchy; first match wins.
+    ("ContextWindowExceededError", "context_window"),
+    ("ContentPolicyViolationError", "refusal"),
+    ("Timeout", "timeout"),
+    ("APITimeoutError", "timeout"),
+    ("RateLimitError", "rate_limit"),
+    ("AuthenticationError", "auth"),
+    ("PermissionDeniedError", "auth"),
+    ("APIResponseValidationError", "parse"),
+)
+# Servers with an OpenAI-compatible interface often name these causes only in their message.
+_PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
+    (
+        re.compile(
+            r"context[ _](?:length|window|size)|maximum context|prompt is too long"
+            r"|too many tokens|exceed_context",
+            re.IGNORECASE,
+        ),
+        "context_window",
+    ),
+    (
+        re.compile(r"content[_ ](?:policy|filter)|safety system|responsible_?ai", re.IGNORECASE),
+        "refusal",
+    ),
+)
+# Some libraries report a missing key as a general error.
+_NO_KEY = re.compile(
+    r"missing credentials|api[_ ]key client option|no api[_ ]key"
+    r"|api[_ ]key is (?:missing|required)",
+    re.IGNORECASE,
+)
+_GARBLED = re.compile(
+    r"Received response - <APIResponse \[2|Empty or invalid response|is not a list"
+    r"|Expecting (?:value|property|',')|Unterminated string|JSONDecodeError|Extra data:"
+)
+_GARBLED_TYPES = (LookupError, TypeError, AttributeError, ValueError)
+_STATUS_CAUSES: Mapping[int, ModelCause] = {
+    401: "auth",
+    403: "auth",
+    408: "timeout",
+    413: "context_window",
+    429: "rate_limit",
+    504: "timeout",
+}
+
+
+def cause_of(error: Exception) -> ModelCause:
+    """Return why the call failed, as a cause that the report knows."""
+    names = {base.__name__ for base in type(error).__mro__}
+    for name, cause in _CAUSES:
+        if name in names:
+            return cause
+    text = str(error)
+    status = _status(error)
+    if _NO_KEY.search(text):
+        return "auth"
+    # A malformed reply surfaces as an ordinary Python error inside litellm's parsing code.
+    if (status is None and isinstance(error, _GARBLED_TYPES)) or _GARBLED.search(text):
+        return "parse"
+    if status is not None and status in _STATUS_CAUSES:
+        return _STATUS_CAUSES[status]
+    if status is not None and 400 <= status < 500:
+        # The provider's own words are often only in the error that litellm wrapped.
+        body = f"{text} {error.__cause__!r}"
+        for pattern, cause in _PATTERNS:
+            if pattern.search(body):
+                return cause
+    return "unavailable"
+
+
+def is_transient(error: Exception) -> bool:
+    """Tell whether the same call may succeed when it is tried again shortly."""
+    cause = cause_of(error)
+    if cause in ("rate_limit", "timeout"):
+        return True
+    return cause == "unavailable" and (_status(error) or 0) >= 500
+
+
+def may_be_billed(error: Exception) -> bool:
+    """Tell whether the service may charge for a call that gave no usable reply."""
+    return cause_of(error) in ("timeout", "parse")
+
+
+def _status(error: Exception) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def retry_after(error: Exception) -> float | None:
+    """Return the seconds that the service asked to wait, or None."""
+    for holder in (error, getattr(error, "response", None), error.__cause__):
+        for name in ("litellm_response_headers", "headers"):
+            headers: Any = getattr(holder, name, None)
+            value: Any = headers.get("retry-after") if hasattr(headers, "get") else None
+            try:
+                return max(0.0, float(value))
+            except (TypeError, ValueError):
+                continue
+    return None
+
+
+def describe(error: Exception, cause: ModelCause, tries: int) -> str:
+    """Return the provider's own message without the prefixes that libraries add."""
+    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout): )+", "", str(error).strip())
+    text = re.sub(r"^\w+Exception - ", "", text).split("\nTraceback")[0]
+    text = " ".join(text.split())[:600] or type(error).__name__
+    if cause == "timeout":
+        text = f"no reply in time ({text})"
+    return f"{text} (after {tries} tries)" if tries > 1 else text
+
 
 # Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_autoweb.llm.owned_process import answer_owner, die_with_owner, read_config
+from pytest_autoweb.llm.child_process import answer_owner, die_with_owner, read_config
 
 
 class EngineConfig(BaseModel):

@@ -1,14 +1,22 @@
-"""Parsing of model replies: removing reasoning, reading a plan, extracting code.
-
-English and Chinese forms are understood (`Step n`, `步骤 n`, `第 n 步`), including full-width
-digits and colons, comment prefixes and bold marks.
-"""
+"""What a model's reply may look like, and what it means. Pure text."""
 
 import re
 import unicodedata
 from typing import NamedTuple
 
 from pytest_autoweb.results import PlanStep
+
+
+def literal(text: str) -> str:
+    """Return the terminal that matches exactly this text."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def string_rule(max_chars: int) -> str:
+    """Return the rule `str`: a quoted string on one line, without escapes."""
+    return 'str ::= "\\"" [^"\\\\\\n]{0,' + str(max_chars) + '} "\\""'
+
 
 _REASONING = re.compile(
     r"<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE

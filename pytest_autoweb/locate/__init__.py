@@ -1,4 +1,4 @@
-"""The vision locator: it finds an element by asking a model on which side of lines it lies.
+"""The vision locator: finding an element by asking a vision model on which side of lines it lies.
 
-The drawing on pictures lives in `browser.crosshair`; the report's film in `report.locations`.
+How the lines are drawn lives in `marks`.
 """

@@ -8,14 +8,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_autoweb.locate.candidates import overlap
-from pytest_autoweb.locate.question import (
+from pytest_autoweb.locate.types import (
     Badge,
     Candidate,
     PictureAnswer,
     PictureQuestion,
     XRelation,
     YRelation,
+    overlap,
 )
 
 X_RELATIONS: tuple[XRelation, ...] = ("left", "crossed", "right")

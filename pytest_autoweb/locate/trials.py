@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_autoweb.locate.algorithm import (
+from pytest_autoweb.locate.search import (
     Candidate,
     Element,
     Outcome,
@@ -14,9 +14,9 @@ from pytest_autoweb.locate.algorithm import (
     Viewport,
     search,
 )
-from pytest_autoweb.locate.candidates import gather
 from pytest_autoweb.locate.simulated import ModelNoise, Oracle
-from pytest_autoweb.results.location import LocatorAlgorithm
+from pytest_autoweb.locate.types import gather
+from pytest_autoweb.results.decision import LocatorAlgorithm
 
 
 @dataclass(frozen=True, slots=True)

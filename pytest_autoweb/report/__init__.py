@@ -1,4 +1,5 @@
-"""The report of a run: statistics, comparisons, and their JSON, HTML, markdown and terminal forms.
+"""What readers of a run get.
 
-Everything here is computed from saved results; nothing runs a cell or asks a model.
+`report.json`, the HTML page, markdown, the terminal section, GitHub's formats, merged reports.
+The numbers themselves are computed in `analysis`.
 """

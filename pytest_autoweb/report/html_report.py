@@ -1,14 +1,10 @@
-"""`index.html`: one self-contained page that opens from disk.
-
-The run travels as JSON in an inert script element; the page's own script draws it with text
-nodes only. A strict policy with the hashes of exactly this script and this style forbids
-everything else, so markup in page or model text stays text.
-"""
+"""`index.html` and the film of one search: self-contained pages that open from disk."""
 
 import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.panel import panels_in_order
+from pytest_autoweb.results import Location
+from pytest_autoweb.runs.saving import plain
 
 _FRAME = (
     *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
@@ -109,3 +107,24 @@ def _script(names: tuple[str, ...]) -> str:
     source = "\n".join((_folder() / name).read_text(encoding="utf-8") for name in names)
     source = re.sub(r"^import .*;\n", "", source, flags=re.MULTILINE)
     return re.sub(r"^export ", "", source, flags=re.MULTILINE)
+
+
+_STYLES = ("base.css", "page.css", "panels.css", "detail.css", "decisions.css", "locations.css")
+_SCRIPTS = ("dom.js", "locations.js", "film.js")
+
+
+def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
+    """Return a self-contained page with the pictures, answers and result of a search.
+
+    Args:
+        location: the search.
+        pictures: the PNG pictures, by the names in the probes.
+    """
+    data = {
+        "location": plain(location),
+        "pictures": {
+            name: "data:image/png;base64," + base64.b64encode(picture).decode()
+            for name, picture in pictures.items()
+        },
+    }
+    return self_contained("film.html.j2", "autoweb locate", _STYLES, _SCRIPTS, data)

@@ -5,21 +5,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from pytest_autoweb.analysis.cell_numbers import CaseKey, case_key
+from pytest_autoweb.analysis.comparison import Comparison, compare_models, compare_runs
+from pytest_autoweb.analysis.correction_gain import CorrectionFacts, corrections_of
+from pytest_autoweb.analysis.decision_facts import DecisionFacts, decision_facts
+from pytest_autoweb.analysis.judge_agreement import Agreement
+from pytest_autoweb.analysis.past_runs import History
+from pytest_autoweb.analysis.run_rows import RunRows, run_rows
 from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
-from pytest_autoweb.report.corrections import CorrectionFacts, corrections_of
-from pytest_autoweb.report.decision_facts import DecisionFacts, decision_facts
-from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.history import History
-from pytest_autoweb.report.judge_agreement import Agreement
-from pytest_autoweb.report.numbers import CaseKey, case_key
 from pytest_autoweb.report.panel_content import ReportedPanel
-from pytest_autoweb.report.rejudged import Rejudging
-from pytest_autoweb.report.rows import RunRows, run_rows
-from pytest_autoweb.report.run_folder import RecordedRun
-from pytest_autoweb.report.side_files import NO_SIDE_FILES, SideFiles
 from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results import CaptureModeName, CellResult, Record
+from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
 
 SCHEMA_VERSION = 2
 

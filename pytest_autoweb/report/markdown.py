@@ -2,19 +2,24 @@
 
 import re
 
-from pytest_autoweb.report.controls import ControlRow, is_control
-from pytest_autoweb.report.digest import (
+from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
+from pytest_autoweb.report.json_report import CaseReport, Report
+from pytest_autoweb.report.panel_content import ReportedPanel, Scalar
+from pytest_autoweb.report.summary import ModelSummary, Summary
+from pytest_autoweb.report.wording import (
+    failed_steps,
     flaky_cases,
     flips,
     gate_state,
     in_order,
+    money,
     newly_failing,
+    one_line,
+    percent,
+    rate,
+    seconds,
     with_baseline,
 )
-from pytest_autoweb.report.json_report import CaseReport, Report
-from pytest_autoweb.report.panel_content import ReportedPanel, Scalar
-from pytest_autoweb.report.summary import ModelSummary, Summary
-from pytest_autoweb.report.wording import failed_steps, money, one_line, percent, rate, seconds
 from pytest_autoweb.results import CellResult
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")

@@ -10,15 +10,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.blob import files_below
 from pytest_autoweb.report.json_report import Report
-from pytest_autoweb.report.merge_info import MERGE_FILE, MergedSource, MergeInfo
-from pytest_autoweb.report.merge_notes import difference_notes, duplicate_notes, missing_notes
-from pytest_autoweb.report.merge_sources import MergeSource, find_inputs, read_sources
-from pytest_autoweb.report.run_folder import CONTROLS_FOLDER, NOT_RUN
+from pytest_autoweb.report.merge_inputs import (
+    MergeSource,
+    difference_notes,
+    duplicate_notes,
+    find_inputs,
+    missing_notes,
+    read_sources,
+)
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, PlannedCell, RunInfo
-from pytest_autoweb.saving import (
+from pytest_autoweb.runs.blob import files_below
+from pytest_autoweb.runs.run_folder import (
+    CONTROLS_FOLDER,
+    MERGE_FILE,
+    NOT_RUN,
+    MergedSource,
+    MergeInfo,
+)
+from pytest_autoweb.runs.saving import (
     cell_folder,
     fresh_run_folder,
     json_text,

@@ -1,27 +1,85 @@
-"""The run at a glance: a row for each model, the controls, and the matrix of cases and models."""
+"""The run at a glance: a row per model, the controls apart, the matrix, the slow cells; pure."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from pytest_autoweb.report.comparison import Comparison
-from pytest_autoweb.report.controls import (
+from pytest_autoweb.analysis.cell_numbers import (
+    CaseKey,
+    Counts,
+    FlakyRepeats,
+    Numbers,
+    PassRate,
+    case_key,
+    count_outcomes,
+    flaky,
+    number,
+)
+from pytest_autoweb.analysis.comparison import Comparison
+from pytest_autoweb.analysis.control_verdicts import (
     ControlRow,
     broken_controls,
     control_rows,
     is_control,
 )
-from pytest_autoweb.report.numbers import (
-    CaseKey,
-    Counts,
-    Numbers,
-    PassRate,
-    case_key,
-    count_outcomes,
-    number,
-)
-from pytest_autoweb.report.repeats import FlakyRepeats, flaky
-from pytest_autoweb.report.run_folder import RecordedRun
-from pytest_autoweb.report.slow import SlowCell, slowest
+from pytest_autoweb.analysis.statistics import percentile
 from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
+from pytest_autoweb.runs.run_folder import RecordedRun
+
+LISTED = 20
+"""The most cells with a continued step that are listed."""
+LONGEST = 5
+"""How many of the longest other cells are listed."""
+
+
+class SlowCell(Record):
+    """One cell that took long."""
+
+    case_id: str
+    """The id of the case."""
+    case_path: str
+    """Path of the case file, relative to the rootdir."""
+    model: str
+    """Name of the model."""
+    capture_mode: CaptureModeName
+    """How the page was shown to the model."""
+    repeat: int
+    """Number of the repeat, from 1."""
+    outcome: Outcome
+    """What became of the cell."""
+    continued: bool
+    """Whether a step ran out of time once and was continued with a larger limit."""
+    seconds: float
+    """Seconds the cell took."""
+    median_s: float
+    """The median duration of the model's cells, in seconds."""
+    folder: str
+    """The folder of the cell, relative to the run folder."""
+
+
+def slowest(cells: Sequence[CellResult]) -> tuple[SlowCell, ...]:
+    """Return cells with a continued step, then the longest others, each group longest first."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for cell in cells:
+        if cell.duration_ms > 0:
+            times[cell.model].append(cell.duration_ms / 1000)
+    ordered = sorted(cells, key=lambda cell: -cell.duration_ms)
+    continued = [cell for cell in ordered if cell.slow][:LISTED]
+    longest = [cell for cell in ordered if not cell.slow and cell.duration_ms > 0][:LONGEST]
+    return tuple(
+        SlowCell(
+            case_id=cell.case_id,
+            case_path=cell.case_path,
+            model=cell.model,
+            capture_mode=cell.capture_mode,
+            repeat=cell.repeat,
+            outcome=cell.outcome,
+            continued=cell.slow,
+            seconds=cell.duration_ms / 1000,
+            median_s=percentile(times.get(cell.model, []), 0.5) or 0.0,
+            folder=cell.folder,
+        )
+        for cell in (*continued, *longest)
+    )
 
 
 class CaptureSummary(Record):

@@ -7,7 +7,7 @@ which `benchmarks/act.py` runs.
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.report.statistics import Interval, difference_interval, mcnemar, wilson
+from pytest_autoweb.analysis.statistics import Interval, difference_interval, mcnemar, wilson
 from pytest_autoweb.results import Record
 
 Performed = Literal["right", "wrong", "asked", "nothing"]

@@ -1,4 +1,4 @@
-"""One try at a cell."""
+"""One try at a cell, and what its checks saw."""
 
 from typing import Any, TypedDict
 
@@ -6,15 +6,47 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.results.calibration import Classification, Correction, Finding
-from pytest_autoweb.results.check import CheckResult
-from pytest_autoweb.results.decision import Decision
-from pytest_autoweb.results.exchange import Exchange
-from pytest_autoweb.results.failure import Failure, LintFinding
-from pytest_autoweb.results.location import Location
-from pytest_autoweb.results.record import Record
-from pytest_autoweb.results.steps import PlanStep, Scene, Snapshot, StepResult, ToolCall
-from pytest_autoweb.results.usage import Usage
+from pytest_autoweb.results.correction import Classification, Correction, Finding
+from pytest_autoweb.results.decision import Decision, Location
+from pytest_autoweb.results.record import Exchange, Record, Usage
+from pytest_autoweb.results.steps import (
+    Failure,
+    LintFinding,
+    PlanStep,
+    Scene,
+    Snapshot,
+    StepResult,
+    ToolCall,
+)
+
+
+class CheckResult(Record):
+    """What one entry of `expect` saw."""
+
+    index: int
+    type: str
+    passed: bool | None
+    """None: it could not be evaluated."""
+    expected: str
+    actual: str
+    where: str = ""
+    """Where it was seen: a URL, a frame, a request, a file, a record."""
+    message: str = ""
+    """The case's own `message`, or why it could not be evaluated."""
+    finding: str = ""
+    """A named verdict beside holding or not: `CONDITION_IGNORED`, `captcha`, `impossible` …"""
+    hint: str = ""
+    """What a repair may be told; empty for checks that would give their answer away."""
+    weight: float = 1.0
+    credit: float | None = None
+    """Partial credit from 0 to 1; None: 1 when it holds, 0 when not."""
+    advisory: bool = False
+    """Reported, but without a part in the verdict."""
+    checksum: str = ""
+    """SHA-256 of the check as written, so that a later look knows whether it is the same."""
+    usage: Usage = Field(default_factory=Usage)
+    """Of a model that judged."""
+    duration_ms: float = 0.0
 
 
 class Attempt(Record):

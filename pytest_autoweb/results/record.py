@@ -1,6 +1,6 @@
-"""What everything saved is made of."""
+"""The base of everything that is saved, the closed sets of words, and what model calls cost."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,3 +24,87 @@ class Record(BaseModel):
     """Base of everything saved: frozen, unknown fields refused, docstrings become the schema."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped"]
+"""Of a cell; `healed` is passed only after repair, `broken` is infrastructure."""
+
+StageName = Literal[
+    "plan",
+    "capture",
+    "visual",
+    "generate",
+    "lint",
+    "execute",
+    "judge",
+    "repair",
+    "analysis",
+    "decide",  # strategy act: one decision on the marked page
+    "navigate",  # strategy collect, its phases
+    "explore",
+    "paginate",
+    "collect",
+    "locate",  # a question of the vision locator
+    "reflect",
+]
+
+FailureKind = Literal[
+    "model",  # the model's service gave no usable reply
+    "plan",  # the reply holds no plan, or the plan asks a question nobody answers
+    "lint",  # the code is missing, or refused by the sandbox's policy
+    "repair",  # the repair says the same again
+    "step",  # the code raised while it ran
+    "timeout",  # a step ran out of time
+    "sandbox",  # a call was refused, or the worker was killed by a limit
+    "limit",  # a strategy used up its decisions, calls or repetitions
+    "check",  # the steps ran, a check does not hold
+    "navigation",  # the entry page could not be opened
+    "browser",  # the browser or the page died
+    "webserver",  # the case's web server did not start or reset
+    "killed",  # the test process died while it ran the cell
+    "internal",  # a bug in pytest-autoweb
+]
+
+StepStatus = Literal["ok", "failed", "blocked", "skipped", "not_run"]
+"""`blocked`: an earlier step failed; `not_run`: nothing was executed (lint, empty plan)."""
+
+
+class Usage(Record):
+    """Tokens, money and time of model calls; adds up with `+`."""
+
+    calls: int = 0
+    """Model calls, failed ones included."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """US dollars of the priced calls; None when no call had a price."""
+    unpriced_calls: int = 0
+    """Calls whose model has no known price: then `cost_usd` is a lower bound or unknown."""
+    latency_s: float = 0.0
+    """Seconds spent waiting for the service (of the recording, when replayed)."""
+    replayed_calls: int = 0
+    """Calls answered by a cassette."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        costs = [c for c in (self.cost_usd, other.cost_usd) if c is not None]
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=sum(costs) if costs else None,
+            unpriced_calls=self.unpriced_calls + other.unpriced_calls,
+            latency_s=self.latency_s + other.latency_s,
+            replayed_calls=self.replayed_calls + other.replayed_calls,
+        )
+
+
+class Exchange(Record):
+    """One model call: what was asked and what came back, redacted."""
+
+    stage: StageName
+    turn: int = 0
+    prompt: str
+    reply: str
+    usage: Usage
+    model_served: str = ""
+    error: str | None = None

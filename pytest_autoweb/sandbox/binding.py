@@ -4,9 +4,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Frame, Page, expect
 
-from pytest_autoweb.sandbox.base import Border
-from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
-from pytest_autoweb.sandbox.members import (
+from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
     FUNCTIONS,
@@ -15,9 +13,11 @@ from pytest_autoweb.sandbox.members import (
     ApiMember,
     member_of,
 )
-from pytest_autoweb.sandbox.protocol import check_chain
-from pytest_autoweb.sandbox.values import LocatorText, format_arguments
-from pytest_autoweb.sandbox.wire import WireError, decode
+from pytest_autoweb.sandbox.crossing_values import LocatorText, format_arguments
+from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.frame_codec import WireError, decode
+from pytest_autoweb.sandbox.frame_rules import check_chain
+from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
 
 _EXIT = ApiMember("call")
 _PERFORMED = frozenset({"call", "get", "manage", "listen", "find"})

@@ -1,22 +1,85 @@
-"""The conversation between host and worker during a step: calls, events, callbacks, output."""
+"""The host's talk with the worker while a step runs: serves its calls, tells it of events."""
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, TimeoutError
 
-from pytest_autoweb.sandbox.base import Border, Limits, Remembered, StepCallError
 from pytest_autoweb.sandbox.binding import Bound
-from pytest_autoweb.sandbox.budget import Budget
-from pytest_autoweb.sandbox.deadline import BrowserDeadline, StuckError
+from pytest_autoweb.sandbox.call_record import CallTimer, DivergedError, Reply, StepRecord, key_of
+from pytest_autoweb.sandbox.crossing_values import MAX_TARGET, outgoing, redacted, shortened
+from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget, StuckError
+from pytest_autoweb.sandbox.engine import Border, Limits, RecalledCall, StepCallError
 from pytest_autoweb.sandbox.facade import Facade
+from pytest_autoweb.sandbox.frame_codec import WireError, to_line
 from pytest_autoweb.sandbox.handles import Handles, Refusal
-from pytest_autoweb.sandbox.listeners import Listeners
-from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
-from pytest_autoweb.sandbox.record import CallTimer, DivergedError, Reply, StepRecord, key_of
-from pytest_autoweb.sandbox.values import MAX_TARGET, outgoing, redacted, shortened
-from pytest_autoweb.sandbox.wire import WireError, to_line
+from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
+
+# A page can raise events in an endless loop.
+MAX_WAITING = 500
+
+
+class _Listener(NamedTuple):
+    page: Any
+    event: str
+    callback: int
+    handler: Callable[..., None]
+    step: int
+
+
+class Listeners:
+    """The registered listeners, and the events that have not been passed on yet.
+
+    A dialog blocks the page until it is answered, so the worker is told at once. Every other event
+    waits until the current call is done, because only then does the worker listen.
+
+    Args:
+        tell_now: tells the worker of a dialog and ensures that the dialog is answered.
+    """
+
+    def __init__(self, tell_now: Callable[[int, Any], None]) -> None:
+        self._tell_now = tell_now
+        self._listeners: list[_Listener] = []
+        self.waiting: list[tuple[int, Any]] = []
+        self.step = 0
+
+    def change(self, page: Any, method: str, event: str, callback: int) -> None:
+        """Add or remove a listener, as `on`, `once` or `remove_listener` asks for."""
+        if method == "remove_listener":
+            self._remove(lambda x: (x.page, x.event, x.callback) == (page, event, callback))
+            return
+        handler = self._handler(event, callback)
+        self._listeners.append(_Listener(page, event, callback, handler, self.step))
+        (page.once if method == "once" else page.on)(event, handler)
+
+    def forget_step(self, step: int) -> None:
+        """Remove the listeners of a step before that step is run again."""
+        self._remove(lambda listener: listener.step == step)
+
+    def forget_all(self) -> None:
+        """Remove all listeners, whose functions are gone with their worker."""
+        self._remove(lambda _listener: True)
+        self.waiting.clear()
+
+    def _remove(self, chosen: Callable[[_Listener], bool]) -> None:
+        for listener in [item for item in self._listeners if chosen(item)]:
+            self._listeners.remove(listener)
+            try:
+                listener.page.remove_listener(listener.event, listener.handler)
+            except Exception:  # a `once` that fired, or a page that is gone: both mean removed
+                continue
+
+    def _handler(self, event: str, callback: int) -> Callable[..., None]:
+        def handler(*items: Any) -> None:
+            item = items[0] if items else None
+            if event == "dialog":
+                self._tell_now(callback, item)
+            elif len(self.waiting) < MAX_WAITING:
+                self.waiting.append((callback, item))
+
+        return handler
+
 
 CALLBACK_S = 2.0
 _SPIN_S = 0.005
@@ -154,7 +217,7 @@ class Dialogue:
         bound: Bound | None = None
         reply: Reply
         depth = len(self._open)
-        known: Remembered | None = None
+        known: RecalledCall | None = None
         try:
             bound = self._bind(frame)
             known = self._recalled(bound, key)
@@ -182,7 +245,7 @@ class Dialogue:
         )
         return reply
 
-    def _recalled(self, bound: Bound, key: str) -> Remembered | None:
+    def _recalled(self, bound: Bound, key: str) -> RecalledCall | None:
         """Look the call up among earlier ones; not in a callback, where the page may be blocked."""
         on_page = bound.receiver.kind in {"Page", "Frame", "Locator"}
         if self._border.recall is None or self._open or not on_page:
@@ -190,7 +253,7 @@ class Dialogue:
         acting = bound.member.acting
         return self._border.recall.ask(bound.page, bound.method, key, acting=acting)
 
-    def _result_of(self, bound: Bound, known: Remembered | None) -> Any:
+    def _result_of(self, bound: Bound, known: RecalledCall | None) -> Any:
         if known is not None and known.answered:
             return known.value
         result = self._facade.perform(bound, self.budget)

@@ -6,12 +6,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import TimeoutError
 
 from pytest_autoweb.sandbox import arguments
-from pytest_autoweb.sandbox.base import Border
-from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
-from pytest_autoweb.sandbox.budget import CLAIM_MS, DEFAULT_MS, Budget
-from pytest_autoweb.sandbox.deadline import BrowserDeadline
-from pytest_autoweb.sandbox.handles import Handles, Refusal, kind_of
-from pytest_autoweb.sandbox.members import (
+from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
     MANAGER_EXIT,
     PREDICATE_ARGUMENTS,
@@ -19,7 +14,11 @@ from pytest_autoweb.sandbox.members import (
     SECRET_METHODS,
     URL_MATCHERS,
 )
-from pytest_autoweb.sandbox.values import plain_headers
+from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
+from pytest_autoweb.sandbox.crossing_values import plain_headers
+from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
+from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.handles import Handles, Refusal, kind_of
 
 _PASSWORDS = "input[type=password]"
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.

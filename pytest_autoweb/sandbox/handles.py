@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from pytest_autoweb.sandbox.members import CLASSES
+from pytest_autoweb.sandbox.allowed_members import CLASSES
 
 MAX_HANDLES = 20_000
 

@@ -1,4 +1,4 @@
-"""Execution of an attempt's steps: the worker's life, retries, and the outcome of each step."""
+"""Runs the steps of an attempt: the worker's life, retries, and what came of each step."""
 
 import threading
 import time
@@ -9,18 +9,16 @@ from typing import Any, Self
 from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results import Failure, ToolCall
-from pytest_autoweb.sandbox.base import Border, JsonValue, Limits, StepOutcome
-from pytest_autoweb.sandbox.budget import Budget
-from pytest_autoweb.sandbox.deadline import BrowserDeadline
-from pytest_autoweb.sandbox.dialogue import Dialogue
+from pytest_autoweb.sandbox.call_record import AnsweredCall, StepRecord
+from pytest_autoweb.sandbox.crossing_values import redacted, shortened
+from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
+from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
+from pytest_autoweb.sandbox.engine import Border, JsonValue, Level, Limits, StepEngine, StepOutcome
 from pytest_autoweb.sandbox.facade import Facade
+from pytest_autoweb.sandbox.frame_codec import WireError
 from pytest_autoweb.sandbox.handles import Handles, Refusal
-from pytest_autoweb.sandbox.listeners import Listeners
-from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError
-from pytest_autoweb.sandbox.record import AnsweredCall, StepRecord
-from pytest_autoweb.sandbox.values import redacted, shortened
-from pytest_autoweb.sandbox.wire import WireError
-from pytest_autoweb.sandbox.workers import Workers, workers_of
+from pytest_autoweb.sandbox.worker_pool import Workers, workers_of
+from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError
 
 # Time beyond a step's limit after which a timer thread kills a worker with a stuck pipe.
 _LAST_RESORT_S = 15.0
@@ -346,3 +344,12 @@ def _failure(
 ) -> Failure:
     text = shortened(message, _MAX_MESSAGE)
     return Failure(kind=kind, message=text, rule=rule, step_index=index, line=line)
+
+
+MakeEngine = Callable[[Border, Level], StepEngine]
+"""Function that makes the engine of one attempt, given the resources its code may use."""
+
+
+def worker_engine(border: Border, level: Level) -> StepEngine:
+    """Return an engine that runs code in its own worker process."""
+    return WorkerEngine(border, workers=workers_of(level))

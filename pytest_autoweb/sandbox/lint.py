@@ -1,17 +1,365 @@
-"""The lint: decides before a run whether generated code stays inside the step language."""
+"""Decides, before it runs, whether generated code stays inside the step language."""
 
 import ast
+import difflib
+import re
+import string
 import warnings
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+from urllib.parse import urlsplit
 
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.lint_checks import (
-    Names,
-    NodePlace,
-    bound_names,
-    check_node,
-    check_script,
+from pytest_autoweb.sandbox.allowed_members import (
+    CLAIMS_OF,
+    CLASSES,
+    FINDERS,
+    FUNCTIONS,
+    SCRIPT_METHODS,
+    member_of,
 )
+
+
+class NodePlace(NamedTuple):
+    """A node of the syntax tree with its position and its parent."""
+
+    node: ast.AST
+    parent: Optional["NodePlace"]
+    line: int
+    col: int
+
+    def finding(self, code: str, message: str, hint: str = "") -> LintFinding:
+        """Return a finding at this position."""
+        return LintFinding(line=self.line, col=self.col, code=code, message=message, hint=hint)
+
+
+class Names(NamedTuple):
+    """The names that the code binds itself, and those that this cell offers."""
+
+    bound: frozenset[str]
+    offered: frozenset[str]
+
+
+def bound_names(places: list[NodePlace]) -> frozenset[str]:
+    """Return every name that the code binds anywhere, as it hides a builtin of that name."""
+    names: set[str] = set()
+    for place in places:
+        match place.node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                names.add(name)
+            case ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.ExceptHandler(name=str(name)):
+                names.add(name)
+            case ast.alias(name=name, asname=asname):
+                names.add(asname or name.partition(".")[0])
+    return frozenset(names)
+
+
+def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
+    """Yield what is wrong with one node; its children are checked as nodes of their own."""
+    node = place.node
+    # The exact type, because a subclass could be a node that the policy does not know.
+    if type(node) not in policy.NODES:
+        yield _refused_syntax(place)
+        return
+    match node:
+        case ast.Import():
+            for alias in node.names:
+                yield from _check_module(place, alias.name)
+        case ast.ImportFrom():
+            yield from _check_from(place, node)
+        case ast.Name():
+            yield from _check_name(place, node, names)
+        case ast.Attribute():
+            yield from _check_attribute(place, node, names.offered)
+        case ast.FunctionDef():
+            yield from _check_function(place, node)
+        case ast.While():
+            yield from _check_while(place, node)
+        case ast.Call():
+            yield from _check_call(place, node)
+    yield from _check_other_names(place, node, names.offered)
+
+
+def check_script(place: NodePlace) -> Iterator[LintFinding]:
+    """Yield a finding if the node runs a script of its own in the page."""
+    if isinstance(place.node, ast.Attribute) and place.node.attr in SCRIPT_METHODS:
+        message = f"{place.node.attr}() runs a script in the page, which `strict` refuses"
+        hint = "read with locators: inner_text(), get_attribute(), count()"
+        yield place.finding("AW310", message, hint)
+
+
+def _refused_syntax(place: NodePlace) -> LintFinding:
+    node = place.node
+    for kind, (code, message, hint) in policy.REFUSED_NODES.items():
+        if isinstance(node, kind):
+            return place.finding(code, f"{message} is not available", hint)
+    if isinstance(node, ast.pattern | ast.match_case):
+        return place.finding("AW205", "a match statement is not available", "use if and elif")
+    return place.finding("AW205", f"{type(node).__name__} is not available")
+
+
+def _check_module(place: NodePlace, name: str) -> Iterator[LintFinding]:
+    if name in policy.MODULES:
+        return
+    for known in (name, name.partition(".")[0]):
+        if known in policy.REFUSED_MODULES:
+            code, hint = policy.REFUSED_MODULES[known]
+            yield place.finding(code, f"the module {_quoted(name)} is not available", hint)
+            return
+    near = _near(name, policy.MODULES)
+    hint = f"did you mean {near!r}?" if near else f"available: {', '.join(sorted(policy.MODULES))}"
+    yield place.finding("AW101", f"the module {_quoted(name)} is not available", hint)
+
+
+def _check_from(place: NodePlace, node: ast.ImportFrom) -> Iterator[LintFinding]:
+    if node.level or node.module is None:
+        yield place.finding("AW103", "relative imports are not available")
+        return
+    findings = list(_check_module(place, node.module))
+    if findings:
+        yield from findings
+        return
+    allowed = policy.MODULES[node.module]
+    for alias in node.names:
+        if alias.name == "*":
+            hint = f"name what you need: from {node.module} import …"
+            yield place.finding("AW103", "`import *` is not available", hint)
+        elif alias.name in policy.BOILERPLATE_NAMES:
+            hint = policy.BOILERPLATE_NAMES[alias.name]
+            yield place.finding("AW104", f"{alias.name!r} is not available", hint)
+        elif alias.name not in allowed:
+            near = _near(alias.name, allowed)
+            hint = f"did you mean {near!r}?" if near else f"it has: {', '.join(sorted(allowed))}"
+            message = f"{node.module} has no {_quoted(alias.name)} here"
+            yield place.finding("AW102", message, hint)
+
+
+def _check_name(place: NodePlace, node: ast.Name, names: Names) -> Iterator[LintFinding]:
+    name = node.id
+    yield from _check_spelling(place, name)
+    if not isinstance(node.ctx, ast.Load):
+        yield from _check_binding(place, name, names.offered)
+    elif name in names.bound or (name in FUNCTIONS and name in names.offered):
+        return
+    elif name in policy.OFFERED_WHEN:
+        yield _not_offered(place, name)
+    elif name in policy.BOILERPLATE_NAMES:
+        hint = policy.BOILERPLATE_NAMES[name]
+        yield place.finding("AW104", f"{name!r} is not available", hint)
+    elif name in policy.REFUSED_BUILTINS:
+        hint = policy.REFUSED_BUILTINS[name]
+        yield place.finding("AW301", f"{name!r} is not available", hint)
+
+
+def _check_spelling(place: NodePlace, name: str) -> Iterator[LintFinding]:
+    if name.startswith("__"):
+        hint = "call the code directly" if name == "__name__" else ""
+        yield place.finding("AW302", f"the name {_quoted(name)} is not available", hint)
+
+
+def _not_offered(place: NodePlace, name: str) -> LintFinding:
+    message = f"{name!r} is not available in this cell"
+    return place.finding("AW309", message, policy.OFFERED_WHEN[name])
+
+
+def _check_binding(place: NodePlace, name: str, offered: frozenset[str]) -> Iterator[LintFinding]:
+    if name in policy.GIVEN_NAMES or (name in FUNCTIONS and name in offered):
+        message = f"{name!r} is provided and may not be rebound"
+        yield place.finding("AW303", message, "use another name, e.g. popup or result")
+
+
+def _check_other_names(
+    place: NodePlace, node: ast.AST, offered: frozenset[str]
+) -> Iterator[LintFinding]:
+    """Check names that the tree holds as plain strings."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ExceptHandler(name=str(name)):
+            yield from _check_spelling(place, name)
+            yield from _check_binding(place, name, offered)
+        case ast.alias(asname=str(name)):
+            yield from _check_spelling(place, name)
+            # `from playwright.sync_api import expect` binds the given name to itself.
+            yield from _check_binding(place, name, offered)
+        case ast.alias(name=name):
+            if name in policy.GIVEN_NAMES and name != "expect":
+                yield from _check_binding(place, name, offered)
+        case ast.arg(arg=name) | ast.keyword(arg=str(name)):
+            # A parameter may be called `page`, as it hides the given name only inside its function.
+            yield from _check_spelling(place, name)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            for name in names:
+                yield from _check_spelling(place, name)
+                yield from _check_binding(place, name, offered)
+
+
+def _check_attribute(
+    place: NodePlace, node: ast.Attribute, offered: frozenset[str]
+) -> Iterator[LintFinding]:
+    name, kind = node.attr, _kind_of(node.value)
+    known = policy.ATTRIBUTES if kind is None else CLASSES[kind].keys()
+    if not isinstance(node.ctx, ast.Load):
+        message = f"the attribute {_quoted(name)} is assigned or deleted"
+        yield place.finding("AW305", message, "keep values in variables or a dict")
+    elif name == "format" and kind is None:
+        yield from _check_format(place, node)
+    elif name in known or (name in offered and _has_finder(kind, name)):
+        return
+    elif name in policy.OFFERED_WHEN and name not in offered:
+        yield _not_offered(place, name)
+    elif hint := policy.REFUSED_MEMBERS.get(name) or policy.REFUSED_OF.get((kind, name)):
+        yield place.finding("AW308", f"{name!r} may not be used by generated code", hint)
+    else:
+        subject = "no object here has an" if kind is None else f"{kind} has no"
+        hint = _attribute_hint(name, kind)
+        yield place.finding("AW304", f"{subject} attribute {_quoted(name)}", hint)
+
+
+def _has_finder(kind: str | None, name: str) -> bool:
+    return name in FINDERS and (kind is None or member_of(kind, name) is not None)
+
+
+def _kind_of(node: ast.AST) -> str | None:
+    """Return the Playwright class of an expression if the code alone reveals it."""
+    match node:
+        case ast.Name(id="page"):
+            return "Page"
+        case ast.Call(func=ast.Name(id="expect"), args=[actual, *_]):
+            return CLAIMS_OF.get(_kind_of(actual) or "")
+        case ast.Attribute(value=owner, attr=name):
+            member = CLASSES.get(_kind_of(owner) or "", {}).get(name)
+            return member.returns if member and member.kind == "link" else None
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)):
+            member = member_of(_kind_of(owner) or "", name)
+            return member.returns if member and member.kind in {"chain", "find"} else None
+    return None
+
+
+def _attribute_hint(name: str, kind: str | None) -> str:
+    near = _near_attribute(name, kind)
+    if near:
+        return f"did you mean {near!r}?"
+    owners = [owner for owner, members in CLASSES.items() if name in members]
+    return f"it belongs to {' and '.join(owners[:3])}" if owners else ""
+
+
+def _check_format(place: NodePlace, node: ast.Attribute) -> Iterator[LintFinding]:
+    """Refuse `.format` unless it is called on a literal with plain fields.
+
+    A format string can read attributes of its arguments (`{0.__class__}`), which would bypass
+    the lint.
+    """
+    parent = place.parent.node if place.parent else None
+    called = isinstance(parent, ast.Call) and parent.func is node
+    text = node.value.value if isinstance(node.value, ast.Constant) else None
+    if called and isinstance(text, str) and _plain_fields(text):
+        return
+    yield place.finding(
+        "AW306", "`.format` needs a literal with plain {} fields", "use an f-string"
+    )
+
+
+def _plain_fields(text: str) -> bool:
+    try:
+        fields = [(name, spec) for _, name, spec, _ in string.Formatter().parse(text)]
+    except ValueError:
+        return False
+    return all(
+        (name is None or re.fullmatch(r"\w*", name)) and "{" not in (spec or "")
+        for name, spec in fields
+    )
+
+
+def _check_function(place: NodePlace, node: ast.FunctionDef) -> Iterator[LintFinding]:
+    if node.decorator_list:
+        yield place.finding("AW202", "decorators are not available", "call the function instead")
+
+
+def _check_while(place: NodePlace, node: ast.While) -> Iterator[LintFinding]:
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    if endless and not _leaves(node):
+        hint = "give it a condition or a break: for _ in range(20): …"
+        yield place.finding("AW307", "the loop never ends", hint)
+
+
+def _leaves(loop: ast.While) -> bool:
+    """Tell whether the loop's own body contains a `break`, `return` or `raise`."""
+    stack: list[tuple[ast.AST, bool]] = [(child, False) for child in loop.body]
+    while stack:
+        node, inner = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Return | ast.Raise) or (isinstance(node, ast.Break) and not inner):
+            return True
+        if isinstance(node, ast.For | ast.While):
+            stack.extend((child, True) for child in node.body)
+            stack.extend((child, inner) for child in node.orelse)
+        else:
+            stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+    return False
+
+
+_FILE_ARGUMENTS = {"screenshot": "path", "save_as": "path", "set_input_files": "", "set_files": ""}
+
+
+def _check_call(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
+    """Check file names and addresses that are literals; the border checks all of them again."""
+    if not isinstance(node.func, ast.Attribute):
+        return
+    method = node.func.attr
+    values = [*node.args, *(k.value for k in node.keywords if k.arg in {"path", "files", "url"})]
+    texts = [
+        leaf.value
+        for value in values
+        for leaf in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])
+        if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)
+    ]
+    if method == "goto":
+        for text in texts[:1]:
+            if scheme_of(text) not in {"", "http", "https", "about"}:
+                yield place.finding("AW402", f"goto({_quoted(text)}) is not http or https")
+    elif method in {"screenshot", "save_as", "set_files"} or (
+        method == "set_input_files" and len(node.args) < 2
+    ):
+        for text in texts:
+            if "/" in text or "\\" in text or text in {".", ".."}:
+                hint = "give a bare name such as 'report.csv'"
+                yield place.finding("AW401", f"the file name {_quoted(text)} names a folder", hint)
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme of a URL, or an empty text if it has none or cannot be parsed."""
+    try:
+        return urlsplit(url.strip()).scheme.lower()
+    except ValueError:
+        return ""
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -> str | None:
+    # Comparing takes quadratic time, so hostile names are cut.
+    close = difflib.get_close_matches(name[:60], candidates, n=1, cutoff=0.75)
+    return close[0] if close else None
+
+
+def _near_attribute(name: str, kind: str | None) -> str | None:
+    offered = policy.PLAYWRIGHT_ATTRIBUTES if kind is None else CLASSES[kind].keys()
+    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+    for known in (snake, policy.SYNONYMS.get(snake, "")):
+        if known in offered:
+            return known
+    if name.startswith("_"):
+        return None
+    close = difflib.get_close_matches(snake[:60], offered, 1, 0.7)
+    if close or kind is not None:
+        return close[0] if close else None
+    return _near(snake, policy.PYTHON_ATTRIBUTES)
+
 
 MAX_FINDINGS = 50
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
-from pytest_autoweb.sandbox.members import (
+from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
     MANAGER_EXIT,
@@ -17,8 +17,8 @@ from pytest_autoweb.sandbox.members import (
     ApiMember,
     member_of,
 )
-from pytest_autoweb.sandbox.policy import REFUSED_MEMBERS, SYNONYMS
-from pytest_autoweb.sandbox.wire import WireError
+from pytest_autoweb.sandbox.allowed_python import REFUSED_MEMBERS, SYNONYMS
+from pytest_autoweb.sandbox.frame_codec import WireError
 
 Segment = list[Any]
 """A step of a chain, already encoded: `[name]` for a link, else `[name, args, kwargs]`."""

@@ -1,4 +1,4 @@
-"""The optional database of runs, for questions over many of them.
+"""Runs in a database, for questions over many of them; the run's own files stay the truth.
 
-A run's own folder stays the source of truth: everything here can be written again from it.
+The pages over it live in `dashboard`.
 """

@@ -1,13 +1,27 @@
-"""The URL of a store: how it is read and checked, and how it is shown without its password."""
+"""Where a store is, shown without its password, and the packages that it needs."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.store.extra import require_packages
-from pytest_autoweb.values.urls import without_password
+from pytest_autoweb.values.normal_forms import without_password
+
+
+def require_packages(extra: str, *packages: str) -> None:
+    """Check that the packages of an extra are installed.
+
+    Raises:
+        SettingsError: one of them is missing; the message says how to install it.
+    """
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise SettingsError(
+            f"this needs {' and '.join(missing)}: pip install 'pytest-autoweb[{extra}]'"
+        )
+
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",

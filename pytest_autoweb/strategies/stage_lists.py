@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pytest_autoweb.arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.attempt.execute import run_steps
-from pytest_autoweb.cases.strategy import StrategyName
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
+from pytest_autoweb.attempt.tools import NamedStage
+from pytest_autoweb.codegen.generate import lint_script
+from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
-from pytest_autoweb.stages.judge import judge_outcome
-from pytest_autoweb.stages.lint import lint_script
-from pytest_autoweb.stages.named_stage import NamedStage
-from pytest_autoweb.stages.open_entry import open_entry
-from pytest_autoweb.variants import Variants
+from pytest_autoweb.variants import StrategyName, Variants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

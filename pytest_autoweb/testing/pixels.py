@@ -1,20 +1,207 @@
-"""A fake vision model that reads the drawn lines and numbers from the picture."""
+"""A fake vision model that finds the drawn lines and numbers in the picture itself."""
 
 import base64
 import hashlib
 import io
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.results import Usage
-from pytest_autoweb.testing.drawn import BoxLabel, RecognisedDrawing, frames, outlined, read_drawing
+
+Colour = tuple[int, int, int]
+Rect = tuple[int, int, int, int]
+"""Left, top, right and bottom in pixels; right and bottom are the first ones outside."""
+
+VERTICAL: Colour = (255, 0, 255)
+HORIZONTAL: Colour = (0, 200, 0)
+BOX_COLOURS: tuple[Colour, ...] = (
+    (176, 0, 32), (0, 51, 160), (0, 92, 46), (106, 13, 173), (122, 59, 0), (0, 77, 92),
+)  # fmt: skip
+_LEAST_SHARE = 100
+"""How much of a row or column, out of 255, must have a line's colour; labels may cover the rest."""
+_LEAST_HEIGHT = 20
+_LEAST_FILL = 0.35
+_INK = 128
+_GRID = (8, 12)
+_DIGITS: tuple[tuple[str, ...], ...] = (
+    (  # DejaVu Sans, bold
+        "02bfe9001effffa07fe48ff2bf900ff7df800dfaef700dfcef700dfbdf800dfabf900ff77fe26ff11effffa002bfe900",
+        "8ceff400dffff400753ff400001ff400001ff400001ff400001ff400001ff400001ff400124ff622cffffffecffffffe",
+        "5befeb50dffffff6d953affe10000fff00003ffd0000dff40007ff80003ffa0006ff70008ffb4444efffffffefffffff",
+        "5dfffb209fffffe145338ff600005ff506ffffc006fffe400004dff100001ff700000efbc4128ff8ffffffe18dffd910",
+        "0009ff60003fff6000afff6002f9df600ce1df605f80df60af20df60ed22df82fffffffcfffffffc0000df600000df60",
+        "7ffffff17ffffff17f9444407fb863007fffff907c99dff610001ffc00000dfd00000dfdc7128ff8efffffd06dffd800",
+        "019dfec30bfffff64ff71142cf847500ffefffc1fffb9ffaffe00bffffa008ffefa008ff8fe10cfc0efffff302cefc20",
+        "fffffffcfffffffc44446ff600008fe00000ff700007ff10000dfc00002ff80000aff30001ffd00006ff60000bfe0000",
+        "08effd607ffffff6dfb01efbcfa00df85ffeefa10affffa06fe34ff7ef600bfdff4009ffffa00dfd8ffffff607dffc40",
+        "02cfeb200effffc08fe12ff4cfa00cfcbfc00efe6ffacfff0fffffff04dfbbfe00000cfa05018ff30fffff900cffc600",
+    ),
+    (  # Liberation Sans, bold
+        "03cfeb201ffdefd06fd00ff4af800bf7cf6008fadf5007fbdf5007fbcf6008fabf700af87fb00df51efddfd002cffa10",
+        "03cff7008ffff700ef7ff700b24ff700004ff700004ff700004ff700004ff700004ff700004ff700aacffcaaffffffff",
+        "06cfeb404ffdeff3afc00ff78a500bf900000ef60000afd0001cfd2002efc1000cfd00006ff30000effcccc9fffffffc",
+        "05cfec406ffdeff3cfa01ff778200cf800003ff4005ffd40004cefc100000bfa671007fdff600afc8ffdeff506efec50",
+        "0001ef50000aff50002fdf5000af7f5003f84f500ad04f502f304f50be88afa6cffffffd8aaabfc800004f5000004f50",
+        "5ffffff56feaaaa37fa000007fa000009fa8b940affffff47a922cfc000006fe000006fedf700afc7ffdeff406cffd50",
+        "01aefd400dffeff25ff10df79f900220cf559720efdfffe2efc22dfacf6007fdbf7007fc7fc00bfa0dfddff301aefd50",
+        "dffffffbaccccefb00000bf600003fe00000df500007fc00000ef400006fd00000bf900000ef600001ff300003ff2000",
+        "06cfec606ff9aff5bfa00cf9bf800afa7fd11ef507ffff604fe99ff4df6008fcff4006feef7008fd8ff99ff707dffc60",
+        "06cfea205ffdefe0bfb01ff5ef500af8ef5009fbbfb13efc3ffffdfc028957fb00000af96c701ef55ffcefc006efd800",
+    ),
+)
+"""The look of the digits in each font, as brightness 0 to f in a grid of 8 by 12."""
+
+
+class BoxLabel(NamedTuple):
+    """The numbered label of a box."""
+
+    number: int
+    colour: Colour
+    rect: Rect
+
+
+class RecognisedDrawing(NamedTuple):
+    """The lines and labels that were drawn over a picture."""
+
+    x: float | None
+    """The middle of the vertical line in pixels; None when there is no line."""
+    y: float | None
+    """The middle of the horizontal line in pixels; None when there is no line."""
+    labels: tuple[BoxLabel, ...]
+
+
+def read_drawing(picture: Image.Image) -> RecognisedDrawing:
+    """Find the lines and labels of a picture in mode RGB."""
+    labels = tuple(label for colour in BOX_COLOURS for label in _labels(picture, colour))
+    return RecognisedDrawing(_line(picture, VERTICAL, 0), _line(picture, HORIZONTAL, 1), labels)
+
+
+def outlined(picture: Image.Image, box: Sequence[float], colour: Colour) -> float:
+    """Return how much of a box's outline has this colour, from 0 to 1, sampled at 12 points."""
+    left, top, right, bottom = (round(edge) for edge in box)
+    points: list[tuple[int, int]] = []
+    for share in (0.2, 0.5, 0.8):
+        x, y = round(left + share * (right - left)), round(top + share * (bottom - top))
+        points += [(left - 1, y), (right, y), (x, top - 1), (x, bottom)]
+    points = [(x, y) for x, y in points if 0 <= x < picture.width and 0 <= y < picture.height]
+    return sum(picture.getpixel(point) == colour for point in points) / max(1, len(points))
+
+
+def frames(picture: Image.Image, colour: Colour) -> list[Rect]:
+    """Return the boxes of this colour with an unbroken outline; the outline is part of the box."""
+    mask = _mask(picture, colour)
+    found = []
+    for rect in _areas(mask):
+        area = (rect[2] - rect[0]) * (rect[3] - rect[1])
+        if sum(mask.crop(rect).histogram()[128:]) < _LEAST_FILL * area:
+            found.append(rect)
+    return found
+
+
+def _mask(picture: Image.Image, colour: Colour) -> Image.Image:
+    """Return a mask that is 255 where the picture has exactly this colour."""
+    red, green, blue = ImageChops.difference(
+        picture, Image.new("RGB", picture.size, colour)
+    ).split()
+    most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    return most.point([255] + [0] * 255)
+
+
+def _line(picture: Image.Image, colour: Colour, axis: int) -> float | None:
+    size = (picture.width, 1) if axis == 0 else (1, picture.height)
+    shares = _mask(picture, colour).resize(size, Image.Resampling.BOX).tobytes()
+    core = [place for place, share in enumerate(shares) if share >= _LEAST_SHARE]
+    return (core[0] + core[-1]) / 2 if core else None
+
+
+def _labels(picture: Image.Image, colour: Colour) -> Iterator[BoxLabel]:
+    mask = _mask(picture, colour)
+    for rect in _areas(mask):
+        left, top, right, bottom = rect
+        height, width = bottom - top, right - left
+        if height < _LEAST_HEIGHT or width > 4 * height:
+            continue
+        filled = sum(mask.crop(rect).histogram()[128:]) / (height * width)
+        number = _number(picture.crop(rect), colour) if filled >= _LEAST_FILL else None
+        if number is not None:
+            yield BoxLabel(number, colour, rect)
+
+
+def _areas(mask: Image.Image) -> Iterator[Rect]:
+    """Return the bounding boxes of connected areas, by joining the runs of neighbouring rows."""
+    rects: list[Rect] = []
+    owner: list[int] = []
+
+    def root(index: int) -> int:
+        while owner[index] != index:
+            index = owner[index]
+        return index
+
+    above: list[tuple[int, int, int]] = []
+    data = mask.tobytes()
+    for y in range(mask.height):
+        runs: list[tuple[int, int, int]] = []
+        for run in re.finditer(b"\xff+", data[y * mask.width : (y + 1) * mask.width]):
+            start, end, index = run.start(), run.end(), len(rects)
+            rects.append((start, y, end, y + 1))
+            owner.append(index)
+            for other_start, other_end, other in above:
+                if other_start < end and start < other_end:
+                    old, new = root(other), root(index)
+                    owner[new] = old
+                    if old != new:
+                        rects[old] = _around(rects[old], rects[new])
+            runs.append((start, end, index))
+        above = runs
+    return (rect for index, rect in enumerate(rects) if owner[index] == index)
+
+
+def _around(one: Rect, other: Rect) -> Rect:
+    return (
+        min(one[0], other[0]),
+        min(one[1], other[1]),
+        max(one[2], other[2]),
+        max(one[3], other[3]),
+    )
+
+
+def _number(label: Image.Image, colour: Colour) -> int | None:
+    """Read the number that is written in white on the label's colour."""
+    # The channel with the widest range tells best how far a pixel is from the colour to white.
+    channel = colour.index(min(colour))
+    floor = colour[channel]
+    scale = [max(0, min(255, (value - floor) * 255 // (255 - floor))) for value in range(256)]
+    ink = label.split()[channel].point(scale)
+    columns = ink.resize((ink.width, 1), Image.Resampling.BOX).tobytes()
+    text = ""
+    for run in re.finditer(b"[^\x00-\x08]+", columns):
+        glyph = ink.crop((run.start(), 0, run.end(), ink.height))
+        box = glyph.point([0] * _INK + [255] * (256 - _INK)).getbbox()
+        if box is None or box[3] - box[1] < label.height // 3:
+            return None
+        text += _digit(glyph.crop(box))
+    return int(text) if text else None
+
+
+def _digit(glyph: Image.Image) -> str:
+    seen = glyph.resize(_GRID, Image.Resampling.BOX).tobytes()
+
+    def distance(digit: tuple[int, str]) -> int:
+        return sum(
+            abs(17 * int(cell, 16) - value) for cell, value in zip(digit[1], seen, strict=True)
+        )
+
+    known = [digit for font in _DIGITS for digit in enumerate(font)]
+    return str(min(known, key=distance)[0])
+
 
 GUESS = 0.25
 """The intersection over union above which a box counts as containing the target."""
@@ -32,7 +219,7 @@ _CHINESE = {
 }
 
 
-class Target(NamedTuple):
+class PixelTarget(NamedTuple):
     """The box of an element in CSS pixels of the viewport, and its text."""
 
     x: float
@@ -42,7 +229,7 @@ class Target(NamedTuple):
     text: str = ""
 
 
-Where = Target | None | Callable[[], Target | None]
+Where = PixelTarget | None | Callable[[], PixelTarget | None]
 """A target, None for one that is not in the picture, or a function that is called for each
 picture, for pages that scroll."""
 
@@ -126,7 +313,7 @@ class PixelReadingClient:
         self,
         picture: Image.Image,
         drawing: RecognisedDrawing,
-        target: Target | None,
+        target: PixelTarget | None,
         luck: random.Random,
     ) -> dict[str, Any]:
         noise = self._noise
@@ -175,7 +362,7 @@ class PixelReadingClient:
 
 
 def number_of(
-    picture: Image.Image, drawing: RecognisedDrawing, target: Target, scale: float
+    picture: Image.Image, drawing: RecognisedDrawing, target: PixelTarget, scale: float
 ) -> int:
     """Return the number of the box that is drawn around the target; 0 when there is none."""
     box = (

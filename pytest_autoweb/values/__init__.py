@@ -1,4 +1,5 @@
-"""Readers of values as people write them: texts, numbers, money, dates, durations and URLs.
+"""Values as people write them.
 
-Nothing here looks at a page or a case; the check types in `judge` compare with these readings.
+Texts, numbers, money, dates, durations and URLs, and whether two of them mean the same. Which
+values a check compares is decided in `checks`.
 """

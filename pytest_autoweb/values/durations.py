@@ -6,9 +6,14 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
-from pytest_autoweb.values.locale_data import locale_of, word_sources
-from pytest_autoweb.values.numbers import NUMBER, format_number, unsigned_readings
-from pytest_autoweb.values.text import canonical_text
+from pytest_autoweb.values.normal_forms import canonical_text
+from pytest_autoweb.values.number_words import (
+    NUMBER,
+    format_number,
+    locale_of,
+    unsigned_readings,
+    word_sources,
+)
 
 _AMOUNT = r"(\d+(?:[.,]\d+)?)"
 _ISO = re.compile(

@@ -6,9 +6,15 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
-from pytest_autoweb.values.locale_data import LANGUAGES, locale_of
-from pytest_autoweb.values.numbers import NUMBER, format_number, number_readings, unsigned_readings
-from pytest_autoweb.values.text import canonical_text
+from pytest_autoweb.values.normal_forms import canonical_text
+from pytest_autoweb.values.number_words import (
+    LANGUAGES,
+    NUMBER,
+    format_number,
+    locale_of,
+    number_readings,
+    unsigned_readings,
+)
 
 _AMOUNT = re.compile(NUMBER)
 _LEADING, _TRAILING = re.compile(r"^[+-]"), re.compile(r"[+-]$")

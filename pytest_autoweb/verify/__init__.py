@@ -1,1 +1,5 @@
-"""The re-judging of saved runs for `autoweb verify`: offline, from the evidence they kept."""
+"""`autoweb verify`.
+
+Judging a saved run again, offline, from the evidence it kept, and running the controls of its
+cases. The judging is that of `judge`; nothing here decides on its own.
+"""

@@ -4,17 +4,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_autoweb.checks.attempt_evidence import RubricJudge
-from pytest_autoweb.judge.chairs import Chairs
-from pytest_autoweb.judge.labels import read_labels
-from pytest_autoweb.judge.model_judge import ModelJudge, Place
+from pytest_autoweb.analysis.judge_agreement import agreements
+from pytest_autoweb.checks.check_type import RubricJudge
+from pytest_autoweb.judge.human_labels import read_labels
+from pytest_autoweb.judge.model_judge import Chairs, JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.registry import load_project_specs
-from pytest_autoweb.llm.shared_gateway import temporary_gateway
-from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.report.judge_agreement import agreements
+from pytest_autoweb.llm.gateway import temporary_gateway
+from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs
 from pytest_autoweb.results import Attempt, CellResult
-from pytest_autoweb.verify.run import Judge
+from pytest_autoweb.verify.verify_run import Judge
 
 
 @contextmanager
@@ -59,7 +57,7 @@ def asked_judges(
         )
 
         def judge(cell: CellResult, attempt: Attempt) -> RubricJudge:
-            place = Place(
+            place = JudgedAttempt(
                 case_id=cell.case_id,
                 user_task=cell.user_task,
                 capture_mode=cell.capture_mode,

@@ -4,10 +4,9 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Frame, Page
 
-from pytest_autoweb.browser.base import ContextWrapper
-from pytest_autoweb.browser.capture import cache_key, capture_snapshot
-from pytest_autoweb.browser.capture_mode import CAPTURE_MODES, CaptureMode
-from pytest_autoweb.browser.tokens import estimate_tokens
+from pytest_autoweb.page.capture import CAPTURE_MODES, CaptureMode, cache_key, capture_snapshot
+from pytest_autoweb.page.frames import ContextWrapper
+from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import CaptureModeName, Snapshot
 
 MODES: tuple[CaptureModeName, ...] = tuple(CAPTURE_MODES)

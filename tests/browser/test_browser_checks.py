@@ -6,9 +6,9 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.cases.checks import read_checks
-from pytest_autoweb.checks.attempt_evidence import Evidence
-from pytest_autoweb.judge.checks import judge_checks
+from pytest_autoweb.cases.source import read_checks
+from pytest_autoweb.checks.check_type import Evidence
+from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 
 

@@ -14,13 +14,12 @@ import pytest
 from list_site import ListSite
 from playwright.sync_api import Page
 
-from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter, Rate
-from pytest_autoweb.collect.collection import Collection, collection_of
+from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
+from pytest_autoweb.collect.collect_run import Job, collect
 from pytest_autoweb.collect.guide import Guide, GuideQuestion
-from pytest_autoweb.collect.progress import CollectProgress
-from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.run import Job, collect
-from pytest_autoweb.collect.site import Site
+from pytest_autoweb.collect.list_site import Site
+from pytest_autoweb.collect.saved_state import Collection, CollectProgress, collection_of
+from pytest_autoweb.collect.walk import Pacer
 from pytest_autoweb.results import Decision
 
 XPATH = "//ul[@id='list']/li/a"
@@ -150,11 +149,11 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from playwright.sync_api import sync_playwright
-from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
-from pytest_autoweb.collect.collection import collection_of
-from pytest_autoweb.collect.rate import Pacer
-from pytest_autoweb.collect.run import Job, collect
-from pytest_autoweb.collect.site import Site
+from pytest_autoweb.cases.case import CollectSpec, Rate
+from pytest_autoweb.collect.saved_state import collection_of
+from pytest_autoweb.collect.walk import Pacer
+from pytest_autoweb.collect.collect_run import Job, collect
+from pytest_autoweb.collect.list_site import Site
 executable, url, folder = sys.argv[1:]
 with sync_playwright() as playwright:
     page = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"]).new_page()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.page_digest import page_digest
-from pytest_autoweb.calibrate.critic import Claim, PageCritic
+from pytest_autoweb.correct.page_critic import Claim, PageCritic
+from pytest_autoweb.page.opening import page_digest
 from pytest_autoweb.results import ToolCall
 
 SHOP = """<button>Save changes</button><button disabled>Pay</button>

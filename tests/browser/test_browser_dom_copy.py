@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.browser.dom_copy import copy_page, open_copy
-from pytest_autoweb.browser.injected import run_on_elements, run_script
-from pytest_autoweb.cases.checks import read_checks
-from pytest_autoweb.checks.attempt_evidence import Evidence
-from pytest_autoweb.judge.checks import judge_checks
+from pytest_autoweb.cases.source import read_checks
+from pytest_autoweb.checks.check_type import Evidence
+from pytest_autoweb.evidence.dom_copy import copy_page, open_copy
+from pytest_autoweb.judge.judging import judge_checks
+from pytest_autoweb.page.scripts import run_on_elements, run_script
 from pytest_autoweb.redaction import Redactor
 
 SECRET = "hunter2-hunter2"

@@ -15,8 +15,8 @@ from local_site import Site
 from playwright.sync_api import Browser, Error, Page, Playwright
 from trap import Trap
 
-from pytest_autoweb.browser.network import NOT_LAUNCHED, guarded_page, missing_cover
-from pytest_autoweb.browser.origin import OriginPolicy
+from pytest_autoweb.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
+from pytest_autoweb.egress.origins import OriginPolicy
 
 Opener = Callable[..., AbstractContextManager[Page]]
 

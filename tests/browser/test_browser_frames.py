@@ -3,7 +3,7 @@ import time
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.frames import best_context
+from pytest_autoweb.page.frames import best_context
 
 BIG = "style='width:600px;height:400px'"
 

@@ -12,16 +12,22 @@ from local_site import Site
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from pytest_autoweb.browser.crosshair import take_view
 from pytest_autoweb.cli import main
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Reply, Request
-from pytest_autoweb.locate.eyes import VisionModel
-from pytest_autoweb.locate.sight import Sight
-from pytest_autoweb.report.locations import render_film
+from pytest_autoweb.locate.interview import VisionModel
+from pytest_autoweb.locate.locator import Sight
+from pytest_autoweb.marks.crosshair import take_view
+from pytest_autoweb.report.html_report import render_film
 from pytest_autoweb.results import Location, LocatorAlgorithm, Probe
-from pytest_autoweb.testing.drawn import read_drawing
-from pytest_autoweb.testing.pixels import Form, Noise, PixelReadingClient, Target, Where
+from pytest_autoweb.testing.pixels import (
+    Form,
+    Noise,
+    PixelReadingClient,
+    PixelTarget,
+    Where,
+    read_drawing,
+)
 
 BUSY = "background: repeating-linear-gradient(45deg, #f0f, #0c8 20px, #b01020 40px, #fff 60px)"
 SHADOW = """<div id=host></div><script>
@@ -40,20 +46,20 @@ PAGE = f"""<!doctype html><title>Orders</title><body style="margin: 0">
 <div style="height: 1500px"></div><button>Far down</button>"""
 
 
-def where(page: Page, *selectors: str) -> Callable[[], Target | None]:
+def where(page: Page, *selectors: str) -> Callable[[], PixelTarget | None]:
     """Reads the element's box when asked, within frames if several selectors are given."""
     found: Any = page
     for frame in selectors[:-1]:
         found = found.frame_locator(frame)
     locator = found.locator(selectors[-1])
 
-    def look() -> Target | None:
+    def look() -> PixelTarget | None:
         box = locator.bounding_box()
         assert box is not None
         size = page.viewport_size
         assert size is not None
         inside = box["y"] >= 0 and box["y"] + box["height"] <= size["height"]
-        return Target(**box) if inside else None
+        return PixelTarget(**box) if inside else None
 
     return look
 
@@ -132,7 +138,7 @@ def test_what_is_described_is_found_at_any_scale(orders: Page) -> None:
     assert result.element is not None
     box = result.element.bounding_box()
     assert box is not None
-    assert target() == Target(**box)
+    assert target() == PixelTarget(**box)
     assert result.location.calls == len(client.requests) == len(result.transcript)
     assert result.confidence >= 0.95
     assert orders.content() == before
@@ -172,7 +178,7 @@ def test_what_is_drawn_on_a_canvas_has_a_place_to_click(simple: Page) -> None:
     )
     box = simple.locator("canvas").bounding_box()
     assert box is not None
-    ball = Target(box["x"] + 350, box["y"] + 120, 90, 80)
+    ball = PixelTarget(box["x"] + 350, box["y"] + 120, 90, 80)
 
     client = PixelReadingClient({"the ball": ball}, viewport=(800, 600))
     result = sight(simple, client).locate("the ball")

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.marks import MarkedPage, mark_page
-from pytest_autoweb.browser.marks_xpath import literal
+from pytest_autoweb.marks.find_again import literal
+from pytest_autoweb.marks.marking import MarkedPage, mark_page
 
 Show = Callable[[str], Page]
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.browser.marks import mark_page
+from pytest_autoweb.marks.marking import mark_page
 
 Show = Callable[[str], Page]
 Rect = tuple[float, float, float, float]

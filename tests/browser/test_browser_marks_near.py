@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.act.twins import ambiguous, resolve_apart
-from pytest_autoweb.act.verify import Choice
-from pytest_autoweb.browser.marks import mark_page
+from pytest_autoweb.choice.disambiguate import ambiguous, resolve_apart
+from pytest_autoweb.choice.verify_choice import Choice
+from pytest_autoweb.marks.marking import mark_page
 
 Show = Callable[[str], Page]
 

@@ -7,8 +7,8 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.refs import observe
-from pytest_autoweb.browser.tokens import estimate_tokens
+from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.page.refs import observe
 
 miniwob = pytest.importorskip("miniwob", reason="needs the extra `demo`")
 

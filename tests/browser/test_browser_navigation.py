@@ -4,7 +4,7 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.navigation import open_page
+from pytest_autoweb.page.opening import open_page
 
 LIMIT = 10_000
 

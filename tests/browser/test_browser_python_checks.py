@@ -8,10 +8,10 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.check_type import Evidence
 from pytest_autoweb.checks.page_checks import ElementCheck, JsCheck, TextCheck, UrlCheck
 from pytest_autoweb.checks.python_checks import PythonCheck
-from pytest_autoweb.judge.checks import judge_checks
+from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 
 PAGE = """<h1>Order</h1><iframe srcdoc="<p>Paid</p><b hidden>x</b>"></iframe>

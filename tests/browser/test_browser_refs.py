@@ -4,8 +4,8 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Locator, Page
 
-from pytest_autoweb.browser.base import RefElement, RefView
-from pytest_autoweb.browser.refs import observe
+from pytest_autoweb.page.frames import RefElement, RefView
+from pytest_autoweb.page.refs import observe
 
 Show = Callable[[str], Page]
 

@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, Exchange, StepResult, Usage
-from pytest_autoweb.saving import plain, write_text_atomic
+from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.saving import plain, write_text_atomic
 
 sys.path.append(str(Path(__file__).parents[1] / "unit" / "report"))
 

@@ -10,15 +10,13 @@ from made_up_history import GATES, WEAK_CASE, rich_run, rows_of
 from made_up_run import CellKey, cell, realistic_cells, run_info
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect
 
-from pytest_autoweb.report.gate_result import GateResult
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.rejudged import RejudgedCell, Rejudging
-from pytest_autoweb.report.run_folder import RecordedRun
-from pytest_autoweb.report.side_files import SideFiles
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, CheckResult, Usage
-from pytest_autoweb.saving import plain
+from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.saving import plain
+from pytest_autoweb.runs.side_files import GateResult, RejudgedCell, Rejudging, SideFiles
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">{{7*7}}</script>\x1b[31m\u202egpj"
 

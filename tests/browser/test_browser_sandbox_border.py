@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from sandbox_shop import SECRET, Step, why
 
-from pytest_autoweb.sandbox.base import Limits
+from pytest_autoweb.sandbox.engine import Limits
 from pytest_autoweb.sandbox.lint import lint_code
 
 pytest_plugins = ["sandbox_shop"]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 from sandbox_shop import Step, why
 
-from pytest_autoweb.sandbox.base import Limits
+from pytest_autoweb.sandbox.engine import Limits
 
 pytest_plugins = ["sandbox_shop"]
 

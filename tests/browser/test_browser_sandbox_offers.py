@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator
 from sandbox_shop import LIMITS, Step, why
 
-from pytest_autoweb.sandbox.base import Limits, StepCallError
+from pytest_autoweb.sandbox.engine import Limits, StepCallError
 from pytest_autoweb.sandbox.lint import lint_code
 
 pytest_plugins = ["sandbox_shop"]

@@ -10,9 +10,9 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.checks.attempt_evidence import Evidence
+from pytest_autoweb.checks.check_type import Evidence
 from pytest_autoweb.checks.server_checks import FileCheck, HttpCheck, SqlCheck
-from pytest_autoweb.judge.checks import judge_checks
+from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 
 

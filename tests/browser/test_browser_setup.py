@@ -5,8 +5,8 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from pytest_autoweb.browser.setup import Cookie, Setup, add_cookies, context_args, run_setup_js
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.page.opening import Cookie, Setup, add_cookies, context_args, run_setup_js
 
 
 def test_a_storage_state_file_is_found_beside_the_case(

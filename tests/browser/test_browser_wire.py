@@ -12,13 +12,13 @@ import pytest
 from local_site import Site
 from playwright.sync_api import BrowserContext, Error, Page
 
-from pytest_autoweb.browser.downloads import (
+from pytest_autoweb.evidence.downloads import (
     NOT_FINISHED,
     DownloadRecord,
     downloads_text,
     read_downloads,
 )
-from pytest_autoweb.browser.wire import WireEntry, WireRecord
+from pytest_autoweb.evidence.wire import WireEntry, WireRecord
 from pytest_autoweb.redaction import Redactor
 
 HOME = """<title>Home</title><h1>Home</h1><img src="/logo.png">

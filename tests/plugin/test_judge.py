@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.judge.chairs import judge_id
-from pytest_autoweb.judge.labels import Label, Said, write_labels
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.judge.human_labels import Label, Said, write_labels
+from pytest_autoweb.judge.model_judge import judge_id
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 CASES = """
 version: 1

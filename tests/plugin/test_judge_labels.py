@@ -7,7 +7,7 @@ import pytest
 import yaml
 from openai_server import Answer, OpenAIServer
 
-from pytest_autoweb.judge.labels import Label, read_labels
+from pytest_autoweb.judge.human_labels import Label, read_labels
 
 CASES = """
 version: 1

@@ -9,7 +9,7 @@ import pytest
 
 CONFTEST = """
 from pytest_autoweb.gates.gate_context import Gate
-from pytest_autoweb.report.gate_result import GateResult
+from pytest_autoweb.runs.side_files import GateResult
 from pytest_autoweb.report.panel import Panel
 from pytest_autoweb.report.panel_content import PanelContent
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.report.rows import CellSummary, RunRows
-from pytest_autoweb.report.storage import save_run
+from pytest_autoweb.runs.storage import save_run
 
 PRICED = """
 [tool.autoweb.models."openai/priced"]

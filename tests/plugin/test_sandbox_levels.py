@@ -107,7 +107,7 @@ def test_strict_does_not_start_on_a_machine_without_the_walls(project: pytest.Py
 
 
 ENGINE = """
-from pytest_autoweb.sandbox.base import StepOutcome
+from pytest_autoweb.sandbox.engine import StepOutcome
 
 class Answering:
     '''Runs nothing; it answers what the code would.'''

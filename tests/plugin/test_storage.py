@@ -8,8 +8,8 @@ import pytest
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.cli import main
-from pytest_autoweb.report.storage import list_runs, load_run
 from pytest_autoweb.results import CellResult
+from pytest_autoweb.runs.storage import list_runs, load_run
 
 LOGS_IN = (
     '```python\n# Step 1\npage.get_by_label("Name").fill("ana")\n'

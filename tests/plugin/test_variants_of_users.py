@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 REGISTER = """
-from pytest_autoweb.arms.correction_arm import CorrectionArm
-from pytest_autoweb.browser.capture_mode import CaptureMode
+from pytest_autoweb.correction_arms.correction_arm import CorrectionArm
+from pytest_autoweb.page.capture import CaptureMode
 from pytest_autoweb.llm.client import Message
-from pytest_autoweb.attempt.asking import ask
-from pytest_autoweb.stages.capture import capture_pages
-from pytest_autoweb.stages.generate import take_code, write_script
-from pytest_autoweb.stages.named_stage import NamedStage
-from pytest_autoweb.stages.plan import plan_as_task
+from pytest_autoweb.attempt.tools import ask
+from pytest_autoweb.codegen.show_pages import capture_pages
+from pytest_autoweb.codegen.generate import take_code, write_script
+from pytest_autoweb.attempt.tools import NamedStage
+from pytest_autoweb.codegen.plan import plan_as_task
 from pytest_autoweb.strategies.stage_lists import EXECUTE, JUDGE, LINT, OPEN, Strategy
 
 WRITTEN = (

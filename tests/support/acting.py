@@ -9,15 +9,15 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from pytest_autoweb.bench import Bench, Cell
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.cases.strategy import StrategyName
 from pytest_autoweb.llm.client import Request
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import OPTIONS, Settings, Source
-from pytest_autoweb.pipeline import run_cell
 from pytest_autoweb.results import CellResult
+from pytest_autoweb.run.cell import Bench, Cell
+from pytest_autoweb.run.pipeline import run_cell
 from pytest_autoweb.testing import ScriptedClient
+from pytest_autoweb.variants import StrategyName
 
 Reply = str | Callable[[Request], str]
 

@@ -10,7 +10,7 @@ import httpx
 import uvicorn
 
 from pytest_autoweb.dashboard.app import create_app
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.database import Store
 
 TOKEN = "a-token-of-the-tests-0123456789"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

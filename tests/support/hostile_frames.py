@@ -11,10 +11,10 @@ import puppet
 from playwright import sync_api
 from spied_worker import with_module
 
-from pytest_autoweb.sandbox.base import Border, Limits
-from pytest_autoweb.sandbox.members import CLASSES, MANAGER_EXIT, SECRET_METHODS
-from pytest_autoweb.sandbox.process import WorkerProcess
-from pytest_autoweb.sandbox.workers import Workers
+from pytest_autoweb.sandbox.allowed_members import CLASSES, MANAGER_EXIT, SECRET_METHODS
+from pytest_autoweb.sandbox.engine import Border, Limits
+from pytest_autoweb.sandbox.worker_pool import Workers
+from pytest_autoweb.sandbox.worker_process import WorkerProcess
 
 SECRET = "hunter2-hunter2"
 ALLOWED = "http://shop.test"

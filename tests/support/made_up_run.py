@@ -29,7 +29,7 @@ from pytest_autoweb.results import (
     Usage,
     total_usage,
 )
-from pytest_autoweb.saving import cell_folder, save_cell, save_manifest, save_run_info
+from pytest_autoweb.runs.saving import cell_folder, save_cell, save_manifest, save_run_info
 
 BEGAN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

@@ -13,11 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.redaction import Redactor
-from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
+from pytest_autoweb.sandbox.engine import Border, Level, Limits, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.levels import Level, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.workers import workers_of
+from pytest_autoweb.sandbox.worker_pool import workers_of
 
 LIMITS = Limits(step_s=15)
 SECRET = "hunter2-hunter2"

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import worker_spy
 
-from pytest_autoweb.sandbox.members import CLASSES
-from pytest_autoweb.sandbox.process import DeadlineError, WorkerGoneError, WorkerProcess
-from pytest_autoweb.sandbox.wire import WireError
+from pytest_autoweb.sandbox.allowed_members import CLASSES
+from pytest_autoweb.sandbox.frame_codec import WireError
+from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
 _LIMIT_RULES = {"AW506"}
 """What ends a worker that used too much; anything else that ends it is a finding."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from pytest_autoweb.sandbox import policy
-from pytest_autoweb.sandbox.members import CLASSES
+from pytest_autoweb.sandbox.allowed_members import CLASSES
 
 DUNDERS = (
     *("__class__", "__bases__", "__mro__", "__subclasses__", "__globals__", "__builtins__"),

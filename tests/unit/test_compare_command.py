@@ -6,12 +6,12 @@ from made_up_rows import cases, cells, run
 from made_up_run import CellKey, cell, realistic_cells
 from made_up_run import save_run as save_run_folder
 
+from pytest_autoweb.analysis.comparison import Comparison, compare_runs
+from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.cli import main
-from pytest_autoweb.report.comparison import Comparison, compare_runs
-from pytest_autoweb.report.rows import RunRows
-from pytest_autoweb.report.storage import load_run, save_run
 from pytest_autoweb.report.wording import width
 from pytest_autoweb.report.write import write_report
+from pytest_autoweb.runs.storage import load_run, save_run
 
 
 @pytest.fixture

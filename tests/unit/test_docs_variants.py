@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.arms.correction_arm import ARMS
-from pytest_autoweb.browser.capture_mode import CAPTURE_MODES
+from pytest_autoweb.correction_arms.correction_arm import ARMS
+from pytest_autoweb.page.capture import CAPTURE_MODES
 from pytest_autoweb.strategies.stage_lists import STRATEGIES
 from pytest_autoweb.variants import Variants
 

@@ -6,11 +6,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.shards import Place, split
+from pytest_autoweb.session.shards import ShardPlace, split
 
 places = st.lists(
     st.builds(
-        Place,
+        ShardPlace,
         row=st.tuples(st.sampled_from("mno"), st.sampled_from("AR"), st.integers(1, 3)),
         column=st.tuples(st.just("f.yaml"), st.sampled_from("abcdefgh")),
     ),
@@ -26,7 +26,7 @@ def spread(counts: Counter[int], shards: int) -> int:
 
 @given(places, st.integers(1, 9), st.randoms(use_true_random=False))
 def test_shards_differ_by_one_cell_at_most_in_all_and_per_model(
-    places: list[Place], shards: int, chance: random.Random
+    places: list[ShardPlace], shards: int, chance: random.Random
 ) -> None:
     shard = split(places, shards)
 
@@ -42,7 +42,7 @@ def test_shards_differ_by_one_cell_at_most_in_all_and_per_model(
 
 def test_the_cells_of_one_case_are_spread_too() -> None:
     grid = [
-        Place((model, "ARIA", repeat), ("f.yaml", f"case-{number:02}"))
+        ShardPlace((model, "ARIA", repeat), ("f.yaml", f"case-{number:02}"))
         for model in "ab"
         for repeat in (1, 2)
         for number in range(12)

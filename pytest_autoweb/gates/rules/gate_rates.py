@@ -6,12 +6,12 @@ passed. A model without any verdict at all is an error, not a rate of 0 %.
 
 from collections.abc import Iterator, Sequence
 
+from pytest_autoweb.analysis.pairing import GOOD, GRADED, first_attempt_rate
+from pytest_autoweb.analysis.run_rows import CellSummary, by_model, has_unknown_cost
 from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext, Spending
-from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import CaseGroup, nobody_belongs
-from pytest_autoweb.report.pairing import GOOD, GRADED, first_attempt_rate
-from pytest_autoweb.report.rows import CellSummary, by_model, has_unknown_cost
+from pytest_autoweb.gates.gate_policy import CaseGroup, nobody_belongs
 from pytest_autoweb.report.wording import rate
+from pytest_autoweb.runs.side_files import GateResult
 
 _PASSED = GOOD["after_repair"]
 _LISTED = 20

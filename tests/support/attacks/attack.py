@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pytest_autoweb.sandbox.base import Limits
-from pytest_autoweb.sandbox.levels import Level
+from pytest_autoweb.sandbox.engine import Level, Limits
 
 NOTHING = "nothing"
 """The block runs to its end, and nothing that counts has happened."""

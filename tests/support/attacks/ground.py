@@ -15,14 +15,13 @@ from local_site import Site
 from playwright.sync_api import Browser, Error, Page
 from trap import Trap
 
-from pytest_autoweb.browser.covers import covers
-from pytest_autoweb.browser.egress import EgressProxy
-from pytest_autoweb.browser.origin import OriginPolicy
+from pytest_autoweb.egress.origins import OriginPolicy
+from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.redaction import Redactor
-from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
+from pytest_autoweb.sandbox.engine import Border, Level, Limits, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.levels import Level, scripts_allowed
-from pytest_autoweb.sandbox.workers import workers_of
+from pytest_autoweb.sandbox.worker_pool import workers_of
 
 SECRET = "hunter2/hunter2&more"
 CANARIES = ("CANARY-IN-A-FILE", "CANARY-IN-THE-ENVIRONMENT", "CANARY-IN-A-COOKIE")

@@ -2,7 +2,7 @@
 
 from attacks.attack import ERROR, LITTLE, SHORT, TIMEOUT, Attack
 
-from pytest_autoweb.sandbox.base import Limits
+from pytest_autoweb.sandbox.engine import Limits
 
 
 def _hungry(name: str, held: str, code: str, lint: str = "") -> Attack:

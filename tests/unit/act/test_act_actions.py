@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.act.actions import decision_schema, forms_text, validate_action
-from pytest_autoweb.act.reading import ReplyProblem, confidence_of, read_choices, read_object
 from pytest_autoweb.act.step_code import code_of, told
+from pytest_autoweb.choice.decision_json import (
+    ReplyProblem,
+    confidence_of,
+    read_choices,
+    read_object,
+)
 from pytest_autoweb.sandbox.lint import lint_code
 
 CLICK = {"action": "click", "expected_text": "下一页", "mark_id": 5}

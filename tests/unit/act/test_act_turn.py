@@ -5,13 +5,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pytest_autoweb.act.actions import Action, validate_action
-from pytest_autoweb.act.course import Course
-from pytest_autoweb.act.feedback import Feedback
+from pytest_autoweb.act.memory import Course
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import RunLog, Tools
-from pytest_autoweb.browser.marks import Mark, MarkedPage, PageBox
+from pytest_autoweb.choice.feedback import Feedback
+from pytest_autoweb.marks.marking import Mark, MarkedPage, PageBox
 from pytest_autoweb.results import Attempt
 
 MARK = Mark(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.act.twins import ambiguous, resolve_apart
-from pytest_autoweb.act.verify import Choice
-from pytest_autoweb.browser.marks import Mark, PageBox
+from pytest_autoweb.choice.disambiguate import ambiguous, resolve_apart
+from pytest_autoweb.choice.verify_choice import Choice
+from pytest_autoweb.marks.marking import Mark, PageBox
 
 
 def mark(number: int, text: str, *near: str, url: str = "") -> Mark:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pytest_autoweb.act.course import Fingerprint, Loops
-from pytest_autoweb.act.feedback import Feedback, Problem, section
-from pytest_autoweb.act.verify import Choice, resolve, resolve_all
-from pytest_autoweb.browser.marks import Mark, PageBox
+from pytest_autoweb.act.memory import Fingerprint, Loops
+from pytest_autoweb.choice.feedback import Feedback, Problem, section
+from pytest_autoweb.choice.verify_choice import Choice, resolve, resolve_all
+from pytest_autoweb.marks.marking import Mark, PageBox
 
 
 def marks(*texts: str) -> tuple[Mark, ...]:

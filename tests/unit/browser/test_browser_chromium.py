@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.browser.chromium import launch_args, system_chromium
+from pytest_autoweb.egress.chromium import launch_args, system_chromium
 from pytest_autoweb.errors import BrowserError
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.clean_html import clean_html
-from pytest_autoweb.browser.tokens import estimate_tokens
+from pytest_autoweb.page.clean_html import clean_html
+from pytest_autoweb.page.outline import estimate_tokens
 
 PLENTY = 100_000
 

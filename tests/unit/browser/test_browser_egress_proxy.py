@@ -9,8 +9,8 @@ import pytest
 from local_site import Site
 from trap import Trap
 
-from pytest_autoweb.browser.egress import EgressProxy
-from pytest_autoweb.browser.origin import Origin, OriginPolicy
+from pytest_autoweb.egress.origins import Origin, OriginPolicy
+from pytest_autoweb.egress.proxy import EgressProxy
 
 
 @pytest.fixture(scope="module")

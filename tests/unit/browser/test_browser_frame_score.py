@@ -1,4 +1,4 @@
-from pytest_autoweb.browser.frames import FrameFacts, score_frame
+from pytest_autoweb.page.frames import FrameFacts, score_frame
 
 
 def facts(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.marks_xpath import literal, looks_random, selectors, xpaths
+from pytest_autoweb.marks.find_again import literal, looks_random, selectors, xpaths
 
 FACTS = {
     "css": "",

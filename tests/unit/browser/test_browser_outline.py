@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.aria_text import aria_outline
-from pytest_autoweb.browser.ax_tree import ax_outline
-from pytest_autoweb.browser.outline import Line, fit_outline, render_outline
-from pytest_autoweb.browser.tokens import estimate_tokens
+from pytest_autoweb.page.accessibility import aria_outline, ax_outline
+from pytest_autoweb.page.outline import Line, estimate_tokens, fit_outline, render_outline
 
 
 def shortened(snapshot: str, *secrets: str) -> str:

@@ -3,9 +3,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.locator_text import Call, Expression
-from pytest_autoweb.browser.ref_lines import ListedItem, ref_view
-from pytest_autoweb.browser.tokens import estimate_tokens
+from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.page.ref_listing import ListedItem, ref_view
+from pytest_autoweb.page.refs import Call, Expression
 
 
 def text(words: str) -> ListedItem:

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.navigation import normalise_url, same_page
-from pytest_autoweb.browser.origin import OriginPolicy, parse_origin
+from pytest_autoweb.egress.origins import OriginPolicy, parse_origin
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.page.opening import normalise_url, same_page
 
 ENTRY = "https://shop.example/login?next=/cart"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.calibrate.classify import classify
+from pytest_autoweb.correct.failure_types import classify
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs/calibration.md").read_text(encoding="utf-8")

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.base import RefElement
-from pytest_autoweb.calibrate.nearest import likeness, nearest
+from pytest_autoweb.correct.page_critic import likeness, nearest
+from pytest_autoweb.page.frames import RefElement
 
 
 @given(st.text(), st.text())

@@ -4,14 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.arms.by_reflection import REFLEXION
-from pytest_autoweb.arms.plain_retry import PLAIN
 from pytest_autoweb.attempt.tools import Clock
-from pytest_autoweb.calibrate.cause import cause_of
-from pytest_autoweb.calibrate.guidance import guide
-from pytest_autoweb.calibrate.policy import Move, Rules, next_move
-from pytest_autoweb.calibrate.recovery import alternatives, recover
-from pytest_autoweb.calibrate.reflection import past_reflections, read_reflection
+from pytest_autoweb.correct.failure_types import cause_of
+from pytest_autoweb.correct.guidance import guide
+from pytest_autoweb.correct.reflection import past_reflections, read_reflection
+from pytest_autoweb.correct.retry_rules import Move, Rules, alternatives, next_move, recover
+from pytest_autoweb.correction_arms.built_in_arms import PLAIN, REFLEXION
 from pytest_autoweb.results import (
     Attempt,
     CheckResult,
@@ -20,7 +18,7 @@ from pytest_autoweb.results import (
     Failure,
     Finding,
 )
-from pytest_autoweb.stages.correct import correct
+from pytest_autoweb.run.corrections import correct
 
 RULES = Rules(max_retries=3, resettable=True)
 

@@ -8,10 +8,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.calibrate.redundancy import TTL_S, MemoryCache, Recall, call_hash, canonical
-from pytest_autoweb.calibrate.replies import RememberedReplies
+from pytest_autoweb.correct.call_cache import (
+    TTL_S,
+    MemoryCache,
+    Recall,
+    RememberedReplies,
+    call_hash,
+    canonical,
+)
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Usage
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

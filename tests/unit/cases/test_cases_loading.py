@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver, resolve_secrets
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.cases.model import Case, Reset, ServerHandle, Webserver
-from pytest_autoweb.cases.secret_values import resolve_secrets
 from pytest_autoweb.checks.page_checks import ElementCheck, UrlCheck
 from pytest_autoweb.checks.server_checks import SqlCheck
 from pytest_autoweb.errors import CaseError

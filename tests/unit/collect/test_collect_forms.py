@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_autoweb.browser.marks import Mark, PageBox
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.collect.forms import Phase, actions_of, forms_text, grammar, schema
+from pytest_autoweb.collect.guide import Phase, actions_of, forms_text, grammar, schema
 from pytest_autoweb.errors import CaseError
+from pytest_autoweb.marks.marking import Mark, PageBox
 
 jsonschema: Any = importlib.import_module("jsonschema")
 PHASES: tuple[Phase, ...] = get_args(Phase)

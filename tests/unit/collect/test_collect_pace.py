@@ -8,17 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter, Rate
-from pytest_autoweb.collect.collection import (
+from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
+from pytest_autoweb.collect.resume import next_by_parameter, predicted
+from pytest_autoweb.collect.saved_state import (
     Collection,
+    CollectProgress,
     collection_of,
     load_collection,
     moved,
     save_collection,
+    save_progress,
+    unfinished,
 )
-from pytest_autoweb.collect.paging import next_by_parameter, predicted
-from pytest_autoweb.collect.progress import CollectProgress, save_progress, unfinished
-from pytest_autoweb.collect.rate import MAX_LEVEL, Pacer
+from pytest_autoweb.collect.walk import MAX_LEVEL, Pacer
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.specs import Pattern
 

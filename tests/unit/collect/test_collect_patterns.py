@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.collect.addresses import common_address, joined, new_ones
-from pytest_autoweb.collect.paths import Place, common_path, quoted, read_place
+from pytest_autoweb.collect.list_addresses import (
+    Place,
+    common_address,
+    common_path,
+    joined,
+    new_ones,
+    quoted,
+    read_place,
+)
 
 BASE = "http://lists.test/news/"
 

@@ -7,7 +7,7 @@ import pytest
 from dashboard_server import holder
 
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.database import Store
 
 
 def test_the_overview_counts_calls_and_corrections(client: httpx.Client) -> None:

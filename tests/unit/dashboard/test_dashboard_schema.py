@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.database import Store
 
 OPERATIONS = {
     "POST /api/calibration/analyze",

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.checks.answer_spec import AnswerSpec
-from pytest_autoweb.checks.attempt_evidence import Evidence
-from pytest_autoweb.checks.json_matching import equal
-from pytest_autoweb.checks.typed_values import compare
-from pytest_autoweb.judge.checks import judge_checks
+from pytest_autoweb.checks.check_type import Evidence
+from pytest_autoweb.checks.value_matching import compare, equal
+from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 
 NOTHING = object()

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.checks.json_matching import as_text, contains, equal, is_subset
-from pytest_autoweb.values.text import normalise
+from pytest_autoweb.checks.value_matching import as_text, contains, equal, is_subset
+from pytest_autoweb.values.normal_forms import normalise
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),

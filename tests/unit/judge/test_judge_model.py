@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.analysis.judge_agreement import agreement, agreement_line
 from pytest_autoweb.errors import CaseError, SettingsError
-from pytest_autoweb.judge.chairs import Chairs, judge_id
-from pytest_autoweb.judge.labels import Label, Said, read_labels, write_labels
-from pytest_autoweb.judge.opinion import Opinion, quoted, read_opinion
-from pytest_autoweb.llm.registry import load_specs
-from pytest_autoweb.report.judge_agreement import agreement, agreement_line
+from pytest_autoweb.judge.human_labels import Label, Said, read_labels, write_labels
+from pytest_autoweb.judge.model_judge import Chairs, Opinion, judge_id, quoted, read_opinion
+from pytest_autoweb.llm.model_spec import load_specs
 from pytest_autoweb.testing import ScriptedClient
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.judge.score import score
+from pytest_autoweb.judge.judging import score
 from pytest_autoweb.results import CheckResult
 
 

@@ -3,12 +3,12 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_autoweb.browser.downloads import Download
-from pytest_autoweb.browser.wire import WireEntry
-from pytest_autoweb.checks.attempt_evidence import Evidence
-from pytest_autoweb.checks.url_glob import url_fits
+from pytest_autoweb.checks.check_type import Evidence
+from pytest_autoweb.checks.url_matching import url_fits
 from pytest_autoweb.checks.wire_checks import DownloadCheck, RequestCheck
-from pytest_autoweb.judge.checks import judge_checks
+from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}

@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.budget import LEDGER, CostBudget
 from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.price import Price, TokenBound, price_in_spec, token_bound
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.cost import (
+    LEDGER,
+    CostBudget,
+    Price,
+    TokenBound,
+    price_in_spec,
+    token_bound,
+)
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 DOLLAR = Price(input_usd=1.0, output_usd=1.0)
 FREE = Price(input_usd=0.0, output_usd=0.0)

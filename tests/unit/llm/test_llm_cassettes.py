@@ -11,8 +11,8 @@ from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.cassette_file import cassette_path
 from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, ReplySource
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.keys import MASK, KeyMask
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.llm.provider_keys import MASK, KeyMask
 from pytest_autoweb.results import Usage
 
 SPEC = ModelSpec(name="openai/m")

@@ -1,8 +1,7 @@
 """What is kept of a model call, whoever asked."""
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.exchanges import ask_once, redacted_messages
+from pytest_autoweb.llm.client import Message, Reply, Request, ask_once, redacted_messages
 from pytest_autoweb.results import Usage
 
 SECRET = "hunter2"

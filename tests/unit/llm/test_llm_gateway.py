@@ -15,7 +15,7 @@ from scripted_models import SCRIPTS, SECRET, SETTINGS
 from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 RECORDED = ("openai/recorded", "openai/refused", "openai/counted")
 

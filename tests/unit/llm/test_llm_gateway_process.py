@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.child_process import StartFailed, start_owned
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.owned_process import StartFailed, start_owned
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.llm.keys import MASK, KeyMask, drop_empty_secrets, without_secrets
+from pytest_autoweb.llm.provider_keys import MASK, KeyMask, drop_empty_secrets, without_secrets
 
 
 @pytest.mark.parametrize(

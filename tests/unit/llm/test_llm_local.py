@@ -24,9 +24,7 @@ from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.engine_pool import EnginePool, engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.local_models import is_present, local_model
-from pytest_autoweb.llm.registry import load_specs
-from pytest_autoweb.llm.spec import ModelSpec
-from pytest_autoweb.llm.target import Endpoint
+from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs
 
 SMALL = "local/smollm2-135m"
 

@@ -13,8 +13,15 @@ import pytest
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.llm import local_models
-from pytest_autoweb.llm.local_models import CATALOGUE, LocalModel, RegistryParts, is_present
-from pytest_autoweb.llm.pull import PullError, is_verified, pull
+from pytest_autoweb.llm.local_models import (
+    CATALOGUE,
+    LocalModel,
+    PullError,
+    RegistryParts,
+    is_present,
+    is_verified,
+    pull,
+)
 
 DATA = random.Random(1).randbytes(300_000)
 MODEL = LocalModel(

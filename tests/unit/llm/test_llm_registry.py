@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.llm.registry import BUILTINS, load_specs
+from pytest_autoweb.llm.model_spec import BUILTINS, load_specs
 
 
 def write(path: Path, text: str) -> Path:

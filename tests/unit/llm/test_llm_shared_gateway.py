@@ -15,17 +15,17 @@ import pytest
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.budget import LEDGER
 from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.gateway import GatewayAddress, start_gateway
-from pytest_autoweb.llm.price import Price
-from pytest_autoweb.llm.shared_gateway import (
+from pytest_autoweb.llm.cost import LEDGER, Price
+from pytest_autoweb.llm.gateway import (
     ADDRESS_FILE,
+    GatewayAddress,
     SharedGateway,
     read_address,
+    start_gateway,
     stop_shared_gateway,
 )
-from pytest_autoweb.llm.spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec
 
 pytestmark = pytest.mark.xdist_group("llm-gateway")
 
@@ -82,7 +82,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from pytest_autoweb.llm.gateway import start_gateway
-from pytest_autoweb.llm.shared_gateway import SharedGateway
+from pytest_autoweb.llm.gateway import SharedGateway
 folder, owner = Path(sys.argv[1]), int(sys.argv[2])
 start = partial(start_gateway, {}, record_mode="off", cassettes=folder, run_dir=folder,
                 lasting=True, owner_pid=owner)

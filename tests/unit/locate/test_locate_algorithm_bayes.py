@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.locate.algorithm import (
+from pytest_autoweb.locate.posterior import Belief, line_model
+from pytest_autoweb.locate.search import (
     Candidate,
     PictureAnswer,
     PictureQuestion,
@@ -16,12 +17,8 @@ from pytest_autoweb.locate.algorithm import (
     Viewport,
     search,
 )
-from pytest_autoweb.locate.badges import numbered
-from pytest_autoweb.locate.belief import Belief
-from pytest_autoweb.locate.candidates import gather, weigh
-from pytest_autoweb.locate.likelihood import line_model
-from pytest_autoweb.locate.question import Element
 from pytest_autoweb.locate.simulated import ModelNoise, Oracle
+from pytest_autoweb.locate.types import Element, gather, numbered, weigh
 
 VIEWPORT = Viewport(1280, 720)
 GRID = tuple(

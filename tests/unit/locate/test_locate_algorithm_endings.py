@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.locate.algorithm import (
+from pytest_autoweb.locate.search import (
     Candidate,
     PictureAnswer,
     PictureQuestion,
@@ -14,7 +14,7 @@ from pytest_autoweb.locate.algorithm import (
     search,
 )
 from pytest_autoweb.locate.simulated import ModelNoise, Oracle
-from pytest_autoweb.results.location import LocatorAlgorithm
+from pytest_autoweb.results.decision import LocatorAlgorithm
 
 VIEWPORT = Viewport(1280, 720)
 BOTH: list[LocatorAlgorithm] = ["bayes", "seed"]

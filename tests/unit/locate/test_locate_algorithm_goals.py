@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.locate.algorithm import SearchLimits
+from pytest_autoweb.locate.search import SearchLimits
 from pytest_autoweb.locate.simulated import ModelNoise
 from pytest_autoweb.locate.trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 

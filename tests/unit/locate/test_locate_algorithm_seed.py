@@ -2,7 +2,9 @@
 
 import pytest
 
-from pytest_autoweb.locate.algorithm import (
+from pytest_autoweb.locate.elimination import Extent
+from pytest_autoweb.locate.posterior import CROSSED, HIGH, LOW
+from pytest_autoweb.locate.search import (
     Candidate,
     PictureAnswer,
     PictureQuestion,
@@ -10,8 +12,6 @@ from pytest_autoweb.locate.algorithm import (
     Viewport,
     search,
 )
-from pytest_autoweb.locate.intervals import Extent
-from pytest_autoweb.locate.likelihood import CROSSED, HIGH, LOW
 from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 
 VIEWPORT = Viewport(1280, 720)

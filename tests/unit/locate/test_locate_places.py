@@ -2,8 +2,8 @@
 
 import random
 
-from pytest_autoweb.locate.algorithm import Candidate, PictureAnswer, Rect, SearchLimits
 from pytest_autoweb.locate.region import RegionResult, search_region
+from pytest_autoweb.locate.search import Candidate, PictureAnswer, Rect, SearchLimits
 from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 
 ROOM = Rect(200, 100, 640, 480)

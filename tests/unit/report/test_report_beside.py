@@ -12,7 +12,7 @@ from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.saving import plain
+from pytest_autoweb.runs.saving import plain
 
 
 @pytest.fixture(scope="module")

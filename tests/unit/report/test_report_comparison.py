@@ -7,11 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_rows import SUMS, cases, cells, row, run
 
-from pytest_autoweb.report.comparison import Comparison, compare_models, compare_runs
-from pytest_autoweb.report.controls import NOOP, ORACLE
-from pytest_autoweb.report.power import detectable_by_mcnemar
-from pytest_autoweb.report.rows import CellSummary, RunRows
-from pytest_autoweb.report.statistics import difference_interval, holm, mcnemar, sign_flip
+from pytest_autoweb.analysis.comparison import Comparison, compare_models, compare_runs
+from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
+from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.analysis.statistics import (
+    detectable_by_mcnemar,
+    difference_interval,
+    holm,
+    mcnemar,
+    sign_flip,
+)
 
 
 def before_and_after(a: list[CellSummary], b: list[CellSummary], **kind: Any) -> Comparison:

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.report.controls import (
+from pytest_autoweb.analysis.control_verdicts import (
     OTHER_VERSION,
     ControlRow,
     broken_controls,
     control_rows,
 )
-from pytest_autoweb.report.rows import cell_row
-from pytest_autoweb.report.run_folder import read_run
+from pytest_autoweb.analysis.run_rows import cell_row
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, Outcome
+from pytest_autoweb.runs.run_folder import read_run
 
 
 def controls(

@@ -9,13 +9,12 @@ import pytest
 import yaml
 from made_up_rows import SUMS, cells, run
 
-from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
-from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
-from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import CaseGroup
-from pytest_autoweb.report.history import history_of
-from pytest_autoweb.report.rows import RunRows
-from pytest_autoweb.report.statistics import ALPHA, all_failures_late
+from pytest_autoweb.analysis.past_runs import history_of
+from pytest_autoweb.analysis.run_rows import RunRows
+from pytest_autoweb.analysis.statistics import ALPHA, all_failures_late
+from pytest_autoweb.gates.gate_context import evaluate_gates, verdict_of
+from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy, read_limits
+from pytest_autoweb.runs.side_files import GateResult
 
 NAMES = [f"case{i}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")

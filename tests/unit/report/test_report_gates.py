@@ -9,13 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_rows import cells, run
 
+from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.gates.evaluation import evaluate_gates, verdict_of
-from pytest_autoweb.gates.gate_context import Spending
-from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
-from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.groups import CaseGroup, read_groups
-from pytest_autoweb.report.rows import RunRows
+from pytest_autoweb.gates.gate_context import Spending, evaluate_gates, verdict_of
+from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy, read_groups, read_limits
+from pytest_autoweb.runs.side_files import GateResult
 
 MODEL = "m"
 

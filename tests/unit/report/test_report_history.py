@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_rows import SUMS, cases, cells, row, run
 
-from pytest_autoweb.report.controls import NOOP
-from pytest_autoweb.report.history import History, history_of
-from pytest_autoweb.report.numbers import Cost
+from pytest_autoweb.analysis.cell_numbers import Cost
+from pytest_autoweb.analysis.control_verdicts import NOOP
+from pytest_autoweb.analysis.past_runs import History, history_of
 
 
 def test_the_trend_has_a_point_per_model_and_run_oldest_first() -> None:

@@ -11,8 +11,8 @@ from made_up_run import CellKey, cell, run_info
 
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import RecordedRun
-from pytest_autoweb.saving import plain
+from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.saving import plain
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}<!--\u2028\u2029&amp;'\""
 

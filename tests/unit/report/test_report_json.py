@@ -10,9 +10,9 @@ from pytest_autoweb.report.json_report import (
     build_report,
     report_json_schema,
 )
-from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.saving import json_text
+from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.saving import json_text
 
 SEED_CELL_NAMES = {"model", "attempts", "outcome", "failure", "usage"}
 SEED_ATTEMPT_NAMES = {

@@ -9,8 +9,8 @@ from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import Analysis, build_report
 from pytest_autoweb.report.markdown import escape, render_markdown
-from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.results import CellResult
+from pytest_autoweb.runs.run_folder import RecordedRun
 
 
 def markdown_of(*cells: CellResult, analysis: Analysis | None = None, **info: Any) -> str:

@@ -16,11 +16,11 @@ from made_up_run import BEGAN, CellKey, cell, planned, realistic_cells, run_info
 
 from pytest_autoweb.cli import main
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.blob import pack
 from pytest_autoweb.report.merge import Merged, merge_reports
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, Outcome
-from pytest_autoweb.saving import save_cell, save_manifest, save_run_info
+from pytest_autoweb.runs.blob import pack
+from pytest_autoweb.runs.saving import save_cell, save_manifest, save_run_info
 
 TIMES = ("ts", "started", "duration_s")
 """What a merged report says of its own: the first shard's beginning, the longest duration."""

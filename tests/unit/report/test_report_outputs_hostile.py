@@ -15,24 +15,21 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
-from pytest_autoweb.conclusion import conclude, describe
-from pytest_autoweb.gates.decision import gate_lines, rows_of
+from pytest_autoweb.analysis.comparison import compare_runs
+from pytest_autoweb.gates.gate_decision import gate_lines, rows_of
 from pytest_autoweb.gates.gate_policy import GatePolicy
-from pytest_autoweb.progress import Display, Progress
-from pytest_autoweb.report.comment import comment_body
-from pytest_autoweb.report.comparison import compare_runs
-from pytest_autoweb.report.comparison_text import comparison_text
-from pytest_autoweb.report.gate_result import GateResult
-from pytest_autoweb.report.github import annotations, neutral
+from pytest_autoweb.report.ci_formats import annotations, junit_properties, neutral
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Report, build_report
-from pytest_autoweb.report.junit import junit_properties
 from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.run_folder import RecordedRun, read_run
-from pytest_autoweb.report.side_files import SideFiles
-from pytest_autoweb.report.terminal import terminal_lines
+from pytest_autoweb.report.pr_comment import comment_body
+from pytest_autoweb.report.terminal import comparison_text, terminal_lines
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure
-from pytest_autoweb.saving import json_text, plain
+from pytest_autoweb.runs.run_folder import RecordedRun, read_run
+from pytest_autoweb.runs.saving import json_text, plain
+from pytest_autoweb.runs.side_files import GateResult, SideFiles
+from pytest_autoweb.session.progress import Display, Progress
+from pytest_autoweb.session.pytest_outcome import conclude, describe
 
 PATIENT = settings(
     deadline=None,

@@ -3,7 +3,7 @@ from pathlib import Path
 from made_up_picture import PICTURE
 from made_up_run import CellKey, cell, save_screenshots
 
-from pytest_autoweb.report.pictures import embed
+from pytest_autoweb.report.write import embed
 from pytest_autoweb.results import Attempt, CellResult, Outcome, StepResult
 
 

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, planned, save_run
 
-from pytest_autoweb.report.run_folder import KILLED, NOT_RUN, read_run
 from pytest_autoweb.results import CELL_VERSION, CellResult
-from pytest_autoweb.saving import mark_started, save_manifest
+from pytest_autoweb.runs.run_folder import KILLED, NOT_RUN, read_run
+from pytest_autoweb.runs.saving import mark_started, save_manifest
 
 FIRST, SECOND = CellKey("login", "b-model"), CellKey("checkout", "a-model")
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.report.run_folder import read_run
 from pytest_autoweb.results import Attempt
-from pytest_autoweb.saving import (
+from pytest_autoweb.runs.run_folder import read_run
+from pytest_autoweb.runs.saving import (
     cell_folder,
     fresh_run_folder,
     json_text,

@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.report.power import detectable_by_mcnemar, detectable_mean, mcnemar_power
-from pytest_autoweb.report.statistics import (
+from pytest_autoweb.analysis.statistics import (
     Interval,
     all_failures_late,
     cohen_kappa,
+    detectable_by_mcnemar,
+    detectable_mean,
     difference_interval,
     effective_cases,
     holm,
     mcnemar,
+    mcnemar_power,
     pass_at_k,
     pass_hat_k,
     percentile,

@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 from scipy import stats
 
-from pytest_autoweb.report.statistics import (
+from pytest_autoweb.analysis.statistics import (
     ALPHA,
     Interval,
     difference_interval,

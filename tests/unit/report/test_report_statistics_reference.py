@@ -13,15 +13,17 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from pytest_autoweb.report.power import detectable_by_mcnemar, detectable_mean, mcnemar_power
-from pytest_autoweb.report.statistics import (
+from pytest_autoweb.analysis.statistics import (
     all_failures_late,
     cohen_kappa,
+    detectable_by_mcnemar,
+    detectable_mean,
     difference_error,
     difference_interval,
     effective_cases,
     holm,
     mcnemar,
+    mcnemar_power,
     pass_at_k,
     pass_hat_k,
     rate_interval,

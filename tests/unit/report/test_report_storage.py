@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, save_run
 
+from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.errors import RunNotFound, SettingsError
 from pytest_autoweb.report import storage
-from pytest_autoweb.report.rows import RunRows
 
 
 def saved(folder: Path, day: int = 0, name: str = "", **changes: object) -> Path:
@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from made_up_rows import cells, run
-from pytest_autoweb.report.storage import save_run
+from pytest_autoweb.runs.storage import save_run
 for _ in range(8):
     save_run(run(cells({"login": "P"})), Path(sys.argv[1]))
 """

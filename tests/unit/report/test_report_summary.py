@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import BEGAN, CellKey, cell, run_info
 
+from pytest_autoweb.analysis.cell_numbers import Numbers
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.numbers import Numbers
-from pytest_autoweb.report.run_folder import KILLED, RecordedRun
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results import (
     Attempt,
@@ -19,6 +18,7 @@ from pytest_autoweb.results import (
     PlanStep,
     Usage,
 )
+from pytest_autoweb.runs.run_folder import KILLED, RecordedRun
 
 OUTCOMES: list[Outcome] = ["passed", "healed", "failed", "broken", "ungraded", "skipped"]
 

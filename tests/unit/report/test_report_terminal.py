@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.run_folder import RecordedRun
 from pytest_autoweb.report.terminal import Line, terminal_lines
 from pytest_autoweb.report.wording import width
 from pytest_autoweb.results import Attempt, CellResult, PlanStep, StepResult
+from pytest_autoweb.runs.run_folder import RecordedRun
 
 PLAN = (PlanStep(index=1), PlanStep(index=2))
 

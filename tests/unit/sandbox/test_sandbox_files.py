@@ -7,7 +7,7 @@ import pytest
 
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox import arguments
-from pytest_autoweb.sandbox.base import Border
+from pytest_autoweb.sandbox.engine import Border
 from pytest_autoweb.sandbox.handles import Refusal
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.results import Failure
-from pytest_autoweb.sandbox.base import Limits
+from pytest_autoweb.runs.saving import json_text
+from pytest_autoweb.sandbox.engine import Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.process import WorkerGoneError, WorkerProcess
-from pytest_autoweb.saving import json_text
+from pytest_autoweb.sandbox.worker_process import WorkerGoneError, WorkerProcess
 
 BOUNDED = settings(
     deadline=None,

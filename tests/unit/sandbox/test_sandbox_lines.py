@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import pytest
 
-from pytest_autoweb.sandbox.lines import TOO_LONG, LineReader, PolledLines, ThreadedLines
+from pytest_autoweb.sandbox.worker_process import TOO_LONG, LineReader, PolledLines, ThreadedLines
 
 
 class End:

@@ -8,9 +8,9 @@ from attack_corpus import ATTACKS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_autoweb.sandbox.allowed_python import MAX_SOURCE_CHARS
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.policy import MAX_SOURCE_CHARS
-from pytest_autoweb.sandbox.rules import LINT_RULES, RULES
+from pytest_autoweb.sandbox.rule_ids import LINT_RULES, RULES
 
 PATIENT = settings(deadline=None)  # the machine may be busy
 CASES = [

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.attempt.script import normal_form
+from pytest_autoweb.attempt.execute import normal_form
+from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.cases.model import ServerHandle
 from pytest_autoweb.llm.replies import extract_code
+from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.members import FUNCTIONS
 
 CASES = Path(__file__).parents[3] / "cases"
 SERVER = ServerHandle(url="http://127.0.0.1:8000", data=Path("data"))

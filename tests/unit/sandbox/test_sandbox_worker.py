@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import pytest
 
 from pytest_autoweb.results import ToolCall
-from pytest_autoweb.sandbox.base import Border, Limits, StepOutcome
+from pytest_autoweb.sandbox.engine import Border, Limits, StepOutcome
 from pytest_autoweb.sandbox.host import WorkerEngine
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_autoweb.errors import SandboxError
-from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.engine import Border, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.process import WorkerProcess
-from pytest_autoweb.sandbox.workers import Workers
+from pytest_autoweb.sandbox.worker_pool import Workers
+from pytest_autoweb.sandbox.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -59,9 +59,9 @@ def all_gone(pids: list[int], seconds: float) -> bool:
 
 TELL = """
 from pytest_autoweb.errors import SandboxError
-from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.engine import Border, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.workers import Workers
+from pytest_autoweb.sandbox.worker_pool import Workers
 
 HAS = "print('_CData' in [t.__name__ for t in ().__class__.__base__.__subclasses__()])"
 for level in ("auto", "strict"):
@@ -176,9 +176,9 @@ def test_an_attempt_under_a_strict_level_that_cannot_be_kept_is_no_attempt(tmp_p
 
 BUSY = """
 import os, sys, threading
-from pytest_autoweb.sandbox.base import Border, Limits
+from pytest_autoweb.sandbox.engine import Border, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.workers import Workers
+from pytest_autoweb.sandbox.worker_pool import Workers
 
 workers = Workers()
 engine = WorkerEngine(Border(page=object(), artifacts=None, on_log=lambda line: print(
@@ -209,7 +209,7 @@ def test_no_worker_outlives_a_killed_test_process(refused: str) -> None:
 @ON_LINUX
 def test_a_process_that_ends_takes_its_spare_worker_along() -> None:
     code = (
-        "from pytest_autoweb.sandbox.workers import workers_of\n"
+        "from pytest_autoweb.sandbox.worker_pool import workers_of\n"
         "workers = workers_of('auto')\nworkers.layers()\nprint(workers._spare.pid)"
     )
     done = subprocess.run(

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.base import RefElement
+from pytest_autoweb.codegen.constrained import code_of_calls, grammar, offer, schema, strays
+from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt, Finding, ToolCall
-from pytest_autoweb.stages.constrained import code_of_calls, grammar, offer, schema, strays
 
 SAVE = 'page.get_by_role("button", name="Save changes", exact=True)'
 NAME = 'page.get_by_label("Name", exact=True)'

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.browser.base import RefElement
-from pytest_autoweb.stages.refs import grammar, read_actions
+from pytest_autoweb.codegen.refs_dialect import grammar, read_actions
+from pytest_autoweb.page.frames import RefElement
 
 BOX = RefElement("e1", "textbox", "User", "", 'page.get_by_label("User")', ("fill", "press"))
 BUTTON = RefElement("e2", "button", "Go", "", 'page.get_by_role("button", name="Go")', ("click",))

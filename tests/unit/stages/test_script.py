@@ -3,7 +3,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.attempt.script import normal_form, split_blocks, unified_diff
+from pytest_autoweb.attempt.execute import normal_form, split_blocks, unified_diff
 
 
 def test_blocks_keep_their_line_numbers() -> None:

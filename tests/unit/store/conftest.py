@@ -12,7 +12,7 @@ import pytest
 import real_servers
 
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.database import Store
 
 
 def absent(program: str) -> NoReturn:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.errors import SettingsError, StoreError
 from pytest_autoweb.store.address import display_url, read_address
-from pytest_autoweb.store.opening import Store
-from pytest_autoweb.values.urls import without_password
+from pytest_autoweb.store.database import Store
+from pytest_autoweb.values.normal_forms import without_password
 
 
 @given(password=st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=5))

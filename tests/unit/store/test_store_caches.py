@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.calibrate.redundancy import Cache
+from pytest_autoweb.correct.call_cache import Cache
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.store.address import read_address
 from pytest_autoweb.store.caches import StoreCache, open_cache
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.database import Store
 
 KEY = "0" * 64
 

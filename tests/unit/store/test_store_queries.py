@@ -7,13 +7,13 @@ import pytest
 from made_up_run import BEGAN, realistic_cells
 from made_up_runs import attempt, call, save, tried
 
-from pytest_autoweb.report.numbers import rates_of
-from pytest_autoweb.report.pairing import GOOD
-from pytest_autoweb.report.rows import cell_row
+from pytest_autoweb.analysis.cell_numbers import rates_of
+from pytest_autoweb.analysis.pairing import GOOD
+from pytest_autoweb.analysis.run_rows import cell_row
 from pytest_autoweb.results.cell import ArmRun
 from pytest_autoweb.store import history, queries
-from pytest_autoweb.store.opening import Store
-from pytest_autoweb.store.session_begin import corrections_so_far
+from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.session_hooks import corrections_so_far
 from pytest_autoweb.store.sync import sync_run
 
 DAY = BEGAN.date()

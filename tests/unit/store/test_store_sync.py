@@ -17,12 +17,11 @@ from sqlalchemy import text
 
 from pytest_autoweb.errors import SettingsError, StoreError
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.saving import RUN_FILE, save_manifest
+from pytest_autoweb.runs.saving import RUN_FILE, save_manifest
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.opening import Store
-from pytest_autoweb.store.retention import prune
-from pytest_autoweb.store.session_end import store_at_end
-from pytest_autoweb.store.sync import sync_run
+from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.session_hooks import store_at_end
+from pytest_autoweb.store.sync import prune, sync_run
 
 MODELS = tuple(STRENGTH)
 

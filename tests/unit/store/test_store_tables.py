@@ -13,7 +13,7 @@ from sqlalchemy import inspect, text
 
 from pytest_autoweb.errors import StoreError
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.opening import Store
+from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.sync import sync_run
 from pytest_autoweb.store.tables import Base
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.values.urls import normal_url
+from pytest_autoweb.values.normal_forms import normal_url
 
 URL = "https://shop.test/a%20b/c?x=1&y=2"
 

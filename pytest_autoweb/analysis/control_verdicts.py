@@ -1,0 +1,143 @@
+"""The verdict of the controls on each case: the oracle must pass, and doing nothing must fail.
+
+The same rules apply to complete cells and to the rows kept for comparisons (`report.rows`).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pytest_autoweb.analysis.cell_numbers import CaseKey
+from pytest_autoweb.analysis.run_rows import CellSummary
+from pytest_autoweb.results import CellResult, Record
+
+ORACLE = "builtin/oracle"
+NOOP = "builtin/noop"
+
+ControlState = Literal["holds", "broken", "unproven"]
+"""The state of a control; `unproven` means that it did not reach a verdict."""
+
+Cell = CellResult | CellSummary
+
+OTHER_VERSION = "the controls were run on another version of the case or its checks"
+_SAME = ("case", "checks")
+"""The checksums that must agree for a control to say anything about a cell."""
+
+
+class ControlRow(Record):
+    """The result of the two controls of one case."""
+
+    case_id: str
+    """The id of the case."""
+    case_path: str
+    """Path of the case file, relative to the rootdir."""
+    oracle: ControlState | None = None
+    """`holds` if the case's own solution passes the checks every time; None if it was not run."""
+    oracle_held: int = 0
+    """Runs in which the oracle passed."""
+    oracle_runs: int = 0
+    """Runs of the oracle."""
+    noop: ControlState | None = None
+    """`holds` if doing nothing fails a check every time; None if it was not run."""
+    noop_held: int = 0
+    """Runs in which doing nothing failed."""
+    noop_runs: int = 0
+    """Runs of doing nothing."""
+    reason: str = ""
+    """The reason why a control does not hold."""
+
+
+def is_control(model: str) -> bool:
+    """Tell whether the model is one of the two controls rather than a contestant."""
+    return model in (ORACLE, NOOP)
+
+
+def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
+    """Return a row for each case whose controls were run, broken ones first.
+
+    A control holds only if every repeat of it holds. Controls whose checksums differ from those of
+    the case's other cells prove nothing about them.
+    """
+    controls: dict[CaseKey, list[Cell]] = {}
+    contestants: dict[CaseKey, list[Cell]] = {}
+    for cell in cells:
+        group = controls if is_control(cell.model) else contestants
+        group.setdefault((cell.case_path, cell.case_id), []).append(cell)
+    rows = [_row(key, group, contestants.get(key, [])) for key, group in controls.items()]
+    return tuple(sorted(rows, key=lambda row: min(map(_urgency, (row.oracle, row.noop)))))
+
+
+def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
+    """Return the cases with a broken control, whose verdicts cannot be trusted."""
+    return frozenset(
+        (row.case_path, row.case_id) for row in rows if "broken" in (row.oracle, row.noop)
+    )
+
+
+def with_later_controls(
+    cells: Sequence[CellResult], later: Sequence[CellResult]
+) -> tuple[CellResult, ...]:
+    """Return the cells of a run, in which controls that were run later replace its own."""
+    again = {(cell.case_path, cell.case_id) for cell in later}
+    kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
+    known = {(cell.case_path, cell.case_id) for cell in cells}
+    return (*kept, *(cell for cell in later if (cell.case_path, cell.case_id) in known))
+
+
+def _urgency(state: ControlState | None) -> int:
+    return {"broken": 0, "unproven": 1}.get(state or "", 2)
+
+
+def _row(key: CaseKey, cells: Sequence[Cell], contestants: Sequence[Cell]) -> ControlRow:
+    judged = [(cell, *_judge(cell, contestants)) for cell in cells]
+    oracle = [state for cell, state, _ in judged if cell.model == ORACLE]
+    noop = [state for cell, state, _ in judged if cell.model == NOOP]
+    doubts = [(state, reason) for _, state, reason in judged if state != "holds"]
+    return ControlRow(
+        case_path=key[0],
+        case_id=key[1],
+        oracle=_worst(oracle),
+        oracle_held=oracle.count("holds"),
+        oracle_runs=len(oracle),
+        noop=_worst(noop),
+        noop_held=noop.count("holds"),
+        noop_runs=len(noop),
+        reason=min(doubts, key=lambda doubt: _urgency(doubt[0]), default=("", ""))[1],
+    )
+
+
+def _worst(states: Iterable[ControlState]) -> ControlState | None:
+    return min(states, key=_urgency, default=None)
+
+
+def _judge(cell: Cell, contestants: Sequence[Cell]) -> tuple[ControlState, str]:
+    if any(_differ(cell, other) for other in contestants):
+        return "unproven", OTHER_VERSION
+    state = _oracle_state(cell) if cell.model == ORACLE else _noop_state(cell)
+    if state == "holds":
+        return state, ""
+    if cell.model == NOOP and state == "broken":
+        return state, "doing nothing passes every check, so a pass of this case proves nothing"
+    return state, f"{cell.model}: {getattr(cell, 'reason', '') or cell.outcome}"
+
+
+def _differ(one: Cell, other: Cell) -> bool:
+    sums = [(one.checksums.get(name), other.checksums.get(name)) for name in _SAME]
+    return any(a and b and a != b for a, b in sums)
+
+
+def _oracle_state(cell: Cell) -> ControlState:
+    if cell.outcome == "passed":
+        return "holds"
+    return "broken" if cell.outcome in ("failed", "healed") else "unproven"
+
+
+def _noop_state(cell: Cell) -> ControlState:
+    if cell.outcome in ("passed", "healed"):
+        return "broken"
+    return "holds" if cell.outcome == "failed" and _was_judged(cell) else "unproven"
+
+
+def _was_judged(cell: Cell) -> bool:
+    if isinstance(cell, CellSummary):
+        return cell.score is not None
+    return bool(cell.attempts) and cell.attempts[-1].checks_passed is False

@@ -1,0 +1,208 @@
+"""Statistics of a model's decisions: verdicts, retries, and how reliable its confidence is.
+
+Whether a choice was right is known here only through verification: the text that came with the
+choice fits the element, or it does not. The errors of verification itself are measured with known
+truth by `benchmarks/act.py`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import fmean
+
+from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.results import CellResult, Record
+from pytest_autoweb.results.decision import ChosenMark, Decision
+
+BINS = 10
+"""The number of bins of equal width, as in the papers; empty ones are not listed."""
+
+
+class ReliabilityBin(Record):
+    """A bin of decisions with similar confidence."""
+
+    low: float
+    """Least confidence of the group."""
+    high: float
+    """The upper bound, which only the highest bin includes."""
+    n: int
+    """Choices in the group."""
+    confidence: float
+    """The mean confidence."""
+    right: float
+    """The share of right choices."""
+
+
+class Reliability(Record):
+    """How well a model's confidence predicts whether it is right."""
+
+    n: int = 0
+    """The number of decisions with a confidence whose choice could be verified."""
+    brier: float | None = None
+    """The mean squared difference between confidence and outcome; 0 is best, and a constant
+    confidence of 0.5 gives 0.25."""
+    ece: float | None = None
+    """The expected calibration error: the mean difference between confidence and share of right
+    choices over the bins, weighted by their size; 0 is best."""
+    bins: tuple[ReliabilityBin, ...] = ()
+    """Choices in groups of similar confidence."""
+
+
+class KindFacts(Record):
+    """The choices of one kind of element."""
+
+    kind: str
+    """The role or tag of the elements."""
+    chosen: int
+    """How often an element of this kind was chosen."""
+    wrong: int
+    """The number of mismatches and of numbers that the text overrode."""
+
+
+class DecisionFacts(Record):
+    """The decisions of one model."""
+
+    model: str
+    """Name of the model."""
+    decisions: int
+    """Decisions that the model took."""
+    performed: int
+    """Of these, the ones that were carried out."""
+    refused: int
+    """The number of decisions that verification stopped."""
+    failed: int
+    """The number of decisions that the browser could not perform."""
+    invalid: int
+    """The number of replies that were not a decision."""
+    chosen: int
+    """The number of elements chosen; a decision may choose several."""
+    match: int
+    """Choices whose text is that of the chosen element."""
+    mismatch: int
+    """Choices whose text is not that of the chosen element."""
+    unverifiable: int
+    """The number of choices without a text to compare, such as icons."""
+    overridden: int
+    """The number of wrong choices that were replaced by the only element with the given text."""
+    second_looks: int
+    """How often the model was asked again because several elements have the text."""
+    retries: int
+    """The number of decisions right after a refused one in the same attempt."""
+    retries_performed: int
+    """Of the decisions after a refused one, those that were carried out."""
+    kinds: tuple[KindFacts, ...] = ()
+    """The kinds of elements, those with the most mistakes first."""
+    reliability: Reliability
+    """The model's confidence against the verdicts."""
+
+
+def decision_facts(cells: Iterable[CellResult]) -> tuple[DecisionFacts, ...]:
+    """Return the statistics of every model that made decisions, in the order of the cells."""
+    by_model: dict[str, list[Sequence[Decision]]] = {}
+    for cell in cells:
+        if is_control(cell.model):
+            continue
+        for attempt in cell.attempts:
+            if attempt.decisions:
+                by_model.setdefault(cell.model, []).append(attempt.decisions)
+    return tuple(_facts(model, attempts) for model, attempts in by_model.items())
+
+
+def _facts(model: str, attempts: Sequence[Sequence[Decision]]) -> DecisionFacts:
+    decisions = [decision for attempt in attempts for decision in attempt]
+    chosen = [mark for decision in decisions for mark in decision.chosen]
+    status = Counter(decision.status for decision in decisions)
+    verdict = Counter(mark.verdict for mark in chosen)
+    retries = [
+        after
+        for attempt in attempts
+        for before, after in pairwise(attempt)
+        if before.status == "refused"
+    ]
+    return DecisionFacts(
+        model=model,
+        decisions=len(decisions),
+        performed=status["performed"],
+        refused=status["refused"],
+        failed=status["failed"],
+        invalid=status["invalid"],
+        chosen=len(chosen),
+        match=verdict["match"],
+        mismatch=verdict["mismatch"],
+        unverifiable=verdict["unverifiable"],
+        overridden=sum(map(_overridden, chosen)),
+        second_looks=sum(decision.second_look for decision in decisions),
+        retries=len(retries),
+        retries_performed=sum(decision.status == "performed" for decision in retries),
+        kinds=_kinds(chosen),
+        reliability=reliability(
+            (decision.confidence, right)
+            for decision in decisions
+            if decision.confidence is not None and (right := chose_right(decision)) is not None
+        ),
+    )
+
+
+def chose_right(decision: Decision) -> bool | None:
+    """Tell whether the chosen numbers were right, as far as verification can tell.
+
+    Returns:
+        None when no element was chosen, or one of them could not be verified.
+    """
+    if not decision.chosen or any(mark.verdict == "unverifiable" for mark in decision.chosen):
+        return None
+    return not any(map(_wrong, decision.chosen))
+
+
+def _wrong(mark: ChosenMark) -> bool:
+    return mark.verdict == "mismatch" or _overridden(mark)
+
+
+def _overridden(mark: ChosenMark) -> bool:
+    return mark.taken not in (None, mark.mark)
+
+
+def _kinds(chosen: Iterable[ChosenMark]) -> tuple[KindFacts, ...]:
+    kinds: dict[str, list[ChosenMark]] = {}
+    for mark in chosen:
+        kinds.setdefault(mark.kind, []).append(mark)
+    facts = (
+        KindFacts(kind=kind, chosen=len(marks), wrong=sum(map(_wrong, marks)))
+        for kind, marks in kinds.items()
+        if kind
+    )
+    return tuple(sorted(facts, key=lambda each: (-each.wrong, each.kind)))
+
+
+def reliability(pairs: Iterable[tuple[float, bool]]) -> Reliability:
+    """Return the Brier score, the expected calibration error and the reliability diagram.
+
+    Source: G. W. Brier, "Verification of forecasts expressed in terms of probability", Monthly
+    Weather Review 78 (1950) 1-3, in its form for two outcomes; M. P. Naeini, G. F. Cooper and
+    M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
+
+    Args:
+        pairs: the confidence from 0 to 1 of each decision, and whether its choice was right.
+    """
+    known = list(pairs)
+    if not known:
+        return Reliability()
+    groups: dict[int, list[tuple[float, bool]]] = {}
+    for confidence, right in known:
+        groups.setdefault(min(BINS - 1, int(confidence * BINS)), []).append((confidence, right))
+    bins = tuple(
+        ReliabilityBin(
+            low=at / BINS,
+            high=(at + 1) / BINS,
+            n=len(group),
+            confidence=fmean(confidence for confidence, _ in group),
+            right=fmean(right for _, right in group),
+        )
+        for at, group in sorted(groups.items())
+    )
+    return Reliability(
+        n=len(known),
+        brier=fmean((confidence - right) ** 2 for confidence, right in known),
+        ece=sum(each.n * abs(each.confidence - each.right) for each in bins) / len(known),
+        bins=bins,
+    )

@@ -1,0 +1,209 @@
+"""How `page.get_by_mark(…)` and `page.get_by_sight(…)` find elements in the step language."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.attempt.tools import Tools, change, charge
+from pytest_autoweb.choice.text_match import shown
+from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
+from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.llm.prompts import render
+from pytest_autoweb.locate.interview import VisionModel
+from pytest_autoweb.locate.locator import LocatorResult, Memory, Sight
+from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.results import Attempt, ChosenMark, LocatorStatus
+from pytest_autoweb.sandbox.engine import StepCallError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Locator, Page
+
+
+class MarksAtHand:
+    """Remembers the marked page that a decision was made on.
+
+    Without one (in scripts) each call marks the page as it is then.
+
+    Args:
+        hide: takes the case's secrets out of text; None: there are none.
+    """
+
+    def __init__(self, hide: Callable[[str], str] | None = None) -> None:
+        self._hide = hide
+        self._held: MarkedPage | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether numbers are those of a picture that was shown to the model."""
+        return self._held is not None
+
+    def hold(self, marked: MarkedPage | None) -> None:
+        """From now on numbers are those of this picture; None: of a picture taken when asked."""
+        self._held = marked
+
+    def find(
+        self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
+    ) -> "Locator":
+        """The marked element, if it reads what is expected; for `Border.finders`.
+
+        In a script the text decides, as in `verify.resolve`: the number is a hint. On a picture
+        that is held the choice was resolved already, so only the live text is compared again.
+
+        Raises:
+            StepCallError: there is no such mark, or its text is another one.
+        """
+        if self._held is not None:
+            return self._unchanged(self._held, number, expected_text)
+        marked = mark_page(_page_of(found_on), hide=self._hide)
+        found = resolve(Choice(number, expected_text), marked.marks)
+        locator = marked.locator(found.mark.number) if found.mark else None
+        if locator is None:
+            raise _refusal(found.chosen)
+        return locator
+
+    def _unchanged(self, marked: MarkedPage, number: int, expected: str) -> "Locator":
+        mark, live = marked.mark(number), marked.text_of(number)
+        locator = marked.locator(number)
+        if mark is None or live is None or locator is None:
+            gone = ChosenMark(
+                mark=number,
+                expected_text=expected,
+                verdict="mismatch",
+                reason=f"the element of mark {number} is gone",
+            )
+            raise _refusal(gone)
+        if not live.startswith(mark.text):
+            name = live if mark.name == mark.text else mark.name
+            now = replace(mark, text=live, texts=(live, *mark.texts[1:]), name=name)
+            comparison = compare_mark(expected, now)
+            if not comparison.allowed:
+                chosen = _chosen(now, expected)
+                update = {"verdict": comparison.verdict, "reason": comparison.reason}
+                raise _refusal(chosen.model_copy(update=update))
+        return locator
+
+
+def _chosen(mark: Mark, expected: str) -> ChosenMark:
+    return ChosenMark(
+        mark=mark.number,
+        expected_text=expected,
+        actual_text=mark.text,
+        verdict="mismatch",
+        reason="",
+        box=tuple(mark.box),
+    )
+
+
+def _refusal(chosen: ChosenMark) -> StepCallError:
+    expected, actual = shown(chosen.expected_text), shown(chosen.actual_text)
+    line = f"[{chosen.mark}] 验证失败: 期望'{expected}' 实际'{actual}' ({chosen.reason})"
+    return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
+
+
+def _page_of(found_on: "Page | Frame | Locator") -> "Page":
+    """Return the page of a Page, Frame or Locator."""
+    from playwright.sync_api import Page
+
+    return found_on if isinstance(found_on, Page) else found_on.page
+
+
+_ENDS: dict[LocatorStatus, str] = {
+    "found": "found",
+    "not_found": "nothing on the page fits it",
+    "ambiguous": "several elements fit it: describe what tells the one apart",
+    "inconsistent": "the model's answers contradict each other: describe it by what can be seen",
+    "budget": "it was not sure after all calls: describe it more exactly",
+}
+
+
+def with_sight(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
+    """A prompt for a script, told of `get_by_sight` where the cell offers it."""
+    if "get_by_sight" not in tools.offered:
+        return messages
+    *before, last = messages
+    text = f"{last.content}\n\n{render('sight')[1].content}"
+    return (*before, last.model_copy(update={"content": text}))
+
+
+class SightAtHand:
+    """Finds elements for the steps of one attempt, and leaves each search on it.
+
+    Args:
+        tools: of the attempt.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        number = tools.previous.attempt_index + 1 if tools.previous else 1
+        request = Request(
+            model=tools.spec.name,
+            messages=(),
+            stage="locate",
+            case_id=tools.case.id,
+            capture_mode=tools.mode,
+            repeat=tools.repeat,
+            attempt=number,
+        )
+        self._eyes = VisionModel(tools.client, request, tools.redact)
+        self._memory = Memory()
+        self._pictures = 0
+
+    def find(
+        self,
+        found_on: "Page | Frame | Locator",
+        description: str,
+        *,
+        expected_text: str = "",
+        role: str = "",
+    ) -> "Locator":
+        """The element that a model finds by the description; for `Border.finders`.
+
+        Raises:
+            StepCallError: it was not found for certain.
+        """
+        if not isinstance(description, str) or not description.strip():
+            raise StepCallError("get_by_sight() takes a description of what can be seen")
+        tools = self._tools
+        tools.progress("looking")
+        sight = Sight(
+            _finding_page_of(found_on),
+            self._eyes,
+            algorithm=tools.settings.locator,
+            hide=tools.hidden,
+            save=self._save,
+            memory=self._memory,
+        )
+        result = sight.locate(description, expected_text=expected_text, role=role, within=found_on)
+        tools.after_step.append(partial(_left_on, result))
+        location = result.location
+        tools.log.write(
+            f"get_by_sight({description!r:.80}): {location.status} after {location.calls} calls"
+        )
+        if result.point is not None:
+            x, y = result.point
+            said = f"get_by_sight({description!r:.80}): no element of its own but drawn on a canvas"
+            click = f"page.mouse.click({x:.0f}, {y:.0f})"
+            raise StepCallError(f"{said}; use {click}", location="drawn", click=click)
+        if result.element is None:
+            said = f"get_by_sight({description!r:.80}): {_ENDS[result.status]} ({location.reason})"
+            raise StepCallError(said, location=result.status, calls=location.calls)
+        return result.element
+
+    def _save(self, picture: bytes) -> str:
+        self._pictures += 1
+        path = self._tools.folder / f"locate-{self._pictures}.png"
+        path.write_bytes(picture)
+        return path.relative_to(self._tools.cell_folder).as_posix()
+
+
+def _left_on(result: LocatorResult, attempt: Attempt) -> Attempt:
+    for exchange in result.transcript:
+        attempt = charge(attempt, "locate", exchange)
+    return change(attempt, locations=(*attempt.locations, result.location))
+
+
+def _finding_page_of(found_on: "Page | Frame | Locator") -> "Page":
+    from playwright.sync_api import Page
+
+    return found_on if isinstance(found_on, Page) else found_on.page

@@ -1,0 +1,182 @@
+"""Stages that every strategy begins and ends with: the entry page, judging, evidence."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_autoweb.attempt.execute import relative, relative_scene
+from pytest_autoweb.attempt.page_evidence import with_findings
+from pytest_autoweb.attempt.tools import Tools, change, charge, fail
+from pytest_autoweb.checks.check_type import Check, Evidence
+from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.evidence.dom_copy import copy_page
+from pytest_autoweb.evidence.downloads import downloads_text
+from pytest_autoweb.evidence.har import har_text
+from pytest_autoweb.evidence.scene import shot, take_scene
+from pytest_autoweb.judge.judging import judge_checks, score
+from pytest_autoweb.language import StepProblem
+from pytest_autoweb.page.opening import open_page, run_setup_js
+from pytest_autoweb.results import Attempt, Failure
+from pytest_autoweb.runs.saving import json_text, write_text_atomic
+
+ENTRY_TIMEOUT_MS = 30_000
+
+
+def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
+    """Always navigate, even if the page seems to be there already, then run `setup.js`."""
+    url = tools.case.entry_url
+    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
+    if failure is None and tools.case.setup.js:
+        failure = run_setup_js(tools.page, tools.case.setup.js)
+    attempt = change(attempt, entry_url_used=tools.page.url)
+    if failure:
+        return fail(attempt, failure, StepProblem.told("(openPage)", failure.message))
+    tools.log.write(f"opened {tools.page.url}")
+    # From here on what the page does is the doing of whoever drives it.
+    tools.wire.start(tools.page.context)
+    tools.downloads.start(tools.page.context)
+    return attempt
+
+
+DOM_FILE = "final.html"
+WIRE_FILE = "wire.har"
+DOWNLOADS_FILE = "downloads.json"
+SERVER_FILE = "server.json"
+
+
+def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
+    """Save the page as the judge saw it (`dom`)."""
+    path = tools.folder / DOM_FILE
+    return _kept(attempt, tools, "dom", path, lambda: copy_page(tools.page, tools.redact))
+
+
+def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
+    """End the records of requests and downloads, and save them.
+
+    `wire` and `downloads`, and in `server` where the case's web server was: checks may name it.
+    """
+    wire, files = tools.wire, tools.downloads
+    if not wire.started or "wire" in attempt.evidence:
+        return attempt
+    wire.stop()
+    files.stop()
+    path = tools.folder / WIRE_FILE
+    attempt = _kept(
+        attempt, tools, "wire", path, lambda: har_text(wire, tools.keep, dropped=wire.dropped)
+    )
+    if tools.server_url:
+        place = json_text({"url": tools.server_url})
+        attempt = _kept(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
+    if not files:
+        return attempt
+    path = tools.folder / DOWNLOADS_FILE
+    return _kept(
+        attempt,
+        tools,
+        "downloads",
+        path,
+        lambda: downloads_text(files, tools.folder, tools.keep),
+    )
+
+
+def _kept(
+    attempt: Attempt, tools: Tools, name: str, path: Path, make: Callable[[], str]
+) -> Attempt:
+    """The attempt with one more file; a page or a disk that refuses costs the file only."""
+    try:
+        write_text_atomic(path, make())
+    except Exception as error:
+        # A page can refuse in any way it likes; the verdict must not depend on it.
+        line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        tools.log.write(f"the {name} of this attempt could not be kept: {line}")
+        return attempt
+    return change(attempt, evidence={**attempt.evidence, name: relative(path, tools)})
+
+
+def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
+    """Evaluate every check; an error of a step does not matter here, only the outcome does."""
+    evidence = Evidence(
+        page=tools.page,
+        answered=attempt.answered,
+        answer=attempt.answer,
+        redact=tools.redact,
+        wire=tools.wire,
+        downloads=tools.downloads,
+        actions=attempt.tool_calls,
+        rubric_judge=tools.judge,
+        case_path=tools.case_path,
+        case_id=tools.case.id,
+        entry_url=tools.case.entry_url,
+        user_task=tools.case.user_task,
+    )
+    checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
+    results = judge_checks(
+        checks,
+        evidence,
+        timeout_s=tools.settings.check_timeout,
+        checksums=tools.check_checksums,
+    )
+    for exchange in tools.judge.exchanges if tools.judge else ():
+        attempt = charge(attempt, "judge", exchange)
+    # At once: the page may go on changing after the verdict.
+    attempt = keep_records(keep_page(attempt, tools), tools)
+    passed, points = score(results)
+    attempt = change(
+        attempt,
+        # The checks have seen it as it is; what is kept holds no secrets.
+        answer=_mapped(attempt.answer, tools.redact),
+        checks=results,
+        checks_passed=passed,
+        score=points,
+        false_success=attempt.executed and passed is False,
+        final_url=tools.redact(tools.page.url),
+    )
+    for result in results:
+        verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
+        tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
+    return _keep_end(attempt, tools)
+
+
+def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
+    """The check with its `<secret:name>` replaced, e.g. in a request's headers.
+
+    Not in what is put to a model.
+    """
+    if isinstance(check, JudgeCheck):
+        return check
+    plain = check.model_dump(by_alias=True, exclude_unset=True)
+    return type(check).model_validate(_mapped(plain, reveal))
+
+
+def _mapped(value: Any, change_text: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change_text(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change_text) for key, item in value.items()}
+    return [_mapped(item, change_text) for item in value] if isinstance(value, list) else value
+
+
+def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
+    """The last picture, and the scene when steps ran well but a check does not hold."""
+    picture = tools.folder / "final.jpg"
+    if shot(tools.page, picture, tools.hidden):
+        attempt = change(attempt, final_screenshot=relative(picture, tools))
+    if attempt.checks_passed is not False or attempt.failure:
+        return attempt
+    attempt = with_findings(change(attempt, findings=()), tools)
+    broken = next(c for c in attempt.checks if c.passed is False and not c.advisory)
+    last = attempt.step_results[-1].step_index if attempt.step_results else 0
+    scene = take_scene(
+        tools.page,
+        tools.watch,
+        step_index=last,
+        mode=tools.mode,
+        folder=tools.folder,
+        redact=tools.redact,
+    )
+    failure = Failure(
+        kind="check",
+        message=f"check {broken.index} ({broken.type}) does not hold: expected "
+        f"{broken.expected}, saw {broken.actual}",
+    )
+    return change(attempt, scene=relative_scene(scene, tools), failure=failure)

@@ -1,0 +1,192 @@
+"""The case, as the rest of the package sees it: resolved, typed, frozen."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_validator
+
+from pytest_autoweb.checks.check_type import Check, saved_check
+from pytest_autoweb.errors import CaseError
+from pytest_autoweb.page.opening import Setup
+from pytest_autoweb.specs import HttpUrl, Pattern, Seconds, Spec, fitting
+from pytest_autoweb.variants import StrategyName, known_strategy
+
+Positive = Annotated[int, Field(ge=1)]
+Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class PageParameter(Spec):
+    """The part of the list's address that says which page it is."""
+
+    parameter: Annotated[str, Field(min_length=1)]
+    """Its name, e.g. `page` or `offset`."""
+    step: Positive = 1
+    """How much it grows from page to page; an `offset` grows by the entries of a page."""
+    start: int | None = None
+    """Its value on the first page, when the list's address does not say it; else 0 for names
+    such as `offset`, 1 for others."""
+
+
+class Rate(Spec):
+    """How politely pages are asked for."""
+
+    delay: Pause = 1.0
+    """Seconds between two pages; grows by half with every refusal of the server."""
+    jitter: Pause = 0.5
+    """Seconds that a pause may be shorter or longer, by chance."""
+
+
+class CollectSpec(Spec):
+    """Strategy `collect`: what to look for, how far to go, how fast."""
+
+    pattern: str | Pattern | None = None
+    """Addresses of detail pages: a glob, or `{matches: regex}`. With it (or `xpath`) no model is
+    asked."""
+    xpath: str | None = None
+    """Where the detail links are."""
+    next: str | PageParameter | None = None
+    """The way to the next page, when it is no usual one: the control's text, its XPath (starts
+    with `/` or `(`), or `{parameter: offset, step: 20}`."""
+    scroll: bool = True
+    """Scroll to the end of each page and wait for more."""
+    target: Positive = 50
+    """Enough addresses."""
+    pages: Positive = 10
+    """Most pages of the list; what scrolling or "load more" brings counts as a page."""
+    navigate: Annotated[int, Field(ge=0, le=10)] = 10
+    """Most steps that a model may take to set filters first; 0: the entry page is the list."""
+    explore: Annotated[int, Field(ge=2)] = 3
+    """Detail pages that are visited to learn what they have in common."""
+    rate: Rate = Field(default_factory=Rate)
+    config: str | None = None
+    """A `collection.json` of an earlier run, relative to the case file: it is done again without
+    asking a model."""
+    folder: str | None = None
+    """Where progress is kept, relative to the case file: a run that was killed goes on there."""
+
+
+ID_PATTERN = r"^[A-Za-z0-9._-]+$"
+TAG_PATTERN = r"^[^\W_][\w.:-]*$"
+NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+Tag = Annotated[
+    str, fitting(TAG_PATTERN, "must be a word of letters, digits, '_', '.', ':' and '-'")
+]
+SecretName = Annotated[str, fitting(NAME_PATTERN, "must be a name of letters, digits and '_'")]
+CaseId = Annotated[str, fitting(ID_PATTERN, "may hold only letters, digits, '.', '_' and '-'")]
+AnyCheck = Annotated[SerializeAsAny[Check], BeforeValidator(saved_check)]
+"""A check of any registered type, written and read with all of its fields."""
+
+
+class SecretSource(Spec):
+    """Where a secret's value comes from."""
+
+    env: str | None = None
+    """Name of an environment variable."""
+    default: str | None = None
+    """Used when the variable is not set; for demo data only."""
+
+    @model_validator(mode="after")
+    def _has_a_source(self) -> "SecretSource":
+        if self.env is None and self.default is None:
+            raise ValueError("needs env, default or both")
+        return self
+
+
+class Reset(Spec):
+    """A request that puts the web server's state back, sent before every attempt."""
+
+    method: str = "POST"
+    url: str
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: str | None = None
+
+
+class Webserver(Spec):
+    """The application under test: a command, or a folder of static files."""
+
+    command: str | None = None
+    """Run without a shell; `{port}` is a free port, `{data}` a fresh folder, `{python}` the
+    interpreter running pytest."""
+    static: str | None = None
+    """A folder relative to this file, or `PACKAGE/path` inside an installed package."""
+    url: str = "http://127.0.0.1:{port}/"
+    """Polled until it answers."""
+    timeout: Seconds = 30.0
+    """Seconds until the server must answer."""
+    reset: Literal["restart"] | Reset | None = None
+    """`restart`: a fresh `{data}` and a new process for every attempt."""
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    """Relative to this file; default is the file's own folder."""
+
+    @model_validator(mode="after")
+    def _command_or_static(self) -> "Webserver":
+        if (self.command is None) == (self.static is None):
+            raise ValueError("needs exactly one of command, static")
+        return self
+
+
+class Case(Spec):
+    """One task with its entry URL and the checks that decide success."""
+
+    id: CaseId
+    """Letters, digits, `.`, `_` and `-`; unique in the file."""
+    entry_url: HttpUrl
+    """The page the task starts on."""
+    user_task: str = Field(min_length=1)
+    """The task in plain words, as the model gets it."""
+    strategy: Annotated[StrategyName, AfterValidator(known_strategy)] | None = None
+    """How the model drives the browser."""
+    collect: CollectSpec | None = None
+    """Strategy `collect`: what to look for, how far to go, how fast."""
+    tags: tuple[Tag, ...] = ()
+    """pytest marks, selected with `-m`."""
+    must_pass: bool = False
+    """A failed cell of this case fails the run, whatever the rates are."""
+    secrets: dict[SecretName, SecretSource] = Field(default_factory=dict)
+    """Values that no model, log or report sees; written `{{ secrets.NAME }}`."""
+    allowed_origins: tuple[str, ...] = ()
+    """Origins the page may reach besides the entry URL's own."""
+    files: tuple[str, ...] = ()
+    """Files that uploads may name, relative to the case file."""
+    setup: Setup = Field(default_factory=Setup)
+    """What is done to the page and its storage beforehand."""
+    answers: dict[str, str] = Field(default_factory=dict)
+    """Answers for plans that ask: question (or a part of it) -> answer."""
+    expect: tuple[AnyCheck, ...] = ()
+    """What must hold at the end; all of it. Without it a case cannot pass."""
+    oracle: str | None = None
+    """A script in the step language that solves the case."""
+    timeout: Seconds = 120.0
+    """Wall seconds for one attempt's steps."""
+
+
+class ServerHandle(Spec):
+    """A running web server, as `{{ webserver.url }}` and `{{ webserver.data }}` see it."""
+
+    url: str
+    data: Path
+
+
+def resolve_secrets(
+    case: Case, environ: Mapping[str, str], path: Path | None = None
+) -> dict[str, str]:
+    """Name -> value: the environment variable when it holds something, else the default.
+
+    Raises:
+        CaseError: a variable is not set and there is no default.
+    """
+    values: dict[str, str] = {}
+    for name, source in case.secrets.items():
+        # CI systems set variables of missing secrets to nothing.
+        value = (environ.get(source.env) if source.env else None) or source.default
+        if value is None:
+            raise CaseError(
+                f"case {case.id!r} needs the environment variable {source.env}",
+                path=path,
+                field=f"secrets.{name}",
+            )
+        values[name] = value
+    return values

@@ -1,0 +1,217 @@
+"""A case file as read, and pydantic's findings as sentences about the user's own field."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pytest_autoweb.cases.file_formats import MAX_BYTES, Unreadable, read_json, read_yaml
+from pytest_autoweb.errors import CaseError, near_miss
+from pytest_autoweb.specs import FieldError, FieldPath, pattern_sentence
+
+READERS = {".yaml": read_yaml, ".yml": read_yaml, ".json": read_json}
+
+
+def dotted(at: FieldPath) -> str:
+    """A path as users write it, e.g. `cases[0].expect[1].url`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
+    return text.removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The data of one case file, or of inline cases."""
+
+    path: Path | None
+    data: Any
+    lines: Mapping[FieldPath, int]
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the seeds' shapes (a bare list, one object, cases without id) are accepted."""
+        return self.path is not None and self.path.suffix.lower() == ".json"
+
+    def line(self, at: FieldPath) -> int | None:
+        """The line of a field, or of the nearest field around it."""
+        for length in range(len(at), -1, -1):
+            if (line := self.lines.get(at[:length])) is not None:
+                return line
+        return None
+
+    def error(self, at: FieldPath, reason: str) -> CaseError:
+        """The user's form of what is wrong with a field."""
+        return CaseError(reason, path=self.path, line=self.line(at), field=dotted(at) or None)
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML or JSON file without trusting it.
+
+    Raises:
+        CaseError: the file cannot be read, is too large, or is not plain YAML or JSON.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise CaseError(f"a case file ends in {', '.join(READERS)}", path=path)
+    try:
+        data, lines = reader(_text(path))
+    except Unreadable as error:
+        raise CaseError(error.reason, path=path, line=error.line) from error
+    return Document(path, data, lines)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CaseError(f"cannot be read: {error.strerror}", path=path) from error
+    except ValueError as error:
+        raise CaseError(f"cannot be read: {error}", path=path) from error
+    if len(raw) > MAX_BYTES:
+        raise Unreadable(f"is larger than {MAX_BYTES // 1024} KB", 1)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise Unreadable("is not UTF-8 text", line) from error
+    if not text.strip():
+        raise Unreadable("is empty", 1)
+    return text
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_KINDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+"""The first part of pydantic's error type -> what the field must be."""
+
+_SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "greater_than": lambda ctx: f"must be greater than {ctx['gt']:g}",
+    "greater_than_equal": lambda ctx: f"must be at least {ctx['ge']:g}",
+    "less_than_equal": lambda ctx: f"must be at most {ctx['le']:g}",
+    "string_too_short": lambda ctx: "must not be empty",
+    "too_short": lambda ctx: "must not be empty",
+    "literal_error": lambda ctx: f"must be {ctx['expected']}",
+    "string_pattern_mismatch": lambda ctx: pattern_sentence(ctx["pattern"]),
+    "value_error": lambda ctx: str(ctx["error"]),
+}
+
+
+def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
+    """The model made of the data.
+
+    Raises:
+        FieldError: the first thing that is wrong, at the user's field below `at`.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        where, details = _worst(error.errors(include_url=False), data)
+        raise FieldError((*at, *where), _sentence(model, where, details)) from error
+
+
+def _worst(errors: list[ErrorDetails], data: Any) -> tuple[FieldPath, ErrorDetails]:
+    """The error to tell.
+
+    An unknown key explains the missing one; a union's member that does not fit the value's shape
+    explains nothing.
+    """
+    located = [(_located(error, data), error) for error in errors]
+    inside = [pair for pair in located if not _is_wrong_member(pair, located)]
+    return min(inside or located, key=lambda pair: pair[1]["type"] != "extra_forbidden")
+
+
+def _is_wrong_member(
+    pair: tuple[FieldPath, ErrorDetails], located: list[tuple[FieldPath, ErrorDetails]]
+) -> bool:
+    where, error = pair
+    return isinstance(error["input"], Mapping) and any(
+        len(other) > len(where) and other[: len(where)] == where for other, _ in located
+    )
+
+
+def _located(error: ErrorDetails, data: Any) -> FieldPath:
+    """The path in the user's data; pydantic also names union members and `[key]`."""
+    where: list[str | int] = []
+    for part in error["loc"]:
+        is_key = isinstance(data, Mapping) and part in data
+        is_position = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if is_key or is_position:
+            where.append(part)
+            data = data[part]
+    if error["type"] == "missing":
+        where.append(error["loc"][-1])
+    return tuple(where)
+
+
+def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> str:
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return unknown_key(str(where[-1]), _keys_at(model, where[:-1]))
+    if kind == "missing":
+        return "is missing"
+    if kind in _SENTENCES:
+        return f"{_SENTENCES[kind](context)}{_got(value, kind)}"
+    expected = _KINDS.get(kind.split("_")[0])
+    if expected is None:
+        return error["msg"].lower()
+    quotes = "; put quotes around it" if expected == "text" and value is not None else ""
+    return f"must be {expected}{_got(value, kind)}{quotes if _is_scalar(value) else ''}"
+
+
+def unknown_key(key: str, allowed: Iterable[str], also: Iterable[str] = ()) -> str:
+    """The sentence about a key that does not exist; `also` are other names of allowed ones."""
+    return f"unknown key {key!r}{near_miss(key, allowed, also)}"
+
+
+def _got(value: Any, kind: str) -> str:
+    if kind in ("value_error", "string_too_short", "too_short"):
+        return ""
+    shown = "a mapping" if isinstance(value, Mapping) else "a list"
+    if _is_scalar(value):
+        shown = "nothing (null)" if value is None else repr(value)[:80]
+    return f", got {shown}"
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _keys_at(model: type[BaseModel], where: FieldPath) -> list[str]:
+    """The keys allowed at a place inside the model."""
+    models = [model]
+    for part in where:
+        # A key of a free mapping, such as a secret's name, or a list position leads no deeper.
+        nested = [inner for owner in models for inner in _models_behind(owner, part)]
+        models = nested or models
+    return [key for owner in models for key in keys(owner)]
+
+
+def keys(model: type[BaseModel]) -> list[str]:
+    """The keys a mapping for this model may have, as users write them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_behind(owner: type[BaseModel], key: str | int) -> Iterator[type[BaseModel]]:
+    for name, field in owner.model_fields.items():
+        if key in (name, field.alias):
+            yield from _models_in(field.annotation)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

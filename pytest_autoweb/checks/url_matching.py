@@ -1,0 +1,159 @@
+"""URLs against globs, and returned lists of URLs against those that were wanted. Pure."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pytest_autoweb.checks.answer_spec import UrlsSpec
+from pytest_autoweb.checks.check_type import NotEvaluated, Verdict
+from pytest_autoweb.specs import Pattern
+from pytest_autoweb.values.normal_forms import normal_url
+
+
+@cache
+def glob_pattern(glob: str) -> re.Pattern[str]:
+    r"""The glob as a regular expression for whole URLs.
+
+    `*` stands for anything without `/`, `**` for anything, `/**/` also for a single `/`, `{a,b}`
+    for one of its parts; `\` takes the next character as it is. `?` is a plain character.
+    """
+    parts: list[str] = []
+    in_group = False
+    at = 0
+    while at < len(glob):
+        char = glob[at]
+        if char == "\\" and at + 1 < len(glob):
+            parts.append(re.escape(glob[at + 1]))
+            at += 2
+            continue
+        if char == "*":
+            end = at
+            while end < len(glob) and glob[end] == "*":
+                end += 1
+            if end - at == 1:
+                parts.append("[^/]*")
+            elif glob[end : end + 1] == "/":
+                parts.append("(?:.+/)?" if glob[at - 1 : at] == "/" else ".*/")
+                end += 1
+            else:
+                parts.append(".*")
+            at = end
+            continue
+        if char in "{}":
+            in_group = char == "{"
+            parts.append("(?:" if in_group else ")")
+        else:
+            parts.append("|" if char == "," and in_group else re.escape(char))
+        at += 1
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def url_fits(wanted: str | Pattern, url: str) -> bool:
+    """Whether a URL fits a glob, or a regular expression is found in it."""
+    if isinstance(wanted, Pattern):
+        return re.search(wanted.matches, url) is not None
+    return wanted == url or glob_pattern(wanted).fullmatch(url) is not None
+
+
+VALID = "VALID"
+EMPTY_RESULT = "EMPTY_RESULT"
+NO_MATCH = "NO_MATCH"
+PARTIAL_MATCH = "PARTIAL_MATCH"
+
+_KEYS = ("url", "href", "link")
+_SHOWN = 3
+
+
+def urls_in(answer: Any) -> list[str]:
+    """The URLs of an answer.
+
+    A list of texts, or of objects with `url`, `href` or `link`; the only list inside an object;
+    or a text, as JSON or with spaces or line ends between the URLs.
+
+    Raises:
+        NotEvaluated: the answer is nothing of that.
+    """
+    if isinstance(answer, str):
+        try:
+            answer = json.loads(answer)
+        except (ValueError, RecursionError):
+            answer = str(answer).split()
+    if isinstance(answer, Mapping):
+        lists = [value for value in answer.values() if isinstance(value, list)]
+        if len(lists) != 1:
+            raise NotEvaluated("the answer is an object without exactly one list in it")
+        answer = lists[0]
+    if not isinstance(answer, list):
+        raise NotEvaluated("the answer is not a list of URLs")
+    return [_url_of(item, index) for index, item in enumerate(answer)]
+
+
+def _url_of(item: Any, index: int) -> str:
+    if isinstance(item, Mapping):
+        item = next((item[key] for key in _KEYS if key in item), None)
+    if not isinstance(item, str):
+        raise NotEvaluated(f"item {index} of the answer is no URL and has none")
+    return item
+
+
+def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
+    """Recall, precision and repetitions of a list of URLs, compared in their normal form.
+
+    Args:
+        spec: the wanted URLs and how much of them is enough.
+        answer: what came back.
+        base: what paths that start with `/` are joined to.
+    """
+    given = [normal_url(url, base) or url for url in urls_in(answer)]
+    wanted = dict.fromkeys(normal_url(url, base) or url for url in spec.want)
+    distinct = dict.fromkeys(given)
+    repeated = len(given) - len(distinct)
+    hits = len(wanted.keys() & distinct.keys())
+    counted = len(distinct) if spec.duplicates else len(given)
+    recall, precision = hits / len(wanted), hits / counted if counted else 0.0
+    missing = [url for url in wanted if url not in distinct]
+    extra = [url for url in distinct if url not in wanted]
+    holds = recall >= spec.min_recall and (precision >= spec.min_precision or not given)
+    seen = [
+        f"{hits} of {len(wanted)} wanted URLs (recall {recall:.3g}, precision {precision:.3g})",
+        _some("missing", missing),
+        _some("not wanted", extra),
+        f"{repeated} repeated" if repeated else "",
+    ]
+    return Verdict(
+        holds,
+        "; ".join(filter(None, seen)),
+        "answer",
+        finding=VALID if holds else _finding(given, hits),
+        hint="" if holds else _hint(given, len(missing), len(extra), repeated, spec),
+        credit=1.0 if holds else _f1(recall, precision),
+    )
+
+
+def _f1(recall: float, precision: float) -> float:
+    return 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+
+
+def _finding(given: list[str], hits: int) -> str:
+    if not given:
+        return EMPTY_RESULT
+    return PARTIAL_MATCH if hits else NO_MATCH
+
+
+def _hint(given: list[str], missing: int, extra: int, repeated: int, spec: UrlsSpec) -> str:
+    """Counts only: the wanted URLs themselves would be the solution."""
+    parts = [
+        f"{missing} of the wanted ones are missing" if missing else "",
+        f"{extra} are not wanted" if extra else "",
+        f"{repeated} are repetitions" if repeated and not spec.duplicates else "",
+    ]
+    return f"The answer holds {len(given)} URLs; {', '.join(filter(None, parts))}."
+
+
+def _some(what: str, urls: list[str]) -> str:
+    if not urls:
+        return ""
+    more = " …" if len(urls) > _SHOWN else ""
+    return f"{len(urls)} {what}: {' '.join(urls[:_SHOWN])}{more}"

@@ -1,0 +1,229 @@
+"""Reads the JSON of a decision in the forms in which models write it. Pure text.
+
+Fences, prose around it, comments, trailing commas, quotes of other kinds, Chinese names of fields
+and actions, and the seed's map form (`mark_id_text_map`) are understood; what is not is told back.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_autoweb.choice.verify_choice import Choice
+from pytest_autoweb.llm.replies import strip_reasoning
+
+_MAX_CHARS = 20_000
+_KEYS = {
+    "action": "动作 操作 行动 type_of_action act",
+    "decision": "决定",
+    "mark_id": "mark mark_number markid id element element_id number index 编号 标记 元素编号 序号",
+    "mark_ids": "marks ids 编号列表",
+    "expected_text": "target_text expectedtext element_text 期望文本 预期文本 元素文本 目标文本",
+    "expected_texts": "target_texts 期望文本列表",
+    "mark_id_text_map": "map 编号文本",
+    "near": "beside context row near_text 附近 旁边 所在行",
+    "text": "value content input_text 内容 输入 文字",
+    "option": "label choice 选项",
+    "key": "keys 按键 键",
+    "url": "link href 网址 地址 链接",
+    "answer": "result data 答案 结果",
+    "direction": "方向",
+    "timeout_ms": "timeout ms 毫秒",
+    "thinking": "thought thoughts reasoning reason 思考 理由 推理",
+    "confidence": "certainty 置信度 信心",
+}
+_ACTIONS = {
+    "click": "点击 单击 tap press_button click_element check uncheck",
+    "type": "输入 填写 fill input enter_text type_text",
+    "select": "选择 select_option choose",
+    "extract": "提取 读取 read get_text",
+    "press": "按键 press_key key keypress",
+    "scroll": "滚动 scroll_down scroll_up",
+    "navigate": "导航 跳转 打开 goto open visit",
+    "wait": "等待 sleep",
+    "go_back": "返回 后退 back goback",
+    "done": "完成 结束 finish finished stop answer complete",
+    "retry": "重试 再试",
+}
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
+_NUMBER = re.compile(r"\s*(?:mark|#|\[|【|第|编号)*\s*(\d{1,4})\s*(?:\]|】|号)*\s*", re.IGNORECASE)
+_ASCII = str.maketrans("“”：，｛｝", '"":,{}')
+_WORDS = {"high": 0.9, "medium": 0.6, "low": 0.3, "高": 0.9, "中": 0.6, "低": 0.3}
+
+
+class ReplyProblem(ValueError):
+    """What is wrong with a reply, as a sentence for the model that wrote it."""
+
+
+def _inverted(table: Mapping[str, str]) -> dict[str, str]:
+    return {word: name for name, words in table.items() for word in (name, *words.split())}
+
+
+_KEY_OF, _ACTION_OF = _inverted(_KEYS), _inverted(_ACTIONS)
+
+
+def read_object(reply: str) -> dict[str, Any]:
+    """The reply's JSON object, its fields and action under their own names.
+
+    The last object that names an action counts, else the last one: models think aloud first.
+
+    Raises:
+        ReplyProblem: there is none.
+    """
+    text = strip_reasoning(reply)[-_MAX_CHARS:]
+    found = [named for raw in _objects(text) if (named := _named(raw))]
+    if not found:
+        beginning = " ".join(text.split())[:80]
+        raise ReplyProblem(f"the reply is no JSON object: {beginning!r}")
+    acting = [fields for fields in found if "action" in fields]
+    return (acting or found)[-1]
+
+
+def read_choices(fields: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """The elements that a decision chooses: one, two parallel lists, or a map from number to text.
+
+    Raises:
+        ReplyProblem: the lists are not of one length (row A5 of the seed), or a number is none.
+    """
+    try:
+        if isinstance(texts := fields.get("mark_id_text_map"), Mapping):
+            return tuple(Choice(mark_of(mark), str(text or "")) for mark, text in texts.items())
+        if "mark_ids" in fields:
+            return _parallel(fields["mark_ids"], fields.get("expected_texts"))
+        if "mark_id" in fields:
+            return (_choice(fields),)
+    except ValueError as error:
+        raise ReplyProblem(str(error)) from None
+    return ()
+
+
+def _choice(fields: Mapping[str, Any]) -> Choice:
+    text, near = (str(fields.get(name) or "") for name in ("expected_text", "near"))
+    return Choice(mark_of(fields["mark_id"]), text, near)
+
+
+def _parallel(numbers: Any, texts: Any) -> tuple[Choice, ...]:
+    numbers = numbers if isinstance(numbers, list) else [numbers]
+    texts = texts if isinstance(texts, list) else []
+    if len(numbers) != len(texts):
+        raise ReplyProblem(
+            f"{len(numbers)} mark_ids but {len(texts)} expected_texts: give each mark its text"
+        )
+    return tuple(
+        Choice(mark_of(number), str(text or ""))
+        for number, text in zip(numbers, texts, strict=True)
+    )
+
+
+def mark_of(value: Any) -> int:
+    """A mark's number in the forms `5`, `"5"`, `"[5]"`, `5.0`.
+
+    Raises:
+        ValueError: it is no number.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (match := _NUMBER.fullmatch(value)):
+        return int(match[1])
+    raise ValueError(f"{value!r:.40} is no mark's number")
+
+
+def confidence_of(value: Any) -> float | None:
+    """A confidence from 0 to 1 in the forms `0.9`, `"90%"`, `90`, `"high"`; None: not readable."""
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if text in _WORDS:
+            return _WORDS[text]
+        share = text.endswith("%")
+        try:
+            value = float(text.rstrip("%")) / (100 if share else 1)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    value = value / 100 if 1 < value <= 100 else value
+    return float(value) if 0 <= value <= 1 else None
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Every outermost `{…}` that can be read."""
+    start = text.find("{")
+    while start >= 0:
+        end = _closing(text, start)
+        raw = _loaded(text[start:end]) if end else _loaded(text[start:] + "}")
+        if isinstance(raw, dict):
+            yield raw
+        start = text.find("{", (end or start) if raw is not None and end else start + 1)
+
+
+def _closing(text: str, start: int) -> int | None:
+    depth, quote, escaped = 0, "", False
+    for at in range(start, len(text)):
+        char = text[at]
+        if quote:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == quote:
+                quote = ""
+        elif char == '"':
+            quote = char
+        elif char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            if depth == 0:
+                return at + 1
+    return None
+
+
+def _loaded(text: str) -> Any:
+    tidy = _COMMENT.sub(lambda m: m[1] or "", text)
+    tidy = _TRAILING.sub(lambda m: m[1] or "", tidy)
+    for form in (text, tidy, _ascii_quotes(tidy)):
+        try:
+            return json.loads(form, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    try:
+        return ast.literal_eval(tidy)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
+
+
+def _ascii_quotes(text: str) -> str:
+    return text.translate(_ASCII)
+
+
+def _named(raw: Mapping[Any, Any]) -> dict[str, Any]:
+    """Fields under their own names; what is nested under `action` or its name is lifted out."""
+    fields: dict[str, Any] = {}
+    for key, value in raw.items():
+        name = _KEY_OF.get(str(key).strip().lower().replace(" ", "_").replace("-", "_"))
+        if name in ("action", "decision") and isinstance(value, Mapping):
+            fields = {**_named(value), **fields}
+        elif name and name not in fields:
+            fields[name] = value
+    if isinstance(action := fields.get("action"), str):
+        word = action.strip().lower().replace(" ", "_").replace("-", "_")
+        fields["action"] = _ACTION_OF.get(word, action)
+        if word == "scroll_up":
+            fields.setdefault("direction", "up")
+    return _normalised(fields)
+
+
+def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
+    """One element in the map or list form becomes `mark_id` and `expected_text`."""
+    for name in ("expected_text", "near"):
+        if fields.get(name, "") is None:
+            fields[name] = ""
+    texts = fields.get("mark_id_text_map")
+    if "mark_id" not in fields and isinstance(texts, Mapping) and len(texts) == 1:
+        [(mark, text)] = texts.items()
+        fields |= {"mark_id": mark, "expected_text": str(text or "")}
+    return fields

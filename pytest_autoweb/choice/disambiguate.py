@@ -1,0 +1,179 @@
+"""Tells elements apart that read alike, by a second thing that is known of the one meant. Pure.
+
+A number alone says nothing surely, and among elements with the same text the text says nothing
+either. So the choice must also name what the element stands in (its row, card or heading) or,
+where that is the same too, its place among them.
+"""
+
+from collections.abc import Sequence
+
+from pytest_autoweb.choice.mark_listing import label_of
+from pytest_autoweb.choice.text_forms import fold, is_border, undecorated
+from pytest_autoweb.choice.text_match import SHORT, compare, shown
+from pytest_autoweb.choice.verify_choice import (
+    CANDIDATES,
+    Choice,
+    Resolution,
+    compare_mark,
+    resolve,
+)
+from pytest_autoweb.marks.marking import Mark
+
+
+def resolve_apart(choice: Choice, marks: Sequence[Mark], *, again: bool = False) -> Resolution:
+    """The mark that a choice means, as `resolve` finds it, if no other is as likely meant.
+
+    Where others fit the text as well, `choice.near` decides; if it fits one of them alone, that
+    one is taken. Links to the same address need not be told apart. Else none is taken, and those
+    left are candidates for a second look.
+
+    Args:
+        choice: number, expected text, and what stands near the element.
+        marks: of the picture that the choice was made on.
+        again: it is the picture of a second look, where what is near was read of all marks.
+    """
+    first = resolve(choice, marks)
+    rivals = _rivals(first, choice, marks)
+    lost = first.status in ("text_not_found", "no_such_mark")
+    if lost and (field := _beside_text(choice, marks)):
+        what = f"a field without a name; '{shown(choice.expected_text)}' is what tells it apart"
+        return _taken(first, choice, field, what, verdict="match")
+    if len(rivals) < 2:
+        return first
+    what = f"{len(rivals)} elements fit '{shown(choice.expected_text)}'"
+    if _same_deed(rivals):
+        own = [mark for mark in rivals if mark.number == choice.number]
+        return _taken(first, choice, (own or rivals)[0], f"{what}; all lead to one address")
+    left = nearest(choice.near, rivals) or nearest(_beside(choice), rivals)
+    # Of marks that were not taken for alike before, nobody has read yet what is near.
+    known = again or all(m.near for m in rivals) or fold(choice.near) in _places(rivals)
+    if len(left) == 1 and known:
+        return _taken(first, choice, left[0], f"{what}; this one is near '{shown(choice.near)}'")
+    count = "one" if len(left) == 1 else "several" if left else "none"
+    near = f"'{shown(choice.near)}' is near {count} of them"
+    reason = f"{what}; {near if fold(choice.near) else 'nothing near it was named'}"
+    chosen = first.chosen.model_copy(update={"verdict": "unverifiable", "reason": reason})
+    # The number is a hint still: those around it are shown, when there are too many.
+    about = sorted(
+        left if known and left else rivals, key=lambda mark: abs(mark.number - (choice.number or 0))
+    )
+    numbers = sorted(mark.number for mark in about[:CANDIDATES])
+    return Resolution("text_ambiguous", chosen, None, tuple(numbers))
+
+
+def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:
+    """Of each mark that shares its text with another, what tells it apart, to be shown with it.
+
+    It is the nearest of the texts around it that no other of them has; where there is none, its
+    place among them, such as `2 of 4`. Links to one address are left out.
+
+    Returns:
+        Number of the mark to text.
+    """
+    groups: dict[str, list[Mark]] = {}
+    for mark in marks:
+        groups.setdefault(fold(label_of(mark)), []).append(mark)
+    return {
+        mark.number: telling(mark, group)
+        for group in groups.values()
+        if len(group) > 1 and not _same_deed(group)
+        for mark in group
+    }
+
+
+def telling(mark: Mark, group: Sequence[Mark]) -> str:
+    """What tells one mark of a group apart: a text near it, or its place."""
+    others = {fold(piece) for other in group if other is not mark for piece in other.near}
+    found = next((piece for piece in mark.near if fold(piece) not in others), None)
+    return found or place(mark, group)
+
+
+def place(mark: Mark, group: Sequence[Mark]) -> str:
+    """The place of a mark in its group, from the top and the left, e.g. `2 of 4`."""
+    numbers = sorted(other.number for other in group)
+    return f"{numbers.index(mark.number) + 1} of {len(numbers)}"
+
+
+def _places(group: Sequence[Mark]) -> set[str]:
+    return {place(mark, group) for mark in group}
+
+
+def nearest(near: str, group: Sequence[Mark]) -> list[Mark]:
+    """The marks of a group near which a text stands; those for which it is surest, if it is one.
+
+    The whole of a text around the mark counts most, then a cut form or a part of it in whole words.
+    """
+    if not fold(near):
+        return []
+    degrees = {mark.number: _degree(near, mark, group) for mark in group}
+    best = max(degrees.values())
+    return [mark for mark in group if degrees[mark.number] == best] if best else []
+
+
+def _beside(choice: Choice) -> str:
+    """What was named as near, without the element's own text: rows are read with all they hold."""
+    own, near = fold(choice.expected_text), fold(choice.near)
+    left = undecorated(fold(near.replace(own, " ", 1))) if own else near
+    return left if any(map(str.isalnum, left)) else ""
+
+
+def _degree(near: str, mark: Mark, group: Sequence[Mark]) -> int:
+    known = (*mark.near, place(mark, group))
+    found = [compare(near, piece) for piece in known]
+    if any(comparison.sure for comparison in found):
+        return 2
+    alike = any(comparison.verdict == "match" for comparison in found)
+    return int(alike or any(_within(near, text) for text in (*mark.near, " ".join(mark.near))))
+
+
+def _within(part: str, whole: str) -> bool:
+    """Whether one text has the other in whole words: a row may be named in part, or at length."""
+    shorter, longer = sorted((fold(part), fold(whole)), key=len)
+    if len(shorter) <= SHORT:
+        return False
+    at = longer.find(shorter)
+    while at >= 0:
+        if is_border(longer, at) and is_border(longer, at + len(shorter)):
+            return True
+        at = longer.find(shorter, at + 1)
+    return False
+
+
+def _beside_text(choice: Choice, marks: Sequence[Mark]) -> Mark | None:
+    """The only field without a name that the expected text stands beside, or whose place it is."""
+    fields = [mark for mark in marks if mark.is_nameless_field]
+    named = [
+        mark
+        for mark in fields
+        if any(compare(choice.expected_text, one).sure for one in (*mark.near, place(mark, fields)))
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Mark]:
+    """The marks that fit the text as well as the one that was taken, or the candidates."""
+    if first.mark is None:
+        return [mark for mark in marks if mark.number in first.candidates]
+    if first.status not in ("number_match", "number_only"):
+        return [first.mark]
+    own = compare_mark(choice.expected_text, first.mark)
+    fits = [(mark, compare_mark(choice.expected_text, mark)) for mark in marks]
+    return [
+        mark
+        for mark, fit in fits
+        if fit.allowed and (fit.verdict, fit.sure) == (own.verdict, own.sure)
+    ]
+
+
+def _same_deed(group: Sequence[Mark]) -> bool:
+    """Whether all are links to one address."""
+    urls = {mark.url for mark in group}
+    return len(urls) == 1 and not urls & {""} and not next(iter(urls)).endswith("#")
+
+
+def _taken(
+    first: Resolution, choice: Choice, mark: Mark, reason: str, **more: object
+) -> Resolution:
+    taken = mark.number if mark.number != choice.number else None
+    update = {"taken": taken, "reason": reason, "box": tuple(mark.box), **more}
+    return Resolution("near_unique", first.chosen.model_copy(update=update), mark)

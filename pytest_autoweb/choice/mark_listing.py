@@ -1,0 +1,93 @@
+"""A marked page as text, for models that cannot see. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from pytest_autoweb.marks.marking import Mark
+
+LISTED = 60
+_NEW = 20
+_NAME_CHARS, _VALUE_CHARS, _NEAR_CHARS, _LINE_CHARS = 80, 60, 50, 200
+_FORMATS = {
+    "date": "date, YYYY-MM-DD",
+    "time": "time, HH:MM",
+    "datetime-local": "YYYY-MM-DDTHH:MM",
+    "month": "month, YYYY-MM",
+    "password": "password",
+    "file": "file",
+}
+_HOLDS = frozenset({"input", "textarea", "select"})
+
+
+def listing(
+    marks: Sequence[Mark],
+    text: str,
+    *,
+    max_chars: int,
+    before: str | None = None,
+    near: Mapping[int, str] | None = None,
+) -> str:
+    """The marks, one a line, and what else the page reads.
+
+    Args:
+        marks: in their order.
+        text: the page's visible text, one line a block; lines that only repeat a mark are dropped.
+        max_chars: of the text.
+        before: the text at the look before, if it was the same page; what is new stands last, as
+            the answer of the page to what was done.
+        near: of marks that share their text, what tells them apart (`twins.ambiguous`).
+    """
+    known_near = near or {}
+    lines = [line_of(mark, known_near.get(mark.number, "")) for mark in marks[:LISTED]]
+    if len(marks) > LISTED:
+        lines.append(f"({len(marks) - LISTED} more elements are not listed)")
+    known = {" ".join(mark.text.split()) for mark in marks}
+    kept = [line for line in _lines(text) if line not in known]
+    old = kept if before is None else [line for line in kept if line in _lines(before)]
+    new = [line for line in kept if line not in old]
+    room = max_chars - sum(min(len(line), _LINE_CHARS) for line in new)
+    for line in old:
+        room -= min(len(line), _LINE_CHARS)
+        if room < 0:
+            lines.append("text: …")
+            break
+        lines.append(f"text: {line[:_LINE_CHARS]}")
+    return "\n".join([*lines, *(f"new text: {line[:_LINE_CHARS]}" for line in new[:_NEW])])
+
+
+def _lines(text: str) -> dict[str, None]:
+    """The lines of a text, each once, in order."""
+    plain = (" ".join(line.split()) for line in text.splitlines())
+    return dict.fromkeys(line for line in plain if line)
+
+
+def line_of(mark: Mark, near: str = "") -> str:
+    """One mark: `[5] textbox "User" holds "ana"`, or `[6] button "Edit" near "Ben"`."""
+    holds = mark.texts[-1] if mark.tag in _HOLDS and mark.texts else ""
+    name = _first_of(mark)
+    parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{_short(name, _NAME_CHARS)}"']
+    if mark.name != name and label_of(mark) == mark.name:
+        parts.append(f"({_short(mark.name, _NAME_CHARS)})")
+    if shape := _FORMATS.get(mark.attributes.get("type", "")):
+        parts.append(f"({shape})")
+    if holds and holds not in (name, mark.attributes.get("placeholder"), mark.name):
+        parts.append(f'holds "{_short(holds, _VALUE_CHARS)}"')
+    if near:
+        parts.append(f'near "{_short(near, _NEAR_CHARS)}"')
+    return " ".join(parts)
+
+
+def label_of(mark: Mark) -> str:
+    """What names a mark in its line: a name where its text is but a sign."""
+    name = _first_of(mark)
+    return name if any(map(str.isalnum, name)) else mark.name or name
+
+
+def _first_of(mark: Mark) -> str:
+    if mark.tag not in _HOLDS:
+        return mark.text
+    return mark.name or mark.attributes.get("placeholder", "")
+
+
+def _short(text: str, limit: int) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= limit else plain[: limit - 1] + "…"

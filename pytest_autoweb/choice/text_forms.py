@@ -1,0 +1,197 @@
+"""The forms in which texts are compared, and words that describe what shows no text. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+
+MAX_CHARS = 400
+"""Longer texts are compared by their beginnings."""
+
+_SPACE = re.compile(r"\s+")
+_LOOSE_SPACE = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+"""Spaces, but for those between two digits: `1 2` is not `12`."""
+_OPTIONAL = re.compile("[\u0640\u064b-\u0652\u0670\ufe00-\ufe0f]")
+"""Arabic stretching and vowel signs, and how an emoji is drawn: written or left out."""
+_GROUPS = {
+    "-": "‐‑‒–—−",
+    "'": "’‘ʼ`´",
+    '"': "“”„",
+    "x": "×✕✖✗✘⨯╳❌",
+    ">": "→➜➔➡⇒❯›▶►▸⟩〉",
+    "<": "←⬅⇐❮‹◀◄◂⟨〈",
+    "^": "↑▲△⬆",
+    ">>": "»⏩",
+    "<<": "«⏪",
+}
+_ALIKE = str.maketrans({sign: plain for plain, signs in _GROUPS.items() for sign in signs})
+"""Signs that nobody tells apart on a picture; a double arrow is not a single one."""
+_DIRECTIONS = frozenset("<>^")
+_DECORATION = frozenset(" <>^|:.,;!?*·•…、,。،؛؟-_\"'")
+"""Signs at the ends of a text that are often left out when it is read."""
+
+
+@lru_cache(maxsize=4096)
+def fold(text: str) -> str:
+    """One form for texts that look alike.
+
+    NFKC and case folding (`ß` is `ss`), digits of all scripts in ASCII, spaces collapsed; without
+    zero-width and direction marks, and without the private characters that icon fonts draw.
+    """
+    folded = unicodedata.normalize("NFKC", text[:MAX_CHARS].translate(_ALIKE))
+    folded = unicodedata.normalize("NFKC", folded.casefold()).translate(_ALIKE)
+    kept = (_digit(char) for char in _OPTIONAL.sub("", folded) if not _is_unseen(char))
+    return _SPACE.sub(" ", "".join(kept)).strip()
+
+
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in ("Cf", "Co", "Cs") or (char < " " and not char.isspace())
+
+
+def _digit(char: str) -> str:
+    return str(unicodedata.decimal(char)) if not char.isascii() and char.isdecimal() else char
+
+
+def tight(folded: str) -> str:
+    """A folded text without spaces; those between digits stay."""
+    return _LOOSE_SPACE.sub("", folded)
+
+
+def undecorated(folded: str) -> str:
+    """A folded text without arrows, bullets, punctuation and emoji at its ends.
+
+    A text of nothing else stays as it is.
+    """
+    start, end = 0, len(folded)
+    while start < end and _is_decoration(folded[start]):
+        start += 1
+    while end > start and _is_decoration(folded[end - 1]):
+        end -= 1
+    return folded[start:end] or folded
+
+
+def _is_decoration(char: str) -> bool:
+    return char in _DECORATION or unicodedata.category(char) == "So"
+
+
+def directions(folded: str) -> str:
+    """The arrows of a text, in their order."""
+    return "".join(char for char in folded if char in _DIRECTIONS)
+
+
+def is_wide(char: str) -> bool:
+    """Whether a character belongs to a script that is written without spaces."""
+    return unicodedata.east_asian_width(char) in ("W", "F") and char.isalnum()
+
+
+def is_border(text: str, at: int) -> bool:
+    """Whether a word ends or begins between `text[at - 1]` and `text[at]`."""
+    if at <= 0 or at >= len(text):
+        return True
+    before, after = text[at - 1], text[at]
+    if not (_in_word(before) and _in_word(after)):
+        return True
+    return is_wide(before) != is_wide(after)
+
+
+def _in_word(char: str) -> bool:
+    # A sign inside a number or a name belongs to it: `4.5`, `don't`, `e-mail`.
+    return char.isalnum() or char in "'_.," or unicodedata.category(char)[0] == "M"
+
+
+_ICONS = (
+    "icon icons image picture logo symbol arrow glyph avatar thumbnail emoji "
+    "图标 图片 箭头 图像 标志 圖標 圖示 アイコン 矢印 画像 ロゴ "
+    "pfeil bild سهم أيقونة ايقونة رمز صورة شعار"
+)
+_FIELDS: Mapping[frozenset[str], str] = {
+    frozenset({"textbox", "searchbox", "combobox", "spinbutton", "input", "textarea"}): (
+        "textbox textarea input field textfield 输入框 文本框 搜索框 輸入框 入力欄 テキスト欄 "
+        "eingabefeld textfeld suchfeld حقل"
+    ),
+    frozenset({"checkbox", "switch", "menuitemcheckbox"}): (
+        "checkbox 复选框 勾选框 チェックボックス kontrollkästchen ankreuzfeld"
+    ),
+    frozenset({"radio", "menuitemradio"}): "radio 单选框 单选按钮 ラジオボタン optionsfeld",
+    frozenset({"combobox", "listbox", "select", "button"}): (
+        "dropdown select listbox combobox 下拉框 下拉菜单 ドロップダウン auswahlfeld قائمة"
+    ),
+    frozenset({"slider", "range"}): "slider 滑块 スライダー schieberegler",
+}
+_PICTURES = (
+    (
+        "trash bin dustbin garbage 垃圾桶 ごみ箱 papierkorb mülleimer",
+        "delete remove 删除 移除 削除",
+    ),
+    ("magnifier magnifying loupe 放大镜 虫眼鏡 lupe", "search find 搜索 查找 検索 suche suchen"),
+    ("gear cog cogwheel 齿轮 歯車 zahnrad", "settings preferences options 设置 設定 einstellungen"),
+    ("pencil pen 铅笔 鉛筆 stift bleistift", "edit change rename 编辑 修改 編集 bearbeiten"),
+    ("hamburger bars lines 三条横线", "menu navigation 菜单 メニュー menü"),
+    ("cross x 叉 kreuz", "close dismiss cancel 关闭 閉じる schließen"),
+    ("house 房子 haus", "home 首页 主页 ホーム startseite"),
+    ("heart star 心形 星星 herz stern", "favorite favourite favorites favourites like 收藏 merken"),
+    ("bell 铃铛 glocke", "notifications alerts 通知 benachrichtigungen"),
+    ("envelope 信封 umschlag", "mail email message messages inbox 邮件 メール"),
+    ("plus 加号", "add new create 添加 新建 追加 hinzufügen neu"),
+    ("printer 打印机 drucker", "print 打印 印刷 drucken"),
+    ("floppy disk 软盘 diskette", "save 保存 speichern"),
+)
+"""How people call pictures on buttons, and words in the names of such buttons."""
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def _folded(words: str) -> tuple[str, ...]:
+    return tuple(fold(word) for word in words.split())
+
+
+_ICON_WORDS = _folded(_ICONS)
+_FIELD_WORDS = tuple((roles, _folded(words)) for roles, words in _FIELDS.items())
+_FIELD_ROLES = frozenset[str]().union(*_FIELDS) - {"button"}
+_PICTURE_WORDS = tuple((_folded(seen), _folded(meant)) for seen, meant in _PICTURES)
+
+
+def describes_icon(expected: str) -> bool:
+    """Whether a text is no element's text, but says what its icon looks like, or is a sign."""
+    return names_icon(expected) or not any(map(str.isalnum, fold(expected)))
+
+
+def names_icon(expected: str) -> bool:
+    """Whether a text has a word for an icon."""
+    return _names(fold(expected), _ICON_WORDS)
+
+
+def names_picture(expected: str, name: str) -> bool:
+    """Whether a text describes the picture that often stands for a name: a trash can, `Delete`."""
+    shown, called = fold(expected), fold(name)
+    return any(_names(shown, seen) and _names(called, meant) for seen, meant in _PICTURE_WORDS)
+
+
+def is_field(role: str) -> bool:
+    """Whether an element of this role is a field, not an icon."""
+    return role in _FIELD_ROLES
+
+
+def without_icon_words(expected: str) -> str:
+    """`cart icon` without `icon`: what is left may be the element's name."""
+    folded = fold(expected)
+    for word in _ICON_WORDS:
+        pattern = rf"(?<!\w){re.escape(word)}(?!\w)" if _has_spaces(word) else re.escape(word)
+        folded = re.sub(pattern, " ", folded)
+    return fold(folded)
+
+
+def roles_of(expected: str) -> frozenset[str]:
+    """The roles that a bare description such as `text field` means; empty: it means none."""
+    folded = fold(expected)
+    found = [roles for roles, words in _FIELD_WORDS if _names(folded, words)]
+    return frozenset[str]().union(*found)
+
+
+def _names(folded: str, words: tuple[str, ...]) -> bool:
+    tokens = set(_WORDS.findall(folded))
+    return any(word in tokens if _has_spaces(word) else word in folded for word in words)
+
+
+def _has_spaces(word: str) -> bool:
+    """Whether the word's script puts spaces between words."""
+    return all(unicodedata.east_asian_width(char) not in ("W", "F") for char in word)

@@ -1,0 +1,274 @@
+"""The one comparison of what a model expects an element to read with what it reads. Pure.
+
+All that choose an element use it: the act strategy, each phase of the collector, and
+`page.get_by_mark(…)`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from pytest_autoweb.choice.text_forms import (
+    describes_icon,
+    directions,
+    fold,
+    is_border,
+    is_field,
+    is_wide,
+    names_icon,
+    names_picture,
+    roles_of,
+    tight,
+    undecorated,
+    without_icon_words,
+)
+from pytest_autoweb.results import Verdict
+from pytest_autoweb.values.dates import date_readings
+from pytest_autoweb.values.number_words import number_readings
+
+Code = Literal[
+    "equal",  # after folding
+    "spacing",  # but for spaces
+    "decoration",  # but for arrows, bullets and punctuation at the ends
+    "number",  # the same number in another writing
+    "date",  # the same day in another writing
+    "ellipsis",  # one is cut, and says so
+    "addition",  # one has a number of a list before it, or something in parentheses after it
+    "prefix",  # one is a long beginning of the other
+    "contained",  # one is a large part of the other, in whole words; before it stand no letters
+    "picture",  # what was expected is the usual picture for the element's name, which is not shown
+    "different",
+    "short",  # one or two characters, which must be equal
+    "no_expected",  # nothing was expected, the element has text
+    "no_text",  # a text was expected, the element has none
+    "icon",  # the element has no text, and none was expected
+]
+
+SHORT = 2
+"""Characters up to which texts must be equal."""
+PREFIX_CHARS, PREFIX_SHARE = 8, 0.4
+"""A beginning must have so many characters, and so much of the whole."""
+LONG_PREFIX = 24
+"""From here on a beginning may end inside a word: texts are cut so in lists and on pictures."""
+PART_CHARS, PART_SHARE, PART_SHARE_OF_EXPECTED = 5, 0.5, 0.6
+SHOWN = 30
+"""Characters of a text in messages (row 1.3.2 of the seed)."""
+_VALUE_CHARS = 60
+_ORDINAL = re.compile(r"^\d{1,3}[.)、:]\s*")
+
+_VERDICTS: dict[Code, Verdict] = {
+    "different": "mismatch",
+    "short": "mismatch",
+    "no_expected": "unverifiable",
+    "no_text": "unverifiable",
+    "icon": "unverifiable",
+}
+_SURE: frozenset[Code] = frozenset({"equal", "spacing", "decoration", "number", "date"})
+_CUT: frozenset[Code] = frozenset({"ellipsis", "addition", "prefix"})
+
+
+class TextComparison(NamedTuple):
+    """A verdict with its reason."""
+
+    verdict: Verdict
+    code: Code
+    reason: str
+    """A plain sentence that quotes both texts."""
+
+    @property
+    def sure(self) -> bool:
+        """Both are the same text, in writings that look alike."""
+        return self.code in _SURE
+
+    @property
+    def cut(self) -> bool:
+        """One is the other, cut or with an addition."""
+        return self.code in _CUT
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the element may be acted on: it matches, or is an icon as expected."""
+        return self.verdict == "match" or self.code == "icon"
+
+
+def compare(expected: str, actual: str) -> TextComparison:
+    """Compare the text that was expected with the one that is there.
+
+    `match` needs the same text, or a part of it that nobody would take for another text.
+    `unverifiable` means that one side has no text to compare: of these only an element without
+    text for which an icon (or nothing) was expected is allowed (rows 1.8 A1 to A3 of the seed).
+    """
+    code = _code(fold(expected), fold(actual))
+    return TextComparison(_VERDICTS.get(code, "match"), code, _reason(code, expected, actual))
+
+
+def compare_element(
+    expected: str, texts: Sequence[str], *, visible: str = "", role: str = ""
+) -> TextComparison:
+    """Compare with all texts of an element; the best comparison counts.
+
+    Args:
+        expected: as the model sees it.
+        texts: what the element reads, its label, placeholder, title, value. Empty ones are
+            skipped.
+        visible: the one of them that a picture shows; empty: none.
+        role: of the element, for descriptions such as `text field` where there is no text.
+    """
+    known = [text for text in texts if fold(text)]
+    results = [compare(expected, text) for text in known] or [compare(expected, "")]
+    best = min(results, key=lambda found: (not found.sure, found.verdict != "match"))
+    if best.verdict == "match" or best.code == "no_expected":
+        return best
+    return _by_kind(expected, known, visible, role) or best
+
+
+def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> TextComparison | None:
+    """What a description of an element that shows no text comes to."""
+    named = without_icon_words(expected)
+    if describes_icon(expected) and len(named) > SHORT:
+        found = next((c for t in texts if (c := compare(named, t)).verdict == "match"), None)
+        if found:
+            return found
+    if any(map(str.isalnum, fold(visible))):
+        return None
+    roles = roles_of(expected)
+    if roles and role:
+        code: Code = "icon" if role in roles else "different"
+        reason = f"no text to compare; {_quoted(expected)} was expected of this {role}"
+        return TextComparison(_VERDICTS[code], code, reason)
+    if any(names_picture(expected, text) for text in texts):
+        return TextComparison("match", "picture", _reason("picture", expected, texts[0]))
+    if describes_icon(expected):
+        code = "different" if names_icon(expected) and is_field(role) else "icon"
+        return TextComparison(_VERDICTS[code], code, _reason(code, expected, ""))
+    return None
+
+
+def _code(expected: str, actual: str) -> Code:
+    if not expected:
+        return "no_expected" if actual else "icon"
+    if not actual:
+        return "icon" if describes_icon(expected) else "no_text"
+    if same := _same(expected, actual):
+        return same
+    if min(len(tight(expected)), len(tight(actual))) <= SHORT:
+        return "short"
+    return _variant(expected, actual) or "different"
+
+
+def _same(expected: str, actual: str) -> Code | None:
+    if expected == actual:
+        return "equal"
+    if tight(expected) == tight(actual):
+        return "spacing"
+    bare = tight(undecorated(expected)), tight(undecorated(actual))
+    arrows = {directions(expected), directions(actual)} - {""}
+    if bare[0] == bare[1] and len(arrows) < 2:
+        return "decoration"
+    if max(len(expected), len(actual)) > _VALUE_CHARS or not _both_have_digits(expected, actual):
+        return None
+    # Of two writings that are both ambiguous (03/04 and 04/03) nothing can be said.
+    if _one_value(number_readings(expected, None), number_readings(actual, None)):
+        return "number"
+    if _one_value(date_readings(expected, None), date_readings(actual, None)):
+        return "date"
+    return None
+
+
+def _both_have_digits(first: str, second: str) -> bool:
+    return any(map(str.isdigit, first)) and any(map(str.isdigit, second))
+
+
+def _one_value(first: frozenset[object], second: frozenset[object]) -> bool:
+    return bool(first & second) and min(len(first), len(second)) == 1
+
+
+def _variant(expected: str, actual: str) -> Code | None:
+    """How one text may be a cut or shortened form of the other."""
+    if _cut_with_dots(expected, actual) or _cut_with_dots(actual, expected):
+        return "ellipsis"
+    if _but_for_addition(expected, actual) or _but_for_addition(actual, expected):
+        return "addition"
+    shorter, longer = sorted((undecorated(expected), undecorated(actual)), key=len)
+    # What is missing from the element must not be a number: it tells rows of a list apart.
+    if shorter == undecorated(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
+        return None
+    if _is_long_beginning(shorter, longer):
+        return "prefix"
+    share = PART_SHARE if shorter == undecorated(expected) else PART_SHARE_OF_EXPECTED
+    return "contained" if _is_large_part(shorter, longer, share) else None
+
+
+def _cut_with_dots(cut: str, whole: str) -> bool:
+    head, dots, _ = cut.partition("...")
+    head, other = tight(head), tight(whole.partition("...")[0])
+    if not dots or len(head) <= SHORT:
+        return False
+    return other.startswith(head)
+
+
+def _but_for_addition(longer: str, plain: str) -> bool:
+    if (rest := _ORDINAL.sub("", longer)) != longer and tight(rest) == tight(plain):
+        return len(tight(rest)) > SHORT
+    head, sign, _ = longer.partition("(")
+    head = tight(undecorated(head))
+    return bool(sign) and "(" not in plain and len(head) > SHORT and head == tight(plain)
+
+
+def _is_long_beginning(shorter: str, longer: str) -> bool:
+    size = len(shorter)
+    if not longer.startswith(shorter) or size < max(PREFIX_CHARS, PREFIX_SHARE * len(longer)):
+        return False
+    before, after = longer[size - 1], longer[size : size + 1]
+    if before.isdigit() and after.isdigit():
+        return False
+    return size >= LONG_PREFIX or is_border(longer, size) or is_wide(before)
+
+
+def _is_large_part(part: str, whole: str, share: float) -> bool:
+    if len(part) < PART_CHARS or len(part) < share * len(whole):
+        return False
+    at = whole.find(part)
+    while at >= 0:
+        # A word before changes the meaning: `Don't save`, `Unlock all`.
+        alone = not any(map(str.isalpha, whole[:at]))
+        if alone and is_border(whole, at) and is_border(whole, at + len(part)):
+            return True
+        at = whole.find(part, at + 1)
+    return False
+
+
+def _reason(code: Code, expected: str, actual: str) -> str:
+    if code == "no_expected":
+        return f"no text was expected, but the element reads {_quoted(actual)}"
+    if code == "no_text":
+        return f"{_quoted(expected)} was expected, but the element has no text"
+    if code == "icon":
+        return "no text to compare: an icon was expected, and the element has no text"
+    if code == "different":
+        return f"{_quoted(expected)} was expected, but the element reads {_quoted(actual)}"
+    if code == "short":
+        return f"texts this short must be equal: {_quoted(expected)} is not {_quoted(actual)}"
+    how = {
+        "equal": "is",
+        "spacing": "is, but for spaces,",
+        "decoration": "is, but for its ends,",
+        "number": "is the same number as",
+        "date": "is the same day as",
+        "ellipsis": "is, one of them cut,",
+        "addition": "is, but for an addition,",
+        "prefix": "has a long beginning in common with",
+        "contained": "has whole words in common with",
+        "picture": "is the usual picture for",
+    }[code]
+    return f"{_quoted(expected)} {how} {_quoted(actual)}"
+
+
+def _quoted(text: str) -> str:
+    return f"'{shown(text)}'"
+
+
+def shown(text: str) -> str:
+    """A text of the page as messages quote it: one line, no control characters, cut short."""
+    plain = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(plain.split())[:SHOWN]

@@ -1,0 +1,201 @@
+"""Decides by text which element a choice means, or that it must not be acted on. Pure.
+
+The text is what counts, the number is a hint: models read texts well and numbers badly (rows 1.4.4
+to 1.4.11 of the seed).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from pytest_autoweb.choice.text_forms import names_icon
+from pytest_autoweb.choice.text_match import TextComparison, compare_element, shown
+from pytest_autoweb.marks.marking import Mark
+from pytest_autoweb.results import ChosenMark
+
+Status = Literal[
+    "number_match",  # the text of the mark is the expected one
+    "number_only",  # an icon: there is no text on either side to compare
+    "text_unique",  # another mark alone has the expected text
+    "text_prefix_unique",  # another mark alone has a cut form of it
+    "text_ambiguous",  # several others have it
+    "text_prefix_ambiguous",
+    "near_unique",  # several have it; one alone stands near what was named (choice/disambiguate.py)
+    "text_not_found",  # no mark has it
+    "no_expected_text",  # the choice came without a text although its mark has one
+    "no_such_mark",  # the number is not in the picture, nor is the text
+    "chosen_twice",  # the number was chosen for two texts at once
+]
+
+CANDIDATES = 20
+"""Most marks in a second look."""
+
+
+class Choice(NamedTuple):
+    """One element as a model chose it."""
+
+    number: int | None
+    expected_text: str
+    near: str = ""
+    """What the element stands in, where its text does not tell it from others."""
+
+
+class Resolution(NamedTuple):
+    """What became of a choice."""
+
+    status: Status
+    chosen: ChosenMark
+    """For the record of the decision."""
+    mark: Mark | None
+    """The one to act on; None: none may be acted on."""
+    candidates: tuple[int, ...] = ()
+    """Marks for a second look, when the text fits several."""
+
+
+def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
+    """Compare with all texts of a marked element: what it reads, its name, what it is called."""
+    # A label in place of its hidden box may show a picture.
+    role = "" if mark.tag == "label" and names_icon(expected_text) else mark.role
+    texts = (*mark.texts, mark.name)
+    return compare_element(expected_text, texts, visible=visible_text(mark), role=role)
+
+
+def visible_text(mark: Mark) -> str:
+    """What a picture shows of the element's texts; empty for icons that only have a label."""
+    if mark.unseen:
+        return ""
+    first = mark.texts[0] if mark.texts else ""
+    unseen = {mark.attributes.get(name) for name in ("aria-label", "title", "alt")}
+    return "" if first in unseen else first
+
+
+def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
+    """The mark that a choice means.
+
+    A mark whose text is surely the expected one is taken. Else the only other mark that surely has
+    the text is taken in its place; if several have it, they are candidates for a second look. A
+    mark that fits roughly (a cut text) is taken when no other does.
+
+    Args:
+        choice: number and expected text.
+        marks: of the picture that the choice was made on.
+    """
+    fits = {mark.number: compare_mark(choice.expected_text, mark) for mark in marks}
+    by_number = {mark.number: mark for mark in marks}
+    own = fits.get(choice.number) if choice.number is not None else None
+    if own and own.sure and own.verdict == "match":
+        return _taken("number_match", choice, own, by_number)
+    others = {n: fit for n, fit in fits.items() if n != choice.number and fit.verdict == "match"}
+    sure = [n for n, fit in others.items() if fit.sure]
+    if len(sure) == 1:
+        return _taken("text_unique", choice, own, by_number, instead=sure[0])
+    if len(sure) > 1:
+        return _refused("text_ambiguous", choice, own, by_number, sure)
+    if own and own.verdict == "match":
+        return _rough(choice, own, by_number, [n for n, fit in others.items() if fit.cut])
+    if own and own.allowed:
+        return _taken("number_only", choice, own, by_number)
+    if own and own.code == "no_expected":
+        return _refused("no_expected_text", choice, own, by_number)
+    cut = [n for n, fit in others.items() if fit.cut]
+    if len(cut) == 1 and (own is None or own.verdict == "mismatch"):
+        return _taken("text_prefix_unique", choice, own, by_number, instead=cut[0])
+    if len(cut) > 1:
+        return _refused("text_prefix_ambiguous", choice, own, by_number, cut)
+    return _refused("text_not_found" if own else "no_such_mark", choice, own, by_number)
+
+
+def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resolution, ...]:
+    """Each choice by its own number, never by its place in the list (row A6 of the seed).
+
+    The same number for different texts is an error of each; the same choice again is dropped.
+    """
+    once = list(dict.fromkeys(choices))
+    times = Counter(choice.number for choice in once if choice.number is not None)
+    by_number = {mark.number: mark for mark in marks}
+    return tuple(
+        resolve(choice, marks)
+        if choice.number is None or times[choice.number] == 1
+        else _refused("chosen_twice", choice, None, by_number)
+        for choice in once
+    )
+
+
+def _rough(
+    choice: Choice, own: TextComparison, by_number: dict[int, Mark], rivals: list[int]
+) -> Resolution:
+    """The mark fits roughly; so may others, and then nobody knows which one is meant."""
+    if rivals and choice.number is not None:
+        return _refused("text_prefix_ambiguous", choice, own, by_number, [choice.number, *rivals])
+    return _taken("number_match", choice, own, by_number)
+
+
+def _taken(
+    status: Status,
+    choice: Choice,
+    own: TextComparison | None,
+    by_number: dict[int, Mark],
+    *,
+    instead: int | None = None,
+) -> Resolution:
+    chosen = _chosen(choice, own, by_number)
+    if instead is None:
+        return Resolution(status, chosen, by_number[chosen.mark or 0])
+    mark = by_number[instead]
+    note = f"{chosen.reason}; mark {instead} alone reads '{shown(_text_of(mark))}'"
+    return Resolution(
+        status,
+        chosen.model_copy(update={"taken": instead, "reason": note, "box": tuple(mark.box)}),
+        mark,
+    )
+
+
+def _refused(
+    status: Status,
+    choice: Choice,
+    own: TextComparison | None,
+    by_number: dict[int, Mark],
+    candidates: Sequence[int] = (),
+) -> Resolution:
+    chosen = _chosen(choice, own, by_number)
+    if status == "chosen_twice":
+        reason = f"mark {choice.number} was chosen for several texts"
+        chosen = chosen.model_copy(update={"reason": reason})
+    elif candidates:
+        reason = f"{chosen.reason}; {len(candidates)} marks may be meant"
+        chosen = chosen.model_copy(update={"reason": reason})
+    return Resolution(status, chosen, None, tuple(sorted(candidates)))
+
+
+def _chosen(choice: Choice, own: TextComparison | None, by_number: dict[int, Mark]) -> ChosenMark:
+    mark = by_number.get(choice.number) if choice.number is not None else None
+    if mark is None or own is None:
+        missing = "no mark was named" if choice.number is None else "there is no such mark"
+        if mark is not None:
+            missing = "not compared"
+        return ChosenMark(
+            mark=choice.number,
+            expected_text=choice.expected_text,
+            actual_text=_text_of(mark) if mark else "",
+            verdict="mismatch",
+            reason=missing,
+            kind=_kind_of(mark) if mark else "",
+            box=tuple(mark.box) if mark else None,
+        )
+    return ChosenMark(
+        mark=mark.number,
+        expected_text=choice.expected_text,
+        actual_text=_text_of(mark),
+        verdict=own.verdict,
+        reason=own.reason,
+        kind=_kind_of(mark),
+        box=tuple(mark.box),
+    )
+
+
+def _text_of(mark: Mark) -> str:
+    return mark.text
+
+
+def _kind_of(mark: Mark) -> str:
+    return mark.role or mark.tag

@@ -1,0 +1,92 @@
+"""Asks the model for the script, brings it into normal form, and refuses what breaks the policy."""
+
+from pytest_autoweb.attempt.execute import normal_form, split_blocks
+from pytest_autoweb.attempt.finders import with_sight
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.choice.mark_listing import listing
+from pytest_autoweb.codegen.show_pages import snapshots_as_text
+from pytest_autoweb.language import NO_CODE, REFUSED_BY_LINT, StepProblem
+from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import extract_code
+from pytest_autoweb.marks.marking import mark_page
+from pytest_autoweb.results import Attempt, Failure, StepResult
+from pytest_autoweb.sandbox.engine import scripts_allowed
+from pytest_autoweb.sandbox.lint import lint_code
+
+
+def write_script(attempt: Attempt, tools: Tools) -> Attempt:
+    """One call; the reply's code becomes `Attempt.code`."""
+    messages = render(
+        "generate",
+        task=tools.case.user_task,
+        url=tools.case.entry_url,
+        plan=fence(attempt.plan_text, "plan"),
+        pages=fence(snapshots_as_text(attempt), "page"),
+        visual=fence(attempt.visual_description, "picture") if attempt.visual_description else "",
+        secrets=sorted(tools.case.secrets),
+        files=sorted(tools.case.files),
+        collect=tools.case.collect is not None,
+    )
+    told = with_marks(with_sight(messages, tools), tools)
+    attempt, reply = ask(attempt, tools, "generate", told)
+    return attempt if attempt.failure else take_code(attempt, tools, reply)
+
+
+def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
+    """Return a prompt for a script with the marked picture, for `--autoweb-visual-supplement`."""
+    from playwright.sync_api import Error
+
+    if not (tools.settings.visual_supplement and tools.spec.vision):
+        return messages
+    try:
+        marked = mark_page(tools.page, hide=tools.hidden)
+    except Error as error:
+        # The picture is a supplement: without it the attempt goes on.
+        tools.log.write(f"the page could not be marked: {error}")
+        return messages
+    listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
+    *before, last = messages
+    text = f"{last.content}\n\n{render('marks', marks=listed)[1].content}"
+    images = (*last.images, picture_uri(marked.picture))
+    return (*before, last.model_copy(update={"content": text, "images": images}))
+
+
+def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
+    """The script of a reply; its normal form is used only if that lints clean."""
+    code = extract_code(reply)
+    if not code.strip():
+        failure = Failure(kind="lint", message="the reply holds no code")
+        return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
+    notes: list[str] = []
+    if lint_code(code, offered=tools.offered):
+        tidy = normal_form(code)
+        if not lint_code(tidy, offered=tools.offered):
+            code, notes = tidy, ["The script was brought into normal form."]
+    code = tools.redact(code)
+    tools.log.write(f"code: {len(code.splitlines())} lines")
+    return change(attempt, code=code, code_notes=(*notes, *split_blocks(code).notes))
+
+
+def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
+    """Findings gate execution: with any, every step is `not_run` and repair is offered."""
+    scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
+    findings = lint_code(attempt.code, scripts=scripts, offered=tools.offered)
+    if not findings:
+        return attempt
+    for finding in findings:
+        tools.log.write(f"lint: {finding}")
+    steps = tuple(
+        StepResult(step_index=step.index, ok=False, status="not_run", error="lint errors")
+        for step in attempt.plan_steps
+    )
+    attempt = change(attempt, lint_errors=findings, step_results=steps)
+    first = findings[0]
+    failure = Failure(
+        kind="lint",
+        message=f"{len(findings)} lint error(s), first: {first}",
+        rule=first.code,
+        line=first.line,
+    )
+    problems = (StepProblem.of("(lint)", REFUSED_BY_LINT, str(finding)) for finding in findings)
+    return fail(attempt, failure, *problems)

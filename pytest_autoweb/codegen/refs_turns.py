@@ -1,0 +1,221 @@
+"""The `refs` dialect: observe, ask for a few lines, run them, look again."""
+
+import ast
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_autoweb.attempt.execute import finish_execution, run_block, unified_diff
+from pytest_autoweb.attempt.page_evidence import told
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.codegen.constrained import failed_pairs, normal
+from pytest_autoweb.codegen.refs_dialect import Action, Actions, grammar, read_actions
+from pytest_autoweb.codegen.repair import repair_hint
+from pytest_autoweb.correct.retry_rules import may_pass
+from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.page.frames import RefElement, RefView
+from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.refs import observe
+from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
+from pytest_autoweb.sandbox.lint import lint_code
+
+MAX_TURNS = 8
+VIEW_SHARE = 16
+"""The list may take this part of the model's context: small models read slowly, and lose the
+thread in long lists."""
+SETTLE_MS = 400
+"""Quiet time before a new look: suggestion lists and folds open with a delay."""
+REPLY_TOKENS = 200
+
+
+class _Turn(NamedTuple):
+    number: int
+    view: RefView
+    done: tuple[str, ...]
+    """The lines performed so far, in the model's own words."""
+    banned: frozenset[tuple[str, str]]
+
+
+def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Each turn is a step of the script; it ends when nothing new has appeared on the page.
+
+    The model sees no history but the lines already done, because small models copy their own
+    earlier replies (measured in docs/benchmarks.md).
+    """
+    seen: set[tuple[str, str]] = set()
+    done: tuple[str, ...] = ()
+    failed, banned = _failed_pairs(tools), _banned(tools)
+    for number in range(1, MAX_TURNS + 1):
+        if number > 1:
+            settle(tools.page, quiet_ms=SETTLE_MS)
+        view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
+        view = narrowed(view, failed)
+        names = {(element.role, element.name) for element in view.elements}
+        if number > 1 and not names - seen:
+            break
+        seen |= names
+        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, banned))
+        if attempt.failure or not actions.actions:
+            break
+        attempt = _run_turn(attempt, tools, number, actions.actions)
+        done = (*done, *(action.line for action in actions.actions))
+        # What a repair may not begin with is free again; what was done is not repeated.
+        banned = frozenset(action.pair for action in actions.actions if action.pair) | (
+            banned if number > 1 else frozenset()
+        )
+        if attempt.failure or actions.done:
+            break
+    return _finish(attempt, tools)
+
+
+def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
+    """The list without what failed before: no grammar is needed to keep a model from it.
+
+    Args:
+        view: the page.
+        failed: locator in normal form, and method.
+    """
+    if not failed:
+        return view
+    left: list[RefElement] = []
+    gone: set[str] = set()
+    for element in view.elements:
+        form = normal(element.locator)
+        actions = tuple(name for name in element.actions if (form, name) not in failed)
+        if actions or not element.actions:
+            left.append(replace(element, actions=actions))
+        else:
+            gone.add(element.ref)
+    lines = (line for line in view.text.split("\n") if line.partition(" ")[0] not in gone)
+    return replace(view, text="\n".join(lines), elements=tuple(left))
+
+
+def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
+    """Return the calls of all attempts so far that failed, in an arm that bans them."""
+    guidance = tools.guidance
+    if guidance is None or not guidance.arm.bans_failed_calls:
+        return frozenset()
+    return failed_pairs(guidance.attempts)
+
+
+def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Actions]:
+    nothing = Actions((), (), False)
+    rule = None
+    may_answer = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
+    if tools.spec.constrained == "gbnf":
+        rule = grammar(
+            turn.view.elements,
+            banned=turn.banned,
+            may_end=turn.number > 1,
+            may_answer=may_answer,
+        )
+        if rule is None:
+            failure = Failure(kind="plan", message="the page shows nothing to act on")
+            return fail(attempt, failure, StepProblem.of("(plan)", NOTHING_TO_ACT_ON)), nothing
+    text = tools.redact(turn.view.text)
+    messages = render(
+        "refs",
+        task=tools.case.user_task,
+        page=fence(text, "page"),
+        done=turn.done,
+        may_answer=may_answer,
+        hint=_hint(attempt, tools, turn.number),
+        secrets=sorted(tools.case.secrets),
+    )
+    attempt = _keep_view(attempt, tools, turn, text)
+    stage: StageName = "repair" if tools.previous and turn.number == 1 else "generate"
+    attempt, reply = ask(
+        attempt,
+        tools,
+        stage,
+        messages,
+        turn=turn.number,
+        grammar=rule,
+        max_tokens=REPLY_TOKENS,
+    )
+    if attempt.failure:
+        return attempt, nothing
+    actions = read_actions(reply, turn.view.elements)
+    attempt = change(attempt, code_notes=(*attempt.code_notes, *actions.problems))
+    if not actions.actions and not actions.done and turn.number == 1:
+        failure = Failure(kind="plan", message="; ".join(actions.problems) or "an empty reply")
+        return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS, failure.message)), nothing
+    return attempt, actions
+
+
+def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
+    if tools.previous is None or turn > 1:
+        return ""
+    return "\n".join(filter(None, (repair_hint(tools.previous), told(attempt, tools))))
+
+
+def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:
+    snapshot = Snapshot(
+        step_indexes=(turn.number,),
+        url=tools.redact(tools.page.url),
+        entry_action="",
+        mode=tools.mode,
+        cache_key="",
+        text=text,
+        tokens=len(text) // 4,
+        truncated=turn.view.truncated,
+        notes=("numbered list of the refs dialect",),
+    )
+    return change(attempt, snapshots=(*attempt.snapshots, snapshot))
+
+
+def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action, ...]) -> Attempt:
+    first_line = len(attempt.code.splitlines()) + 1
+    block = "\n".join([f"# Step {number}", *(action.code for action in actions)]) + "\n"
+    step = PlanStep(
+        index=number,
+        description="; ".join(action.line for action in actions),
+        entry_action="Direct URL",
+        status="CONFIRMED",
+    )
+    known = attempt.plan_steps if number > 1 else ()
+    attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    if findings := lint_code(block, offered=tools.offered):
+        failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
+        attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
+        return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
+    # The block keeps the line numbers it has in the whole script.
+    return run_block(attempt, tools, number, "\n" * (first_line - 1) + block, "")
+
+
+def _finish(attempt: Attempt, tools: Tools) -> Attempt:
+    failed = tools.previous
+    if failed is None:
+        return finish_execution(attempt, tools)
+    diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
+    return finish_execution(change(attempt, code_diff=diff), tools)
+
+
+def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
+    """What a repair may not begin with: the call that failed, or a lone call that did not help.
+
+    A correction knows of failures that may pass by themselves, and then says the same again.
+    """
+    failed = tools.previous
+    if failed is None or (tools.guidance and may_pass(failed)):
+        return frozenset()
+    lines = failed.code.splitlines()
+    number = failed.failure.line if failed.failure else None
+    if number is not None and 0 < number <= len(lines):
+        pair = _pair(lines[number - 1])
+        return frozenset({pair} if pair else ())
+    pairs = [pair for pair in map(_pair, lines) if pair]
+    return frozenset(pairs if len(pairs) == 1 else ())
+
+
+def _pair(line: str) -> tuple[str, str] | None:
+    """Locator and method of a translated line."""
+    try:
+        tree = ast.parse(line.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)):
+        return None
+    locator = ast.get_source_segment(line.strip(), tree.func.value) or ""
+    return locator, tree.func.attr

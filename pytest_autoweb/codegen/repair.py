@@ -1,0 +1,253 @@
+"""Asks for the script again, with the scene of the failure and, in some arms, a reflection."""
+
+import re
+
+from pytest_autoweb.attempt.execute import split_blocks, unified_diff
+from pytest_autoweb.attempt.finders import with_sight
+from pytest_autoweb.attempt.page_evidence import evidence_text, told
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.codegen.constrained import code_of_calls, grammar, offer, schema, strays
+from pytest_autoweb.codegen.generate import take_code, write_script
+from pytest_autoweb.codegen.show_pages import page_budget
+from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
+from pytest_autoweb.correct.retry_rules import LEAST_CONFIDENCE
+from pytest_autoweb.language import (
+    NOT_OFFERED,
+    SAME_AGAIN,
+    Reason,
+    StepProblem,
+    prompt_error_line,
+    prompt_reason,
+)
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.page.refs import observe
+from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
+
+CHARS_PER_TOKEN = 3
+_DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
+
+
+def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
+    """A refined script for the same plan, run from a fresh context.
+
+    The model sees neither the checks nor what they expected, but for the hints of those that
+    give nothing away: a repair must reach the task's outcome, not the checks. A repair that
+    repeats the failed script is not run again.
+    """
+    failed = tools.previous
+    assert failed is not None, "a repair has an attempt to repair"
+    attempt = _with_plan_of(failed, attempt)
+    messages = render(
+        "repair",
+        task=tools.case.user_task,
+        url=tools.case.entry_url,
+        plan=fence(failed.plan_text, "plan"),
+        code=fence(failed.code, "code"),
+        hint="\n".join(filter(None, (repair_hint(failed), told(attempt, tools)))),
+        output=fence(execution_output(failed), "output"),
+        page=_page_text(failed, tools),
+        secrets=sorted(tools.case.secrets),
+        files=sorted(tools.case.files),
+    )
+    attempt, reply = ask(attempt, tools, "repair", with_sight(messages, tools))
+    if attempt.failure:
+        return attempt
+    return _unless_the_same(take_code(attempt, tools, reply), failed)
+
+
+def write_again(attempt: Attempt, tools: Tools) -> Attempt:
+    """The control arm: the same prompt as the first time, nothing told."""
+    assert tools.guidance is not None, "only a correction writes again"
+    return write_script(_with_plan_of(tools.guidance.failed, attempt), tools)
+
+
+def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
+    """A script that may only name elements that were found, and no call that failed.
+
+    A server that knows grammars or schemas holds the reply to that; what other models write beside
+    it is refused before it runs. The script is one step: its calls need not follow the plan's.
+    """
+    guidance, made = tools.guidance, attempt.correction
+    assert guidance is not None, "only a correction is held to anything"
+    assert made is not None, "it began with its correction"
+    failed = guidance.failed
+    data = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
+    here = observe(tools.page, budget_tokens=page_budget(tools, 2))
+    offered = offer(here.elements, guidance.attempts, may_answer=data)
+    told_so = made.model_copy(update={"offered": len(offered.elements)})
+    attempt = change(_with_plan_of(failed, attempt), correction=told_so)
+    messages = render(
+        "repair_constrained",
+        task=tools.case.user_task,
+        plan=fence(failed.plan_text, "plan"),
+        elements=fence("\n".join(offered.elements), "elements"),
+        worked=fence(worked, "calls") if (worked := _calls(failed, ok=True)) else "",
+        tried=fence(tried, "calls") if (tried := _tried(guidance.attempts)) else "",
+        evidence=evidence_text(tools),
+        secrets=sorted(tools.case.secrets),
+        as_json=tools.spec.constrained == "json_schema",
+    )
+    attempt, reply = ask(
+        attempt,
+        tools,
+        "repair",
+        messages,
+        grammar=grammar(offered) if tools.spec.constrained == "gbnf" else None,
+        json_schema=schema(offered) if tools.spec.constrained == "json_schema" else None,
+    )
+    if attempt.failure:
+        return attempt
+    attempt = take_code(attempt, tools, code_of_calls(reply) or reply)
+    if attempt.failure:
+        return attempt
+    numbers = sorted(split_blocks(attempt.code).by_step)
+    steps = (PlanStep(index=n, description=tools.case.user_task[:200]) for n in numbers)
+    attempt = change(attempt, plan_steps=tuple(steps))
+    if problems := strays(attempt.code, offered):
+        failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
+        return fail(attempt, failure, *(StepProblem.of("(lint)", NOT_OFFERED, p) for p in problems))
+    return _unless_the_same(attempt, failed)
+
+
+def _with_plan_of(failed: Attempt, attempt: Attempt) -> Attempt:
+    return change(
+        attempt,
+        prompt=failed.prompt,
+        plan_text=failed.plan_text,
+        plan_confirmed=failed.plan_confirmed,
+        plan_has_question=failed.plan_has_question,
+        plan_question=failed.plan_question,
+        plan_steps=failed.plan_steps,
+        snapshots=failed.snapshots,
+        visual_description=failed.visual_description,
+    )
+
+
+def _calls(attempt: Attempt, *, ok: bool) -> str:
+    calls = [call for call in attempt.tool_calls if call.ok is ok and (call.acting or not ok)]
+    lines = (f"{call.target}.{call.method}({call.arguments})" for call in calls)
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _tried(attempts: tuple[Attempt, ...]) -> str:
+    """The calls that failed; of a script that ran through in vain, all of its calls."""
+    texts = [_calls(each, ok=all(call.ok for call in each.tool_calls)) for each in attempts]
+    return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
+
+
+def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
+    if attempt.failure:
+        return attempt
+    if attempt.code.strip() == failed.code.strip():
+        failure = Failure(kind="repair", message=SAME_AGAIN.en)
+        return fail(attempt, failure, StepProblem.of("(repair)", SAME_AGAIN))
+    diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
+    return change(attempt, code_diff=diff)
+
+
+def failed_labels(attempt: Attempt) -> str:
+    """`plan`, `run`, the failed steps' numbers, or `unknown` (row 4.1.25)."""
+    if attempt.failure and attempt.failure.kind == "plan":
+        return "plan"
+    steps = [str(r.step_index) for r in attempt.step_results if r.status == "failed"]
+    if steps:
+        return ",".join(steps)
+    return "run" if attempt.failure else "unknown"
+
+
+def repair_hint(failed: Attempt) -> str:
+    """What kind of failure it was, in one paragraph (row 4.1.22)."""
+    if failed.lint_errors or not failed.code:
+        what = "The script was refused before it ran."
+    elif failed.executed:
+        what = "The script ran without an error, but the task's outcome was not reached."
+    else:
+        what = f"The script failed while it ran. 失败步骤={failed_labels(failed)}"
+    hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
+    said = "".join(f" {' '.join(hint.split())}" for hint in dict.fromkeys(hints))
+    return f"{what}{said} Fix only what is necessary; keep the plan and the output format."
+
+
+def execution_output(failed: Attempt) -> str:
+    """The run's own words, in the seed's two sections (row 4.1.23).
+
+    Durations are left out: the same failure gives the same prompt, which cassettes rely on.
+    """
+    problems = map(prompt_error_line, failed.problems)
+    lines = ["=== formattedErrors ===", *problems, "=== stepResults ==="]
+    for result in failed.step_results:
+        if not result.ok:
+            lines += _step_lines(result)
+    if failed.scene:
+        lines += [f"console: {line}" for line in failed.scene.console[-5:]]
+        lines += [f"failed request: {line}" for line in failed.scene.failed_requests[-5:]]
+    return _DURATION.sub("some time", "\n".join(lines))
+
+
+def _step_lines(result: StepResult) -> list[str]:
+    tail = result.log_tail.splitlines()[-5:]
+    return [
+        f"step={result.step_index} ok=false",
+        f"error={prompt_reason(result.error or result.status)}",
+        "logTail:",
+        *tail,
+    ]
+
+
+def _page_text(failed: Attempt, tools: Tools) -> str:
+    """The page at the failure, or as captured for the first attempt."""
+    budget = page_budget(tools, 2) * CHARS_PER_TOKEN
+    if failed.scene and failed.scene.snapshot:
+        head = f"URL: {failed.scene.url}\n"
+        return fence(head + failed.scene.snapshot[:budget], "page at the failure")
+    text = "\n\n".join(f"URL: {s.url}\n{s.text}" for s in failed.snapshots)
+    return fence(text[:budget], "page")
+
+
+REPLY_TOKENS = 1_000
+
+
+def reflect(attempt: Attempt, tools: Tools) -> Attempt:
+    """One call; what it says is on the attempt's correction.
+
+    Giving up, or a confidence below 0.3, ends the attempt before it acts.
+    """
+    guidance, made = tools.guidance, attempt.correction
+    assert guidance is not None, "only a correction reflects"
+    assert made is not None, "it began with its correction"
+    failed = guidance.failed
+    messages = render(
+        "reflect",
+        task=tools.case.user_task,
+        advice=guidance.recovery.user_prompt,
+        code=fence(failed.code or failed.plan_text, "code"),
+        output=fence(execution_output(failed), "output"),
+        evidence=evidence_text(tools),
+        past=fence(past, "past") if (past := past_reflections(guidance.attempts)) else "",
+    )
+    schema = SCHEMA if tools.spec.constrained != "none" else None
+    attempt, reply = ask(
+        attempt, tools, "reflect", messages, json_schema=schema, max_tokens=REPLY_TOKENS
+    )
+    if attempt.failure:
+        return attempt
+    said = read_reflection(reply)
+    tools.log.write(f"reflection: {said.reflection}")
+    attempt = change(
+        attempt,
+        correction=made.model_copy(
+            update={
+                "analysis": said.analysis,
+                "strategy": said.strategy,
+                "reflection": said.reflection,
+                "confidence": said.confidence,
+            }
+        ),
+    )
+    unsure = said.confidence is not None and said.confidence < LEAST_CONFIDENCE
+    if said.strategy != "ABANDON" and not unsure:
+        return attempt
+    why = "ABANDON" if said.strategy == "ABANDON" else f"confidence {said.confidence:g}"
+    failure = Failure(kind="repair", message=f"the correction gave up ({why})")
+    return fail(attempt, failure, StepProblem.of("(reflect)", Reason(failure.message, "放弃修正")))

@@ -1,0 +1,104 @@
+"""Show the pages of a plan to the model: one snapshot per distinct URL and entry action."""
+
+from pytest_autoweb.attempt.tools import Tools, ask, change
+from pytest_autoweb.evidence.scene import shot
+from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.prompts import render
+from pytest_autoweb.page.capture import capture_snapshot
+from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.results import Attempt, PlanStep, Snapshot
+
+CURRENT_PAGE = "CURRENT_PAGE"
+PROMPT_OVERHEAD_TOKENS = 1_800
+"""Rules, examples, task and plan around the snapshots."""
+
+
+def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
+    """Take the snapshots, read-only; other pages are opened beside the entry page."""
+    wanted: dict[tuple[str, str], list[int]] = {}
+    for step in attempt.plan_steps:
+        wanted.setdefault(_page_of(step, tools), []).append(step.index)
+    budget = page_budget(tools, len(wanted))
+    snapshots: list[Snapshot] = []
+    notes: list[str] = []
+    for (url, action), indexes in wanted.items():
+        try:
+            snapshots.append(_capture(url, action, tuple(indexes), budget, tools))
+        except LookupError as error:
+            notes.append(str(error))
+            tools.log.write(f"capture: {error}")
+    attempt = change(attempt, snapshots=tuple(snapshots))
+    return _describe_picture(attempt, tools)
+
+
+def page_budget(tools: Tools, pages: int) -> int:
+    """Tokens that each of the pages may take in the prompt."""
+    room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
+    return max(400, room // max(1, pages))
+
+
+def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str]:
+    """URL and entry action that stand for a page; the current page has one snapshot."""
+    url = step.target_url
+    if url == CURRENT_PAGE or not url.startswith(("http://", "https://")):
+        return CURRENT_PAGE, ""
+    return (CURRENT_PAGE, "") if url == tools.case.entry_url else (url, step.entry_action)
+
+
+def _capture(
+    url: str, action: str, indexes: tuple[int, ...], budget: int, tools: Tools
+) -> Snapshot:
+    page = tools.page
+    if url != CURRENT_PAGE:
+        if not tools.policy.allows(url):
+            raise LookupError(f"{url} is outside the case's origins; not captured")
+        page = tools.page.context.new_page()
+    try:
+        if url != CURRENT_PAGE and (failure := open_page(page, url, timeout_ms=15_000)):
+            raise LookupError(f"{url} could not be captured: {failure.message}")
+        snapshot = capture_snapshot(
+            page,
+            tools.mode,
+            url=page.url,
+            entry_action=action,
+            step_indexes=indexes,
+            budget_tokens=budget,
+        )
+        return snapshot.model_copy(update={"text": tools.redact(snapshot.text)})
+    finally:
+        if page is not tools.page:
+            page.close()
+
+
+def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
+    """`--autoweb-visual-supplement`: what the model sees on a screenshot, in words."""
+    if not (tools.settings.visual_supplement and tools.spec.vision):
+        return attempt
+    path = tools.folder / "visual.jpg"
+    if not shot(tools.page, path, tools.hidden):
+        return attempt
+    picture = picture_uri(path.read_bytes(), "jpeg")
+    messages: tuple[Message, ...] = render(
+        "visual", images=(picture,), task=tools.case.user_task, url=tools.page.url
+    )
+    described, text = ask(attempt, tools, "visual", messages, max_tokens=600)
+    if described.failure:
+        # The picture is a supplement: without it the attempt goes on.
+        return change(described, failure=None)
+    return change(described, visual_description=tools.redact(text))
+
+
+def snapshots_as_text(attempt: Attempt) -> str:
+    """The snapshots as they stand in a prompt; a URL seen before is named, not repeated."""
+    parts: list[str] = []
+    first_with: dict[str, int] = {}
+    for snapshot in attempt.snapshots:
+        steps = ", ".join(map(str, snapshot.step_indexes))
+        entry = f" | Entry: {snapshot.entry_action}" if snapshot.entry_action else ""
+        head = f"[Step {steps}] URL: {snapshot.url}{entry}"
+        if snapshot.url in first_with:
+            parts.append(f"{head}\nDUPLICATE_URL: SAME_AS_STEP {first_with[snapshot.url]}")
+            continue
+        first_with[snapshot.url] = snapshot.step_indexes[0]
+        parts.append(f"{head}\n{snapshot.text}")
+    return "\n\n".join(parts)

@@ -1,0 +1,300 @@
+"""Strategy `collect` and `collect_urls(…)`: the addresses behind a list."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_autoweb.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
+from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
+from pytest_autoweb.attempt.tools import Tools, ask, change, charge, fail
+from pytest_autoweb.cases.case import CollectSpec, Rate
+from pytest_autoweb.choice.feedback import Feedback, section
+from pytest_autoweb.choice.mark_listing import listing
+from pytest_autoweb.collect.collect_run import Job, collect
+from pytest_autoweb.collect.guide import Guide, GuideQuestion, forms_text, grammar, schema
+from pytest_autoweb.collect.list_site import Site
+from pytest_autoweb.collect.saved_state import (
+    Collection,
+    CollectProgress,
+    collection_of,
+    load_collection,
+    moved,
+)
+from pytest_autoweb.collect.walk import Pacer
+from pytest_autoweb.errors import CaseError
+from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
+from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
+from pytest_autoweb.runs.saving import cell_folder
+from pytest_autoweb.sandbox.engine import StepCallError
+
+_TEXT_MS = 3_000.0
+_LINE_CHARS = 200
+_OPTIONS = 30
+
+
+def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
+    """Collect from the entry page on; the addresses become the attempt's answer."""
+    from playwright.sync_api import Error
+
+    spec = tools.case.collect or CollectSpec()
+    asking = Asking(tools, attempt)
+    began = tools.clock.now()
+    job = job_of(tools, spec, given_collection(tools, spec), asking, folder=tools.folder)
+    if spec.folder:
+        place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
+        job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
+    tools.wire.counting = True
+    try:
+        progress = collect(job)
+    except Error as error:
+        message = tools.redact(str(error).strip().splitlines()[0])
+        problem = StepProblem.of("1", BROWSER_FAILED, message)
+        failure = Failure(kind="browser", message=f"collect: {message}")
+        return fail(asking.attempt, failure, problem)
+    return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
+
+
+def _ended(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: float) -> Attempt:
+    """The attempt with its answer; one that found nothing, or was stopped, has failed."""
+    urls = [tools.redact(url) for url in progress.urls]
+    ok = progress.status == "done" and bool(urls)
+    reason = tools.redact(progress.pause_reason)
+    message = f"{len(urls)} addresses on {progress.current_page_num} pages: {reason}"
+    failure = attempt.failure or Failure(kind="step", message=message, step_index=1)
+    result = StepResult(
+        step_index=1,
+        ok=ok,
+        status="ok" if ok else "failed",
+        duration_ms=took_ms,
+        error=None if ok else message,
+        log_tail="\n".join(tools.log.lines[-LOG_TAIL_LINES:]),
+        failure=None if ok else failure,
+    )
+    attempt = change(
+        attempt, answer=urls, answered=True, step_results=(result,), executed=ok, failure=None
+    )
+    return attempt if ok else fail(attempt, failure, StepProblem.of("1", NOT_ENOUGH, message))
+
+
+def job_of(
+    tools: Tools, spec: CollectSpec, collection: Collection, asking: "Asking", *, folder: Path
+) -> Job:
+    """The job of collecting on the attempt's page, within the attempt's time."""
+    began, waited = tools.clock.now(), tools.budget.waited()
+
+    def over() -> bool:
+        spent = tools.clock.now() - began - (tools.budget.waited() - waited)
+        return spent > tools.budget.left
+
+    guide = None
+    if not collection.has_pattern:
+        guide = Guide(
+            asking.ask,
+            asking.keep,
+            tools.hidden,
+            Feedback(enabled=tools.settings.feedback),
+        )
+    return Job(
+        site=Site(tools.page, tools.policy.allows, tools.log.write),
+        collection=collection,
+        spec=spec,
+        pacer=Pacer(spec.rate, tools.clock.sleep),
+        guide=guide,
+        folders=(folder,),
+        reveal=tools.reveal,
+        clean=tools.redact,
+        over=over,
+    )
+
+
+def given_collection(tools: Tools, spec: CollectSpec) -> Collection:
+    """What the case says of the list, or an earlier run's `collection.json` that it names.
+
+    Raises:
+        CaseError: there is no such file, or it is no collection.
+    """
+    if spec.config is None:
+        return collection_of(spec, tools.case.entry_url, tools.case.user_task)
+    saved = moved(load_collection(_beside_case(tools, spec.config)), tools.case.entry_url)
+    return saved.model_copy(update={"task_description": tools.case.user_task})
+
+
+def _beside_case(tools: Tools, name: str) -> Path:
+    folder = tools.case_path.parent if tools.case_path else tools.settings.rootdir
+    return folder / name
+
+
+class Asking:
+    """Puts the collector's questions to the model; the attempt holds calls and decisions.
+
+    Args:
+        tools: of the attempt.
+        attempt: what is known so far; `attempt` is what is known after.
+        task: what is collected; the case's task if empty.
+    """
+
+    def __init__(self, tools: Tools, attempt: Attempt, task: str = "") -> None:
+        self._tools, self.attempt, self._task = tools, attempt, task or tools.case.user_task
+        self._pictures = len(list(tools.folder.glob("decision-*.png")))
+
+    def ask(self, question: GuideQuestion) -> str | None:
+        """The reply; None when the call failed, which is then the attempt's failure."""
+        tools, phase = self._tools, question.phase
+        tools.progress(f"{phase} {question.number}")
+        marks = [m for m in question.marked.marks if m.number not in question.banned]
+        numbers = [mark.number for mark in marks]
+        constrained, brief = tools.spec.constrained, is_brief(tools)
+        self.attempt, reply = ask(
+            self.attempt,
+            tools,
+            phase,
+            self._messages(question),
+            turn=question.number,
+            grammar=grammar(phase, marks) if constrained == "gbnf" and brief else None,
+            json_schema=schema(phase, numbers) if constrained != "none" and not brief else None,
+            max_tokens=BRIEF_TOKENS if brief else None,
+        )
+        return None if self.attempt.failure else reply
+
+    def _messages(self, question: GuideQuestion) -> tuple[Message, ...]:
+        tools, marked = self._tools, question.marked
+        brief, vision = is_brief(tools), tools.spec.vision
+        variables: dict[str, Any] = {
+            "phase": question.phase,
+            "forms": forms_text(question.phase, brief=brief),
+            "task": self._task,
+            "secrets": sorted(tools.case.secrets),
+            "known": [" ".join(line.split())[:_LINE_CHARS] for line in question.known],
+            "listing": fence(shown, "page") if (shown := self._listing(question)) else "",
+            "feedback": section(question.problems),
+        }
+        if brief:
+            return render("collect_brief", **variables)
+        images = (picture_uri(marked.picture),) if vision else ()
+        url = tools.redact(question.page.url)
+        return render("collect", images=images, url=url, vision=vision, **variables)
+
+    def _listing(self, question: GuideQuestion) -> str:
+        """The marks and the page's text; for models that see, only what no picture shows."""
+        from playwright.sync_api import Error
+
+        tools = self._tools
+        if tools.spec.vision:
+            return tools.redact("\n".join(_options(question)))
+        try:
+            text = str(run_script(question.page, "visible_text", timeout_ms=_TEXT_MS))
+        except Error:
+            text = ""
+        # A small model picks from the marks alone; more text only confuses it.
+        room = 0 if is_brief(tools) else tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+        shown = [mark for mark in question.marked.marks if mark.number not in question.banned]
+        marks = listing(shown, tools.redact(text) if room else "", max_chars=room)
+        return tools.redact("\n".join([marks, *_options(question)]))
+
+    def keep(self, question: GuideQuestion, decision: Decision) -> None:
+        """Add a decision to the attempt, with its picture, without secrets."""
+        tools = self._tools
+        number = len(self.attempt.decisions) + 1
+        picture = tools.folder / f"decision-{self._pictures + number}.png"
+        picture.write_bytes(question.marked.picture)
+        clean = _redacted(decision.model_dump(), tools.redact)
+        kept = Decision.model_validate(
+            {**clean, "index": number, "picture": relative(picture, tools)}
+        )
+        self.attempt = change(self.attempt, decisions=(*self.attempt.decisions, kept))
+
+
+def _options(question: GuideQuestion) -> list[str]:
+    """What the closed select boxes offer, where filters may have to be set."""
+    if question.phase != "navigate":
+        return []
+    lines = []
+    for mark in question.marked.marks:
+        wanted = mark.tag == "select" and mark.number not in question.banned
+        located = question.marked.locator(mark.number) if wanted else None
+        if located is not None:
+            offered = located.locator("option").all_inner_texts()[:_OPTIONS]
+            lines.append(f"[{mark.number}] options: {', '.join(map(str.strip, offered))}")
+    return lines
+
+
+def _redacted(value: Any, redact: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(str(key)): _redacted(item, redact) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_redacted(item, redact) for item in value]
+    return value
+
+
+STEP_SHARE = 0.8
+"""Of a step's time: what is found until then is returned, before the step is stopped."""
+
+
+def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[str]:
+    """Collect from the page as it is, page after page.
+
+    Args:
+        tools: of the attempt.
+        description: what to collect, in words: a model is asked. Not needed with a pattern.
+        options: `pattern`, `xpath`, `next`, `target`, `pages`, `scroll`, `explore`, as in a case's
+            `collect`; `delay` is that of its `rate`.
+
+    Returns:
+        The addresses, each once, in the order of the list.
+
+    Raises:
+        StepCallError: an option is wrong, or there is nothing to go by.
+    """
+    spec = _spec(tools, dict(options))
+    known = collection_of(spec, tools.page.url, description)
+    if not known.has_pattern and not description:
+        raise StepCallError("collect_urls needs a pattern, an xpath, or a description in words")
+    asking = Asking(tools, Attempt(attempt_index=_index(tools)), description)
+    job = job_of(tools, spec, known, asking, folder=tools.folder)
+    began, limit = tools.clock.now(), tools.settings.step_timeout * STEP_SHARE
+    waited = tools.budget.waited()
+    job.over = lambda: tools.clock.now() - began - (tools.budget.waited() - waited) > limit
+    try:
+        progress = collect(job)
+    except CaseError as error:
+        raise StepCallError(error.reason) from None
+    finally:
+        tools.after_step.append(lambda attempt: _with_calls(attempt, asking.attempt))
+    if not progress.urls and progress.status != "done":
+        raise StepCallError(progress.pause_reason)
+    return list(progress.urls)
+
+
+def _spec(tools: Tools, options: dict[str, Any]) -> CollectSpec:
+    rate = tools.case.collect.rate if tools.case.collect else Rate()
+    delay = options.pop("delay", None)
+    try:
+        if delay is not None:
+            rate = Rate(delay=delay, jitter=min(rate.jitter, float(delay)))
+        return CollectSpec.model_validate({"navigate": 0, "rate": rate, **options})
+    except (ValidationError, ValueError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        said = f"{first['loc'][0]}: {first['msg']}" if first and first["loc"] else str(error)
+        raise StepCallError(f"collect_urls: {said}") from None
+
+
+def _index(tools: Tools) -> int:
+    return tools.previous.attempt_index + 1 if tools.previous else 1
+
+
+def _with_calls(attempt: Attempt, asked: Attempt) -> Attempt:
+    """The attempt with the calls and decisions made while its step ran."""
+    for exchange in asked.exchanges:
+        attempt = charge(attempt, exchange.stage, exchange)
+    known = len(attempt.decisions)
+    later = tuple(
+        decision.model_copy(update={"index": known + number})
+        for number, decision in enumerate(asked.decisions, 1)
+    )
+    return change(attempt, decisions=(*attempt.decisions, *later))

@@ -1,0 +1,349 @@
+"""The list under collection: a real page that is opened, scrolled, turned and watched."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pytest_autoweb.choice.text_match import compare
+from pytest_autoweb.collect.list_addresses import joined
+from pytest_autoweb.collect.list_entries import Control, ListEntry, page_controls, read_entries
+from pytest_autoweb.collect.saved_state import Collection
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Request, Response
+
+REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Status codes that mean "later" rather than "no"."""
+
+_LOADED_BY = ("document", "xhr", "fetch")
+
+
+class Traffic:
+    """The requests of one page since the last move.
+
+    The class has no slots, because Playwright sets an attribute on the owner of a listener.
+    """
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+        self.lost = False
+        """The server refused the page itself, so there is nothing on it to press."""
+        self._open = 0
+        self._last = 0.0
+
+    def start(self) -> None:
+        """Begin a move: forget earlier refusals and requests."""
+        self.refused.clear()
+        self._open, self._last = 0, time.monotonic()
+
+    def quiet_for(self) -> float:
+        """Return the seconds since the last request or response; 0 while a request is open."""
+        return 0.0 if self._open else time.monotonic() - self._last
+
+    @contextmanager
+    def watched(self, page: "Page") -> Iterator[None]:
+        """Count the page's requests within the context."""
+        page.on("request", self._asked)
+        page.on("requestfinished", self._came)
+        page.on("requestfailed", self._came)
+        page.on("response", self._answered)
+        try:
+            yield
+        finally:
+            page.remove_listener("request", self._asked)
+            page.remove_listener("requestfinished", self._came)
+            page.remove_listener("requestfailed", self._came)
+            page.remove_listener("response", self._answered)
+
+    def _asked(self, request: "Request") -> None:
+        self._open += 1
+        self._last = time.monotonic()
+
+    def _came(self, request: "Request") -> None:
+        self._open = max(0, self._open - 1)
+        self._last = time.monotonic()
+
+    def _answered(self, response: "Response") -> None:
+        if response.status in REFUSALS and response.request.resource_type in _LOADED_BY:
+            self.refused.append(f"{response.url} answered {response.status}")
+            self.lost = self.lost or response.request.is_navigation_request()
+
+
+OPEN_MS = 30_000.0
+CLICK_MS = 5_000.0
+CHANGE_MS = 10_000.0
+"""The longest wait for the effect of a move."""
+QUIET_MS = 700.0
+"""How long a page without requests and new entries is waited for."""
+STILL_MS = 100.0
+POLL_MS = 50.0
+SCROLL_STEP = 500
+_MAX_STEPS = 60
+_MISSING = (404, 410)
+
+
+class MoveResult(NamedTuple):
+    """The result of a move to another page."""
+
+    kind: Literal["ok", "nothing", "gone", "failed"]
+    """`nothing`: the page came but shows no other entries; `gone`: there is no such page; `failed`:
+    it may work later."""
+    problem: str = ""
+
+
+class Way(NamedTuple):
+    """The way to the next page: its address, or a control to press."""
+
+    url: str = ""
+    xpath: str = ""
+    text: str = ""
+    """The text of the control, which is compared before it is pressed."""
+
+
+@dataclass(slots=True)
+class Site:
+    """The operations on the page of a list."""
+
+    page: "Page"
+    allows: Callable[[str], bool]
+    """Tells whether an address may be opened."""
+    note: Callable[[str], None] = lambda line: None
+    _traffic: Traffic = field(default_factory=Traffic)
+
+    def watched(self) -> AbstractContextManager[None]:
+        """Return a context in which the page's requests and the server's refusals are watched."""
+        return self._traffic.watched(self.page)
+
+    @property
+    def refusal(self) -> str:
+        """What the server refused since the last move; empty when nothing was."""
+        return next(iter(self._traffic.refused), "")
+
+    def open(self, url: str) -> MoveResult:
+        """Open an address in the page."""
+        return self._loaded(
+            url, lambda: self.page.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
+        )
+
+    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> MoveResult:
+        from playwright.sync_api import Error
+
+        if not self.allows(url):
+            return MoveResult("gone", f"{url} is at no allowed origin")
+        self._traffic.start()
+        try:
+            response = load()
+        except Error as error:
+            return MoveResult("failed", f"{url} could not be opened: {_first_line(error)}")
+        if response is None or response.status < 400:
+            return MoveResult("ok")
+        kind: Literal["gone", "failed"] = "gone" if response.status in _MISSING else "failed"
+        return MoveResult(kind, f"{url} answered {response.status}")
+
+    def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
+        """Return the entries that the pattern finds, as soon as two readings in a row agree."""
+        from playwright.sync_api import Error
+
+        ends = time.monotonic() + CHANGE_MS / 1000
+        found: tuple[ListEntry, ...] | None = None
+        while time.monotonic() < ends:
+            with suppress(Error):  # the page is being replaced
+                before, found = found, read_entries(self.page, collection)
+                if found == before:
+                    return found
+            self.page.wait_for_timeout(STILL_MS)
+        return found or ()
+
+    def controls(self) -> tuple[Control, ...]:
+        """Return the controls of the page."""
+        return page_controls(self.page)
+
+    def way_of(self, control: Control) -> Way:
+        """Return the way that a control leads, with its own address if it is a link."""
+        url = joined(self.page.url, control.href) if control.leads_away else ""
+        return Way(url, control.path, control.name)
+
+    def take(self, way: Way, shown: tuple[ListEntry, ...], collection: Collection) -> MoveResult:
+        """Go to another page and wait until it shows entries other than those shown before."""
+        before = {entry.key for entry in shown}
+
+        def turned() -> bool:
+            now = [entry.key for entry in self._now(collection)]
+            return bool(now) and not before.issuperset(now)
+
+        move = self._go(way)
+        if move.kind != "ok":
+            return move
+        came = self._wait(turned)
+        if self._traffic.refused:
+            return MoveResult("failed", self._traffic.refused[0])
+        return (
+            MoveResult("ok")
+            if came
+            else MoveResult("nothing", f"{way.text or way.url} led to nothing new")
+        )
+
+    def _go(self, way: Way) -> MoveResult:
+        if way.url:
+            return self.open(way.url)
+        if self._traffic.lost:
+            # The refused page has replaced the control, so its address is requested again.
+            self._traffic.lost = False
+            reload = self.page.reload
+            return self._loaded(self.page.url, lambda: reload(wait_until="domcontentloaded"))
+        problem = self.press(way)
+        return MoveResult("failed", problem) if problem else MoveResult("ok")
+
+    def press(self, way: Way) -> str:
+        """Click a control if it still has the expected text; return the problem if it fails."""
+        from playwright.sync_api import Error
+
+        self._traffic.start()
+        located = self.page.locator(f"xpath={way.xpath}")
+        try:
+            if (count := located.count()) != 1:
+                return f"{way.text!r} is there {count} times"
+            says = located.inner_text(timeout=CLICK_MS).strip()
+            if says and not (found := compare(way.text, says)).allowed:
+                return found.reason
+            located.click(timeout=CLICK_MS)
+        except Error as error:
+            return f"{way.text!r} could not be clicked: {_first_line(error)}"
+        return ""
+
+    def scroll(self) -> None:
+        """Scroll to the end, step by step."""
+        self._traffic.start()
+        # Up first: pages load more on a scroll event, and at the end there would be none.
+        self.page.evaluate("step => scrollBy({top: -step, behavior: 'instant'})", SCROLL_STEP)
+        for _ in range(_MAX_STEPS):
+            if self.page.evaluate(_SCROLL, SCROLL_STEP):
+                return
+            self.page.wait_for_timeout(POLL_MS)
+
+    def step_down(self) -> bool:
+        """Scroll down by one step; return whether the end is reached."""
+        at_end = bool(self.page.evaluate(_SCROLL, SCROLL_STEP))
+        self.page.wait_for_timeout(STILL_MS)
+        return at_end
+
+    def peek(self, url: str) -> str:
+        """Open an address in a new tab and close it; return the problem if it shows no page."""
+        if not self.allows(url):
+            return ""  # It may still be a detail page, only one that must not be visited.
+        tab = self.page.context.new_page()
+        try:
+            return Site(tab, self.allows).open(url).problem
+        finally:
+            tab.close()
+
+    def grew(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
+        """Tell whether new entries appear after something was pressed or scrolled."""
+        before = {entry.key for entry in shown}
+        return self._wait(lambda: any(e.key not in before for e in self._now(collection)))
+
+    def wait_for_entries(self, collection: Collection) -> tuple[ListEntry, ...]:
+        """Return the entries as soon as there are any, or nothing after a while."""
+        self._wait(lambda: bool(self._now(collection)))
+        return self.entries(collection)
+
+    def _now(self, collection: Collection) -> tuple[ListEntry, ...]:
+        """Return the current entries; none while the page is being replaced."""
+        from playwright.sync_api import Error
+
+        with suppress(Error):
+            return read_entries(self.page, collection)
+        return ()
+
+    def _wait(self, done: Callable[[], bool]) -> bool:
+        """Wait for a condition, but not longer than the page is active and nothing is refused."""
+        ends = time.monotonic() + CHANGE_MS / 1000
+        while not done():
+            quiet = self._traffic.quiet_for() > QUIET_MS / 1000
+            if self._traffic.refused or quiet or time.monotonic() > ends:
+                return False
+            self.page.wait_for_timeout(POLL_MS)
+        return True
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+_SCROLL = """step => {
+  const at = document.scrollingElement || document.documentElement;
+  const before = at.scrollTop;
+  at.scrollBy({top: Math.max(step, innerHeight), behavior: 'instant'});
+  return at.scrollTop + innerHeight >= at.scrollHeight - 50 || at.scrollTop === before;
+}"""
+
+
+LEAVE_MS = 3_000.0
+"""How long a click may take to lead to another page before it counts as leading nowhere."""
+_POLL_MS = 50.0
+
+
+class Opened(NamedTuple):
+    """The address that an entry led to, or the problem."""
+
+    url: str
+    problem: str
+
+
+def follow(site: Site, entry: ListEntry) -> Opened:
+    """Click an entry and come back to the list; a new tab is closed.
+
+    Going back in the history is tried first; if that fails, the list's address is opened again.
+    """
+    page, before = site.page, site.page.url
+    popups: list[Page] = []
+
+    def opened(popup: "Page") -> None:
+        popups.append(popup)
+
+    page.on("popup", opened)
+    try:
+        if problem := site.press(Way(xpath=entry.path, text=entry.text)):
+            return Opened("", problem)
+        for _ in _polls(page):
+            if popups or page.url != before:
+                break
+    finally:
+        page.remove_listener("popup", opened)
+    if popups:
+        url = _address_of(popups[0])
+        for popup in popups:
+            popup.close()
+        return Opened(url, "" if url else "the new tab has no address")
+    if page.url == before:
+        return Opened("", f"{entry.text!r} led nowhere")
+    url = page.url
+    return Opened(url, _come_back(site, before))
+
+
+def _polls(page: "Page") -> Iterator[None]:
+    for _ in range(int(LEAVE_MS / _POLL_MS)):
+        yield
+        page.wait_for_timeout(_POLL_MS)
+
+
+def _address_of(popup: "Page") -> str:
+    from playwright.sync_api import Error
+
+    try:
+        popup.wait_for_load_state("domcontentloaded", timeout=CLICK_MS)
+    except Error:
+        return ""
+    return "" if popup.url == "about:blank" else popup.url
+
+
+def _come_back(site: Site, before: str) -> str:
+    from playwright.sync_api import Error
+
+    try:
+        site.page.go_back(timeout=CLICK_MS, wait_until="domcontentloaded")
+    except Error:
+        return site.open(before).problem
+    return "" if site.page.url == before else site.open(before).problem

@@ -1,0 +1,296 @@
+"""The type of a failure, from its class, status and words, and from what page and server said."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_autoweb.correct import failure_words
+from pytest_autoweb.results import Attempt, Failure, FailureKind, ToolCall
+from pytest_autoweb.results.correction import Classification, FailureType, Finding, Trigger, WebKind
+
+_Rule = tuple[FailureType, WebKind]
+
+_BY_KIND: dict[FailureKind, _Rule] = {
+    "lint": ("PARAMETER_ERROR", "lint"),
+    "repair": ("PARAMETER_ERROR", "lint"),
+    "browser": ("SERVICE_UNAVAILABLE", "page_lost"),
+    "webserver": ("SERVICE_UNAVAILABLE", ""),
+    "check": ("VALIDATION_ERROR", "claim"),
+}
+_SCRIPT_ERRORS = frozenset(
+    ("ArithmeticError", "AttributeError", "ImportError", "IndentationError", "IndexError",
+     "FloatingPointError", "IllegalMonthError", "InvalidOperation", "JSONDecodeError", "KeyError",
+     "ModuleNotFoundError", "NameError", "NotImplementedError",
+     "OverflowError", "ParseError", "PatternError", "RecursionError", "StatisticsError",
+     "StopIteration", "SyntaxError", "TabError",
+     "TypeError", "UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeError",
+     "ValueError",
+     "ZeroDivisionError", "error")
+)  # fmt: skip
+_BY_CLASS: dict[str, _Rule] = {
+    **dict.fromkeys(_SCRIPT_ERRORS, ("PARAMETER_ERROR", "script_error")),
+    "AssertionError": ("VALIDATION_ERROR", "claim"),
+    "ValidationError": ("VALIDATION_ERROR", ""),
+    "TargetClosedError": ("SERVICE_UNAVAILABLE", "page_lost"),
+    "PermissionError": ("PERMISSION_ERROR", ""),
+    "FileNotFoundError": ("DATA_NOT_FOUND", ""),
+    "FileExistsError": ("RESOURCE_CONFLICT", ""),
+    "IsADirectoryError": ("PARAMETER_ERROR", ""),
+    "NotADirectoryError": ("PARAMETER_ERROR", ""),
+    "ZoneInfoNotFoundError": ("DATA_NOT_FOUND", ""),
+    **dict.fromkeys(
+        ("ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError",
+         "gaierror", "RemoteDisconnected", "SSLError", "ConnectError", "ReadError",
+         "RemoteProtocolError", "ClientConnectorError", "ClientConnectorDNSError", "ClientOSError",
+         "ServerDisconnectedError", "MaxRetryError", "NewConnectionError", "NameResolutionError",
+         "ProtocolError", "ProxyError", "IncompleteRead", "TimeoutExpired", "ConnectTimeout",
+         "ReadTimeout", "WriteTimeout", "PoolTimeout", "ConnectTimeoutError", "ReadTimeoutError",
+         "ConnectionTimeoutError", "ServerTimeoutError"),
+        ("SERVICE_UNAVAILABLE", ""),
+    ),
+    **dict.fromkeys(
+        ("InvalidURL", "InvalidSchema", "MissingSchema", "UnsupportedProtocol",
+         "LocationParseError"),
+        ("PARAMETER_ERROR", ""),
+    ),
+}  # fmt: skip
+_BY_CAUSE: dict[str, FailureType] = {
+    "timeout": "SERVICE_UNAVAILABLE",
+    "rate_limit": "SERVICE_UNAVAILABLE",
+    "auth": "PERMISSION_ERROR",
+    "refusal": "BUSINESS_ERROR",
+    "empty": "SERVICE_UNAVAILABLE",
+    "parse": "SERVICE_UNAVAILABLE",
+    "context_window": "PARAMETER_ERROR",
+    "budget": "BUSINESS_ERROR",
+}
+_BY_STATUS: dict[int, FailureType] = {
+    **dict.fromkeys((401, 403, 407, 451, 511), "PERMISSION_ERROR"),
+    402: "BUSINESS_ERROR",
+    **dict.fromkeys((404, 410), "DATA_NOT_FOUND"),
+    **dict.fromkeys((409, 412, 423, 428), "RESOURCE_CONFLICT"),
+    422: "VALIDATION_ERROR",
+    **dict.fromkeys((408, 425, 429), "SERVICE_UNAVAILABLE"),
+    501: "PARAMETER_ERROR",
+}
+_STATUS_TOLD = re.compile(
+    r"^([45]\d\d)(?=$|[:,]|\W+(?-i:[A-Z]))|\(([45]\d\d)\)$"
+    r"|\b(?:HTTP(?: error)?|status(?: code)?(?: of| was|:)?|(?:client|server) error '?\(?"
+    r"|range, was) ?'?([45]\d\d)\b",
+    re.IGNORECASE,
+)
+"""A status in the words of servers, clients and the browser's console."""
+_ERR_CODES: tuple[tuple[str, FailureType], ...] = (
+    (r"FILE_NOT_FOUND|NOT_FOUND", "DATA_NOT_FOUND"),
+    (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
+    (r"BLOCKED_BY|ACCESS_DENIED|UNEXPECTED_PROXY_AUTH|INVALID_AUTH|CERT_", "PERMISSION_ERROR"),
+)
+_PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
+    (r"strict mode violation", "PARAMETER_ERROR", "strict_mode"),
+    (r"not attached to the DOM|Frame was detached|Execution context was destroyed"
+     r"|Cannot find context", "RESOURCE_CONFLICT", "detached"),
+    (r"(page|context|browser) has been closed|Target crashed|Page crashed",
+     "SERVICE_UNAVAILABLE", "page_lost"),
+    (r"(Element|Node) is not an? <?\w+|> was expected|cannot be filled"
+     r"|Not a checkbox|Malformed value|is not a file input"
+     r"|Cannot type text into", "PARAMETER_ERROR", "element_mismatch"),
+    (r"nth\((?!-?\d)|not a valid XPath|Unknown attribute", "PARAMETER_ERROR", "script_error"),
+    (r"did not find some options", "DATA_NOT_FOUND", "not_found"),
+    (r"\bexpected to \w+.*\nActual value", "VALIDATION_ERROR", "claim"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?locator resolved to", "RESOURCE_CONFLICT",
+     "not_actionable"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?(waiting for (event|navigation|response|request)"
+     r"|wait_for_(function|load_state))|wait_for_function: Timeout", "DATA_NOT_FOUND",
+     "wait_timeout"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?navigating to|(goto|reload|go_back): Timeout",
+     "SERVICE_UNAVAILABLE", "navigation"),
+    (r"Timeout [\d.]+ms exceeded[\s\S]*?waiting for (locator|get_by|frame_locator|selector)",
+     "DATA_NOT_FOUND", "not_found"),
+    (r"^(Locator|Page|Frame|ElementHandle|FrameLocator)\.\w+: Timeout", "DATA_NOT_FOUND",
+     "locator_timeout"),
+    (r"Failed to fetch|NetworkError when|\bE(CONN(REFUSED|RESET|ABORTED)|NOTFOUND|TIMEDOUT|PIPE"
+     r"|HOSTUNREACH|NETUNREACH|AI_AGAIN)\b|socket hang up", "SERVICE_UNAVAILABLE", ""),
+    (r"CORS policy|Content Security Policy|[Pp]ermissions [Pp]olicy", "PERMISSION_ERROR", ""),
+    (r"\.(evaluate|evaluate_all|wait_for_function): \w*Error\b", "PARAMETER_ERROR",
+     "script_error"),
+    (r"while parsing|not a valid selector|Unknown engine|InvalidSelector|Unknown key:"
+     r"|expected one of|expected (string|float|integer|number|boolean|object), got"
+     r"|Cannot navigate to invalid URL|unknown url type|Unsupported .*mime|missing \d+ required"
+     r"|takes \d+ positional", "PARAMETER_ERROR", "script_error"),
+    (r"^(near \"|incomplete input|no such function|Incorrect number of bindings)"
+     r"|^unrecognized token", "PARAMETER_ERROR", ""),
+    (r"^no such (table|column)", "DATA_NOT_FOUND", ""),
+    (r"^UNIQUE constraint|database (table )?is locked", "RESOURCE_CONFLICT", ""),
+    (r"^(NOT NULL|CHECK|FOREIGN KEY) constraint", "VALIDATION_ERROR", ""),
+    (r"^\[Errno \d+\] (Directory not empty|File exists|Device or resource busy|Text file busy)",
+     "RESOURCE_CONFLICT", ""),
+    (r"Cannot connect to host|<urlopen error"
+     r"|\[Errno \d+\] (Connection|Network|Name or service|No route)",
+     "SERVICE_UNAVAILABLE", ""),
+)  # fmt: skip
+
+
+def classify(
+    message: str,
+    *,
+    error_type: str = "",
+    status: int | None = None,
+    kind: FailureKind | None = None,
+) -> Classification:
+    """The type of a failure.
+
+    Args:
+        message: what was said, best with Playwright's call log.
+        error_type: the exception's class name, where there was one.
+        status: HTTP status, where one came with it.
+        kind: what the pipeline calls the failure, where it has a name for it.
+    """
+    if kind in _BY_KIND:
+        return _found(_BY_KIND[kind], "kind", kind)
+    if kind == "model" or error_type == "ModelError":
+        return _of_model(message)
+    if kind == "plan":
+        asks = "?" in message or "？" in message or "ask" in message
+        return _found(("PARAMETER_ERROR", "question" if asks else "plan_empty"), "kind", kind)
+    if status is not None and status >= 400:
+        return _found((_of_status(status), ""), "status", str(status))
+    if told := _STATUS_TOLD.search(message):
+        return _found((_of_status(int(told[told.lastindex or 0])), ""), "pattern", told[0])
+    if code := re.search(r"\b(?:net::)?ERR_([A-Z_]+)", message):
+        return _found((_of_network(code[1]), "navigation"), "pattern", code[0])
+    for pattern, failure_type, web_kind in _PATTERNS:
+        if hit := re.search(pattern, message):
+            return _found((failure_type, web_kind), "pattern", hit[0])
+    return _of_class(error_type, message) or _of_words(message, kind)
+
+
+def classify_failure(failure: Failure) -> Classification:
+    """The type of a failure as the pipeline records it."""
+    evidence: dict[str, Any] = failure.evidence
+    if failure.kind == "model" and failure.cause:
+        return classify(f"model: {failure.cause}: {failure.message}", kind="model")
+    return classify(
+        str(evidence.get("detail") or failure.message),
+        error_type=str(evidence.get("error_type", "")),
+        status=evidence.get("status"),
+        kind=failure.kind,
+    )
+
+
+def classify_call(call: ToolCall) -> Classification | None:
+    """The type of a failed call of a step; None when it went well."""
+    if call.error is None:
+        return None
+    error_type, _, message = call.error.partition(": ")
+    return classify(message, error_type=error_type)
+
+
+def _of_class(error_type: str, message: str) -> Classification | None:
+    if error_type in _BY_CLASS:
+        return _found(_BY_CLASS[error_type], "class", error_type)
+    if error_type in ("TimeoutError", "URLError"):
+        return _found(("SERVICE_UNAVAILABLE", ""), "class", error_type)
+    return None
+
+
+def _of_model(message: str) -> Classification:
+    said = re.match(r"\w+: (\w+): (.*)", message, re.DOTALL)
+    cause, message = (said[1], said[2]) if said else ("", message)
+    if cause in _BY_CAUSE and not (cause == "rate_limit" and "too large" in message):
+        return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
+    if told := failure_words.find_of_service(message):
+        return _found((told[0], "llm_error"), "keyword", told[1])
+    words = _of_words(message, None)
+    if words.type != "UNKNOWN":
+        return words.model_copy(update={"web_kind": "llm_error"})
+    return _found(("SERVICE_UNAVAILABLE", "llm_error"), "class", cause)
+
+
+def _of_status(status: int) -> FailureType:
+    return _BY_STATUS.get(status, "SERVICE_UNAVAILABLE" if status >= 500 else "PARAMETER_ERROR")
+
+
+def _of_network(code: str) -> FailureType:
+    for pattern, failure_type in _ERR_CODES:
+        if re.match(pattern, code):
+            return failure_type
+    return "SERVICE_UNAVAILABLE"
+
+
+def _of_words(message: str, kind: FailureKind | None) -> Classification:
+    found = failure_words.find(message)
+    web_kind: WebKind = "refused" if kind == "sandbox" else ""
+    if found is None:
+        if kind == "sandbox":
+            return _found(("PERMISSION_ERROR", "refused"), "kind", kind)
+        return Classification(type="UNKNOWN", by="none")
+    return _found((found[0], web_kind), "keyword", found[1])
+
+
+def _found(rule: _Rule, by: Any, matched: str | None) -> Classification:
+    return Classification(type=rule[0], web_kind=rule[1], by=by, matched=(matched or "")[:80])
+
+
+_SYMPTOMS = frozenset(
+    ("not_found", "locator_timeout", "wait_timeout", "claim", "not_actionable", "detached")
+)
+"""Something that was waited for did not come: the reason lies elsewhere."""
+_NAMED: dict[str, Trigger] = {
+    "CONDITION_IGNORED": "CONDITION_IGNORED",
+    "PARTIAL_MATCH": "PARTIAL_MATCH",
+    "EMPTY_RESULT": "EMPTY_RESULT",
+}
+
+
+def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classification | None:
+    """What kind of failure it really is.
+
+    "The heading did not come" is a symptom when the server just answered 500. Evidence counts
+    in this order: the last answer of a server with an error status, fields that refuse their value,
+    what the page says in an alert or dialog; and last the failure's own words.
+
+    Returns:
+        None: nothing failed.
+    """
+    if failure is None:
+        return None
+    found = classify_failure(failure)
+    if failure.kind not in ("check", "limit") and found.web_kind not in _SYMPTOMS:
+        return found
+    kind = found.web_kind
+    statuses = [f for f in findings if f.code == "server_status" and f.status is not None]
+    said = [f for f in findings if f.code in ("page_says", "dialog_open")]
+    for finding in reversed(statuses):
+        cause = classify("", status=finding.status).model_copy(update={"web_kind": kind})
+        if cause.type not in ("PARAMETER_ERROR", "VALIDATION_ERROR") or not said:
+            return cause
+    for finding in findings:
+        if finding.code == "field_invalid":
+            return _by_evidence("VALIDATION_ERROR", kind, finding)
+    for finding in said:
+        if (words := failure_words.find(finding.fact)) is not None:
+            return _by_evidence(words[0], kind, finding)
+    silent = next((finding for finding in findings if finding.code == "no_answer"), None)
+    if silent is not None and not statuses:
+        return _by_evidence("SERVICE_UNAVAILABLE", kind, silent)
+    if statuses:
+        return classify("", status=statuses[-1].status).model_copy(update={"web_kind": kind})
+    return found
+
+
+def trigger_of(attempt: Attempt) -> Trigger:
+    """What calls for a correction by name: a check's verdict on records first, then the type."""
+    for check in attempt.checks:
+        if check.passed is False and not check.advisory and check.finding in _NAMED:
+            return _NAMED[check.finding]
+    kind = attempt.classification.type if attempt.classification else ""
+    if kind == "PARAMETER_ERROR":
+        return "PARAMETER_ERROR"
+    return "DATA_NOT_FOUND" if kind == "DATA_NOT_FOUND" else ""
+
+
+def _by_evidence(failure_type: object, kind: object, finding: Finding) -> Classification:
+    matched = re.sub(r"\s+", " ", finding.fact)[:80]
+    return Classification.model_validate(
+        {"type": failure_type, "web_kind": kind, "by": "evidence", "matched": matched}
+    )

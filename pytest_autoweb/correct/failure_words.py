@@ -1,0 +1,217 @@
+"""Words that give a failure's type away, in English and Chinese; the last resort.
+
+The lists are tried in their order, the more telling before the more general, so that "already
+exists" counts before "invalid". They hold the words of the seed's table (row 3.3.1 there) and what
+real applications say. Free text of an application is the hardest: see `docs/calibration.md` for how
+often words of applications that no list was written against are understood.
+"""
+
+import re
+
+from pytest_autoweb.results.correction import FailureType
+
+_SERVICES: tuple[tuple[FailureType, str], ...] = (
+    (
+        "DATA_NOT_FOUND",
+        r"models?\b.{0,60}(not (be )?found|not exist)|(invalid|unknown|no such) model|^model: \S+$"
+        r"|模型.{0,12}(不存在|未找到)",
+    ),
+    (
+        "BUSINESS_ERROR",
+        r"billing|credit|balance|arrear|good standing|payment|insufficient (funds|quota)"
+        r"|subscription|inappropriate|safety|content (polic|filter|management)|moderation"
+        r"|prohibited|sensitive"
+        r"|欠费|余额|充值|敏感|不安全|违规",
+    ),
+    (
+        "PERMISSION_ERROR",
+        r"api[- _]?key|(location|region|country)\b.*not supported|permission|unauthori|not authori"
+        r"|member of|have access|身份|鉴权|认证|无权|token ?非法",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"(token|context|prompt|input|length|size)s?\b.{0,30}(limit|too (long|large)|exceed"
+        r"|maximum)|exceed(s|ed)?\b.{0,30}(token|context|length|size|bytes)|unsupported"
+        r"|not support|invalid|\bmust\b|should be|range of|grammar|pars(e|ing)\b"
+        r"|参数|格式",
+    ),
+    (
+        "SERVICE_UNAVAILABLE",
+        r"memory|terminated|killed|crash|loading|exhausted|deadline|internal|capacity|并发|繁忙|内部",
+    ),
+)
+"""What model services say."""
+_ENGLISH: tuple[tuple[FailureType, str], ...] = (
+    # What is said of requests; the same words mean something else in a shop.
+    (
+        "SERVICE_UNAVAILABLE",
+        r"(request|call) (count|rate|limit)|refused to connect|server ip address",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"capacity limit|header fields?|(not|cannot) understand|method is not allowed",
+    ),
+    (
+        "PERMISSION_ERROR",
+        r"forbidden|unauthori[sz]ed|(access|permission) (is )?denied|permissions?\b"
+        r"|not authori[sz]ed|(not|only .*) (logged|signed) ?in|(log|sign) ?in (first|to|and)\b"
+        r"|(signed|logged) out|csrf|(?<!factor )authenticat(e|ion)\b|credentials"
+        r"|(correct|invalid|wrong|incorrect) (user ?name|login)|log in with"
+        r"|correct \w+ and password|(user ?name|login|e-?mail|phone)\W.*password.*(not|n['’]t)"
+        r"|(account|user) (is )?(inactive|disabled|locked|suspended|blocked)"
+        r"|(token|session|login) (has )?(expired|timed out)|api key|legal reasons"
+        r"|signed in users|do(es)? not have access|not have the right",
+    ),
+    (
+        "RESOURCE_CONFLICT",
+        r"already (exists?|an active|have an active|added|in use|taken|registered|assigned"
+        r"|reserved|active)|already been (taken|added|reserved|assigned|registered)"
+        r"|already (connected|associated)|(you )?are already|already on|already (have|has)\b"
+        r"|conflict\w*|must be unique|unique set|duplicate (key|entry|request|resource|name)"
+        r"|\block(ed|s)\b|(modified|changed) (by|since (you|it was|then|the last))|precondition"
+        r"|in use by|\bstale|someone else|another user|to be conditional",
+    ),
+    (
+        "SERVICE_UNAVAILABLE",
+        r"service (is )?(temporarily |no longer )?(un)?available$|insufficient storage"
+        r"|service (is )?temporarily unavailable|service unavailable",
+    ),
+    ("DATA_NOT_FOUND", r"(does not exist|not found)[.!]?$|no \w+ found"),
+    ("PARAMETER_ERROR", r"ur[il] (is )?too long|request(-uri)? too (long|large)|not support"),
+    (
+        "BUSINESS_ERROR",
+        r"out of stock|no stock|in stock|stock available|sold out|voucher|coupon|basket|\bcart\b"
+        r"|(product|item|ticket|seat|combination|option)s?\b.*(not|no longer) available"
+        r"|not available (for|in|to)|unavailable$|not (permitted|eligible|active)"
+        r"|maximum of \d+ can|(insufficient|not enough) (funds|balance|credit|stock)"
+        r"|already (been )?(used|paid|redeemed|cancel+ed|shipped|completed|closed|submitted"
+        r"|processed|approved|refunded)|(has|is) expired|payment|balance|not in a state"
+        r"|do not ship|must be selected in order|business (error|rule)|exceed(s|ing|ed)\b"
+        r"|(can ?not|can['’]t|may not) (be )?(add|remove|delete|cancel|modify|change|edit|copy|move"
+        r"|create|generate|deactivate|disable|pay|submit|refund|assign|rename|archive|close|reopen"
+        r"|continue|use|leave|ban|invite|revers|resolve|run|start|stop)\w*|not possible (to|for)"
+        r"|quantity .*at least|is protected|upgrade (the|your)",
+    ),
+    (
+        "DATA_NOT_FOUND",
+        r"not found|no data|empty result|do(es)? ?(n[o’']t|not) exist|could not be found"
+        r"|no \w+( \w+)? (found|matching)|nothing (matches|found)|no results"
+        r"|no longer (exists|available)|(could|can) ?not find|no such|\bgone\b|permanently"
+        r"|invalid (page|\w+ id)\b|not assigned to any|unknown (user|page|order|object|id)"
+        r"|has been (deleted|removed)",
+    ),
+    (
+        "SERVICE_UNAVAILABLE",
+        r"unavailable|tim(ed?|e-?) ?out|connection (refused|reset|closed|error|failed)"
+        r"|connecting (with|to)|temporar\w+|try (it )?again later|overload(ed)?|throttled"
+        r"|too (busy|many (requests|failed|attempts|operations))|rate limit|gateway"
+        r"|(internal|server|unexpected) error|error occurred|server (got itself|had an error)"
+        r"|server is busy|not enough space|upstream|network|maintenance",
+    ),
+    (
+        "VALIDATION_ERROR",
+        r"validation|please (enter|fill|select|include|match|check|correct|lengthen|shorten|submit"
+        r"|choose|use|provide|specify|avoid)|enter (a|the) \w+|ensure (this|that|the)|is required"
+        r"|required field|field (is )?required|must (be|type|contain|match|have|not|include|start"
+        r"|end)|not a valid|(is|are) (not valid|invalid)|not valid|valid choice|select a valid"
+        r"|incorrect(ly)?|(did|do|does)(n[’']t| not) match|may not be (blank|null|empty)"
+        r"|can(not|['’]t| not) be (blank|null|empty|greater|less|before|after|in the)"
+        r"|cannot (end|start|begin) before|no file|unprocessable|out of range|was invalid"
+        r"|too (short|long|small|big|weak|common)|(type|address|value|name) (is )?not allowed"
+        r"|need to (add|enter|choose|select)|wrong format|(must|should) consist"
+        r"|invalid (date|e-?mail|value|input|number|password|code|ip|phone|choice|file|format"
+        r"|character|color|\w+ address)|^required$|^invalid \w+[.!]?$|in the range"
+        r"|should (be|have|match|contain|not)|seems to be|semantic"
+        r"|is not (an?|one of) \w+|is not (numeric|alphanumeric)|unknown field|unallowed"
+        r"|expected (an? )?(int|float|str|bool|date|list|dict|e-?mail|url|value"
+        r"|\w+ address)\w*\b(?!.* got)"
+        r"|(less|greater|longer|shorter|lower|higher|more|fewer|larger|smaller) than"
+        r"|at (least|most) \d|(min|max)(imum)? (value|length)|(enter|only) (only|digits|letters)"
+        r"|(may|can|must) only|(un)?equal to|(missing|empty) (value|data)"
+        r"|wrong position|following '@'"
+        r"|followed by|does not (satisfy|conform)|between \S+ and",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"parameter|argument|bad request|malformed|syntax|unsupported|not acceptable|invalid"
+        r"|method not allowed|specified method|too large|length required|were supplied"
+        r"|missing required|context length|not implemented|cannot (fulfill|satisfy|process)|range"
+        r"|media type|header|\buri\b|entity|content-length|expected .* got",
+    ),
+)
+_CHINESE: tuple[tuple[FailureType, str], ...] = (
+    (
+        "PERMISSION_ERROR",
+        r"权限|无权|禁止访问|未(被)?授权|未登录|没有登录|登录后|退出登录|请(先|重新)?登录|已登录的用户|未激活"
+        r"|CSRF|(身份)?认证(信息|失败)|无法.{0,12}登录|正确的.{0,12}密码|(访问|许可)被?拒绝|拒绝访问"
+        r"|(用户名|邮箱|电子邮件|手机|账号).{0,8}密码.{0,3}(错误|不正确|不匹配)"
+        r"|(登录|会话|令牌|验证码)(已)?(过期|失效)|(账号|用户|帐户).{0,4}(禁用|停用|被锁)",
+    ),
+    (
+        "VALIDATION_ERROR",
+        r"(最多|最少|至少|至多|不超过|不少于|只能).{0,8}(字符|选项|数字|字母|位数)|字符长度|长度(应|必须|不)"
+        r"|(低于|高于|短于|长于|大于|小于|超过)最?(低|高|小|大|短|长)|应(该|当)?(在|为|是|介于|大于|小于)",
+    ),
+    ("BUSINESS_ERROR", r"(券|票|卡)已(经)?被?使用|已(经)?被使用过"),
+    ("DATA_NOT_FOUND", r"没有找到|未找到|找不到|无法找到"),
+    (
+        "RESOURCE_CONFLICT",
+        r"冲突|已存在|已?经?注册|已?经?(被|在)(占用|锁定|使用|选|他人)|被(他人|其他人|另一个)"
+        r"|重复(提交|添加)|唯一|已有|已?经(添加|存在|有|在|激活)|锁定|已(关联|连接|分配)到|已在",
+    ),
+    ("SERVICE_UNAVAILABLE", r"服务(暂时)?(不可用|不再可用|器错误|繁忙)"),
+    (
+        "BUSINESS_ERROR",
+        r"库存|缺货|售罄|优惠券|购物车|券|不(被)?许可|不允许|业务|状态不|流程|余额|最多(可以|只能|能)"
+        r"|(不能|不可|无法|不得)(再|被|为)?.{0,10}(删除|修改|提交|取消|更改|改变|继续|购买|添加|移除|创建|复制"
+        r"|移动|停用|付款|生成|使用|支付|退款|编辑|关闭|分配|合并|运行)|不再可用|已不(再)?可用"
+        r"|(产品|商品).{0,4}不可用|不快递|不配送|不提供服务|必须选中|被使用过|资格|(超出|超过).{0,8}(限|最)"
+        r"|最(大|小).{0,6}(超过|超出)|购买数量|已(经)?(过期|兑换|付款|使用|被?取消|完成|关闭|发货|支付)",
+    ),
+    (
+        "DATA_NOT_FOUND",
+        r"不存在|查无|没有任何(商品|结果|数据|记录)|没有符合|结果为空|页面没有|(非法|无效)页"
+        r"|无(匹配|结果|数据)|未发现|未分配给|(已)?被删除",
+    ),
+    (
+        "SERVICE_UNAVAILABLE",
+        r"超时|连接.{0,10}(失败|被拒|出错|错误)|稍后(再试|重试)|网络|服务器|系统繁忙|过于频繁|内部错误"
+        r"|限流|限速|维护|太多(请求|操作)",
+    ),
+    (
+        "VALIDATION_ERROR",
+        r"验证失败|校验|必填|确保|输入(一个)?有效|有效的|不(正确|一致|合法|匹配|相同|符合)|必须|无效"
+        r"|请(仅|只)?(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将|提供|上传|避免)"
+        r"|不(能|得)(为空|为 ?null|早于|晚于|大于|小于|结束|超过)|格式(错误|不)|选择一个|提交最多"
+        r"|没有提交|确认|值必须|字段是必|有效“|错误(代码|的代码)|(代码|密码|验证码)错误|类型不(被)?允许|不能结束"
+        r"|字段出错|避免.{0,8}使用|必需|只能|不应|值不同|中的(任何)?一个|输入一系列|不是一个|不是.{0,8}(数字|整数|日期|有效|合法|地址|文件)|之间"
+        r"|(大于|小于|等于|低于|高于)",
+    ),
+    ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),
+)
+
+_TABLE = [(name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in _ENGLISH] + [
+    (name, re.compile(words)) for name, words in _CHINESE
+]
+
+
+_OF_SERVICES = [(name, re.compile(words, re.IGNORECASE)) for name, words in _SERVICES]
+
+
+def find_of_service(message: str) -> tuple[FailureType, str] | None:
+    """As `find`, of what a model service says."""
+    return _first(message, _OF_SERVICES)
+
+
+def find(message: str) -> tuple[FailureType, str] | None:
+    """The first type whose words occur, and the words; None when none do."""
+    return _first(message, _TABLE)
+
+
+def _first(
+    message: str, table: list[tuple[FailureType, re.Pattern[str]]]
+) -> tuple[FailureType, str] | None:
+    for failure_type, words in table:
+        if hit := words.search(message):
+            return failure_type, hit[0]
+    return None

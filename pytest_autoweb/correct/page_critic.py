@@ -1,0 +1,400 @@
+"""The external verifier: looks at the page and says what is so. Evidence, not opinions."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from pytest_autoweb.correct.call_targets import CallTarget, Narrowing, target_of, value_of
+from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.page.frames import RefElement
+from pytest_autoweb.page.refs import observe
+from pytest_autoweb.page.scripts import run_on_elements, run_script
+from pytest_autoweb.results import Finding, ToolCall
+from pytest_autoweb.results.correction import FindingCode
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+LEAST = 0.45
+"""Likeness below which an element is not worth naming."""
+_SAME_ROLE = 0.15
+_ALIKE_ROLES = (
+    frozenset({"button", "link", "clickable", "menuitem", "tab"}),
+    frozenset({"textbox", "searchbox", "combobox", "spinbutton"}),
+    frozenset({"checkbox", "switch", "radio", "option"}),
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Near(NamedTuple):
+    """An element and how like it is, 0 to 1."""
+
+    element: RefElement
+    likeness: float
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1; equal names give 1, whichever comes first.
+
+    Upper and lower case, width and punctuation do not count. A name that holds all words of the
+    other is near it, since labels grow ("Save" and "Save changes").
+    """
+    a, b = _folded(one), _folded(other)
+    if not a or not b:
+        return 0.0
+    if a == b:
+        return 1.0
+    ratio = max(SequenceMatcher(None, a, b).ratio(), SequenceMatcher(None, b, a).ratio())
+    words_a, words_b = set(a.split()), set(b.split())
+    shared = len(words_a & words_b) / min(len(words_a), len(words_b))
+    return min(0.99, max(ratio, 0.9 * shared))
+
+
+def nearest(
+    elements: Sequence[RefElement], *, words: str, role: str, method: str, most: int = 5
+) -> tuple[Near, ...]:
+    """The elements most like what was looked for, the best first.
+
+    Args:
+        elements: on the page.
+        words: name, label or text that was looked for.
+        role: that was looked for, or empty.
+        method: what was to be done; an element on which it cannot be done comes last.
+        most: elements at most.
+    """
+    alike = [each for each in elements if _named_like(each, words) >= LEAST]
+    found = [Near(each, _score(each, words, role, method)) for each in alike]
+    return tuple(sorted(found, key=lambda near: -near.likeness)[:most])
+
+
+def near_texts(texts: Sequence[str], wanted: str, *, most: int = 5) -> tuple[str, ...]:
+    """The texts most like the wanted one, the best first, e.g. of a select box's options."""
+    scored = sorted(((likeness(text, wanted), text) for text in texts), key=lambda pair: -pair[0])
+    return tuple(text for score, text in scored[:most] if score >= LEAST)
+
+
+def _named_like(element: RefElement, words: str) -> float:
+    names = (element.name, element.hint.removeprefix("after ").strip('"'))
+    return max(likeness(name, words) for name in names) if words else 0.5
+
+
+def _score(element: RefElement, words: str, role: str, method: str) -> float:
+    score = _named_like(element, words)
+    if role and element.role == role:
+        score += _SAME_ROLE
+    elif role and not any({role, element.role} <= alike for alike in _ALIKE_ROLES):
+        score -= _SAME_ROLE
+    if method in _NEEDS and _NEEDS[method] not in element.actions:
+        score -= 2 * _SAME_ROLE
+    return max(0.0, min(1.0, score))
+
+
+_NEEDS = {
+    "fill": "fill",
+    "type": "fill",
+    "press_sequentially": "fill",
+    "check": "check",
+    "uncheck": "uncheck",
+    "select_option": "select_option",
+}
+
+
+def _folded(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_WORD.findall(plain)) or " ".join(plain.split())
+
+
+VIEW_TOKENS = 4_000
+_LOOK_MS = 2_000.0
+_TEXT_CHARS = 160
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_TELLING = frozenset({"document", "xhr", "fetch"})
+_KEEPS_VALUE = frozenset(
+    {"fill", "type", "press_sequentially", "select_option", "check", "uncheck"}
+)
+
+State = Literal["valid", "invalid", "unverified"]
+
+
+class PageVerdict(NamedTuple):
+    """What became of a claim."""
+
+    state: State
+    """`unverified`: it could not be looked at; that is neither good nor bad."""
+    findings: tuple[Finding, ...] = ()
+
+
+class Claim(NamedTuple):
+    """Something that is said to be on the page; what is empty is not claimed."""
+
+    role: str = ""
+    name: str = ""
+    text: str = ""
+    url: str = ""
+    """A part of the address."""
+    option: str = ""
+    """Of any select box, or of the one called `name`."""
+    row: tuple[str, ...] = ()
+    """Texts that stand together in one row of a table or list."""
+
+
+class PageCritic:
+    """Looks at one page; changes nothing and never raises for what the page does.
+
+    Args:
+        page: Playwright's page.
+        redact: takes secrets out of what is reported.
+    """
+
+    def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
+        self._page, self._redact = page, redact
+        self._elements: tuple[RefElement, ...] | None = None
+
+    # -- before: is the result what it claims to be? -----------------------------------
+
+    def check(self, result: ToolCall | Claim) -> PageVerdict:
+        """Whether a call did what it says, or a claim holds.
+
+        Of calls, those that leave something to look at: a field filled, a box checked, an option
+        selected. Playwright raises nothing when a date field refuses a text.
+        """
+        from playwright.sync_api import Error
+
+        try:
+            if isinstance(result, Claim):
+                findings = tuple(self._against(result))
+                return PageVerdict("invalid" if findings else "valid", findings)
+            return self._of_call(result)
+        except Error:
+            return PageVerdict("unverified")
+
+    def _of_call(self, call: ToolCall) -> PageVerdict:
+        target = target_of(call)
+        if not call.ok or call.method not in _KEEPS_VALUE or target is None or not target.parts:
+            return PageVerdict("unverified")
+        seen = self._probe(target)
+        if len(seen) != 1:
+            return PageVerdict("unverified")
+        wanted, state = value_of(call), seen[0]
+        if call.method in ("check", "uncheck"):
+            good = state["checked"] == (call.method == "check")
+            shown = "checked" if state["checked"] else "not checked"
+        elif wanted is None or "<secret:" in str(wanted) or state["value"] is None:
+            return PageVerdict("unverified")
+        elif call.method == "select_option":
+            good = str(wanted) in (*state["chosen"], state["value"])
+            shown = f"{', '.join(state['chosen']) or 'nothing'} selected"
+        else:
+            good = state["value"].strip() == str(wanted).strip()
+            shown = f"the value {self._quoted(state['value'])}"
+        if good:
+            return PageVerdict("valid")
+        told = f"{call.target}.{call.method}({call.arguments}) ran, but the element has {shown}"
+        return PageVerdict("invalid", (self._finding("value_differs", told, (call.target,)),))
+
+    def _against(self, claim: Claim) -> Iterable[Finding]:
+        page = self._page
+        if claim.url and claim.url not in page.url:
+            yield self._finding("url_differs", f"the address is {page.url}")
+        if claim.text and not page.get_by_text(claim.text).filter(visible=True).count():
+            yield self._finding(
+                "text_missing", f"the page shows no text {self._quoted(claim.text)}"
+            )
+        if claim.option:
+            yield from self._option(claim)
+        elif (claim.role or claim.name) and not self._has(claim):
+            named = f"{claim.role or 'element'} {self._quoted(claim.name)}"
+            yield self._finding("missing", f"the page shows no {named}")
+            yield from self._near(claim.name, claim.role, "")
+        if claim.row:
+            rows = page.locator("tr, li, [role=row], [role=listitem]").filter(visible=True)
+            for text in claim.row:
+                rows = rows.filter(has_text=text)
+            if not rows.count():
+                together = " and ".join(map(self._quoted, claim.row))
+                yield self._finding("row_missing", f"no row holds {together}")
+
+    def _has(self, claim: Claim) -> bool:
+        if claim.role:
+            options = {"name": claim.name} if claim.name else {}
+            role = Narrowing("get_by_role", (claim.role,), options)
+            return CallTarget((role,)).on(self._page).count() > 0
+        return any(each.name.casefold() == claim.name.casefold() for each in self.elements)
+
+    def _option(self, claim: Claim) -> Iterable[Finding]:
+        boxes = [e for e in self.elements if e.options and claim.name in ("", e.name)]
+        if any(claim.option in box.options for box in boxes):
+            return
+        listed = [option for box in boxes for option in box.options]
+        yield self._missing_option(claim.option, listed)
+
+    # -- after: why did it fail? -------------------------------------------------------
+
+    def context(self, error: ToolCall | None) -> tuple[Finding, ...]:
+        """What the page says about a failed call; without a call, about itself."""
+        from playwright.sync_api import Error
+
+        try:
+            # The only look with a deadline comes first: a page that hangs is not asked again.
+            said = self._says()
+        except Error:
+            return ()
+        why: list[Finding] = []
+        listed: list[Finding] = []
+        try:
+            why = self._why(error)
+            listed = self._on_page()
+        except Error:
+            # The page moved on meanwhile; what was seen so far is kept.
+            pass
+        return (*why, *said, *listed)
+
+    @property
+    def elements(self) -> "tuple[RefElement, ...]":
+        """What can be acted on, frames included, each with a locator that finds only it."""
+        if self._elements is None:
+            self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements
+        return self._elements
+
+    def _why(self, call: ToolCall | None) -> list[Finding]:
+        target = target_of(call) if call else None
+        if call is None or target is None or not target.parts:
+            return []
+        seen = self._probe(target)
+        what = self._redact(call.target)
+        if not seen and self._probe(target.with_hidden()):
+            return [self._finding("hidden", f"{what} is there, but it is hidden")]
+        if not seen:
+            missing = self._finding("missing", f"nothing on the page fits {what}")
+            return [missing, *self._elsewhere(target), *self._near_target(target, call.method)]
+        if len(seen) > 1 and not call.method.startswith(("all", "count")):
+            return [self._several(what, target, len(seen))]
+        return list(self._obstacles(what, call, seen[0]))
+
+    def _several(self, what: str, target: CallTarget, count: int) -> Finding:
+        near = nearest(self.elements, words=target.named, role=target.role, method="")
+        locators = tuple(each.element.locator for each in near)
+        return self._finding("ambiguous", f"{count} elements fit {what}", locators)
+
+    def _obstacles(self, what: str, call: ToolCall, state: dict[str, Any]) -> Iterable[Finding]:
+        if not state["visible"]:
+            yield self._finding("hidden", f"{what} is there, but it is hidden")
+        if state["disabled"]:
+            yield self._finding("disabled", f"{what} is disabled")
+        if cover := state["cover"]:
+            named = f"{cover['role'] or cover['tag']} {self._quoted(cover['name'])}"
+            yield self._finding("covered", f"{what} is covered by a {named}")
+        if state["outside"]:
+            yield self._finding("outside", f"{what} lies outside of what is in view")
+        if call.method in ("fill", "type", "press_sequentially"):
+            if state["readonly"]:
+                yield self._finding("readonly", f"{what} is read-only")
+            if not state["editable"]:
+                kind = f"a {state['role'] or state['tag']}"
+                yield self._finding("wrong_kind", f"{what} is {kind}: it takes no text")
+        if call.method == "select_option":
+            wanted = value_of(call)
+            if state["tag"] != "select":
+                yield self._finding("wrong_kind", f"{what} is no select box")
+            elif isinstance(wanted, str) and wanted not in state["options"]:
+                yield self._missing_option(wanted, state["options"])
+
+    def _elsewhere(self, target: CallTarget) -> Iterable[Finding]:
+        """The same locator in another frame."""
+        for frame in self._page.frames:
+            if frame == self._page.main_frame or not target.on(frame).count():
+                continue
+            name = frame.name or frame.url
+            inside = [e.locator for e in self.elements if ".frame_locator(" in e.locator]
+            yield self._finding(
+                "other_frame", f"it is in the frame {self._quoted(name)}", tuple(inside[:10])
+            )
+
+    def _near_target(self, target: CallTarget, method: str) -> list[Finding]:
+        return self._near(target.named, target.role, method)
+
+    def _near(self, words: str, role: str, method: str) -> list[Finding]:
+        near = nearest(self.elements, words=words, role=role, method=method) if words else ()
+        if not near:
+            return []
+        named = [f"{n.element.role} {self._quoted(n.element.name)}" for n in near]
+        locators = tuple(each.element.locator for each in near)
+        return [self._finding("near", f"similar: {', '.join(named)}", locators)]
+
+    def _missing_option(self, wanted: str, options: Sequence[str]) -> Finding:
+        near = near_texts(options, wanted) or tuple(options[:5])
+        shown = ", ".join(map(self._quoted, near)) or "none"
+        told = f"there is no option {self._quoted(wanted)}; there are {shown}"
+        return self._finding("option_missing", told)
+
+    def _says(self) -> list[Finding]:
+        says = run_script(self._page, "page_says", timeout_ms=_LOOK_MS)
+        found = [
+            self._finding(
+                "field_invalid",
+                f"the field {self._quoted(field['name'])} refuses its value: {field['message']}",
+            )
+            for field in says["invalid"]
+        ]
+        for dialog in says["dialogs"]:
+            told = f"a dialog is open: {self._quoted(dialog['name'] or dialog['text'])}"
+            found.append(self._finding("dialog_open", told))
+        alerts = dict.fromkeys(says["alerts"])
+        found += [self._finding("page_says", f"the page says {self._quoted(a)}") for a in alerts]
+        return found
+
+    def _on_page(self) -> list[Finding]:
+        usable = tuple(each.locator for each in self.elements if each.actions)
+        told = f"{len(usable)} elements can be acted on"
+        return [Finding(code="on_page", fact=told, locators=tuple(map(self._redact, usable)))]
+
+    def _probe(self, target: CallTarget) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = run_on_elements(target.on(self._page), "obstacles")
+        return found
+
+    def _finding(self, code: FindingCode, fact: str, locators: tuple[str, ...] = ()) -> Finding:
+        # Redacted before it is cut: half a secret is not recognised any more.
+        text = " ".join(self._redact(fact).split())
+        return Finding(
+            code=code, fact=text[:600], locators=tuple(self._redact(each) for each in locators)
+        )
+
+    def _quoted(self, text: str) -> str:
+        clean = " ".join(self._redact(text).split()).replace('"', "'")
+        return f'"{clean if len(clean) <= _TEXT_CHARS else clean[: _TEXT_CHARS - 1] + "…"}"'
+
+
+def server_findings(
+    entries: Iterable[WireEntry], page_url: str, redact: Callable[[str], str]
+) -> tuple[Finding, ...]:
+    """Answers with an error status that the code's own doing brought, the last five.
+
+    Pages, and requests of scripts to the page's own server. A script's GET that finds nothing (404)
+    is ordinary, and says nothing about why a step failed.
+    """
+    host = urlsplit(page_url).netloc
+    found = []
+    for entry in entries:
+        own = entry.resource_type == "document" or urlsplit(entry.url).netloc == host
+        telling = entry.resource_type in _TELLING and own and entry.counted
+        asked = entry.resource_type == "document" or entry.method not in _SAFE
+        path = urlsplit(entry.url).path
+        if telling and asked and entry.status is None:
+            why = entry.failed or "not answered yet"
+            told = redact(f"{entry.method} {path}: {why}")[:300]
+            found.append(Finding(code="no_answer", fact=told))
+        if not telling or entry.status is None or entry.status < 400:
+            continue
+        if entry.resource_type != "document" and entry.method == "GET" and entry.status == 404:
+            continue
+        told = redact(f"{entry.method} {path} was answered with {entry.status}")[:300]
+        found.append(Finding(code="server_status", fact=told, status=entry.status))
+    return tuple(found[-5:])
+
+
+def writes_of(entries: Iterable[WireEntry]) -> int:
+    """Requests of the code's doing that may have changed something on a server."""
+    return sum(entry.counted and entry.method not in _SAFE for entry in entries)

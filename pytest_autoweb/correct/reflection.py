@@ -1,0 +1,118 @@
+"""Reflexion: what was learnt from a failure, as the model says it, and whether it helped.
+
+Source: Shinn et al., "Reflexion" (arXiv 2303.11366). The seed keeps reflections per tool and never
+writes their outcome back; here they belong to a case and a model, and each carries its outcome.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+from pytest_autoweb.language import prompt_reason
+from pytest_autoweb.results import Attempt, Correction
+from pytest_autoweb.results.correction import CorrectionStrategy
+
+KEPT = 3
+"""Reflections that a new one is shown."""
+_TEXT_CHARS = 600
+_KEYS = {
+    "analysis": ("errorAnalysis", "error_analysis", "analysis", "错误分析", "分析"),
+    "strategy": ("correctionStrategy", "correction_strategy", "strategy", "修正策略", "策略"),
+    "reflection": ("reflection", "反思"),
+    "confidence": ("confidence", "置信度", "信心"),
+}
+_CHINESE: dict[str, CorrectionStrategy] = {
+    "放弃": "ABANDON",
+    "格式": "FIX_FORMAT",
+    "重新": "RE_QUERY",
+    "扩大": "EXPAND_RANGE",
+    "条件": "CHANGE_CONDITION",
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["errorAnalysis", "correctionStrategy", "reflection", "confidence"],
+    "properties": {
+        "errorAnalysis": {"type": "string", "maxLength": 400},
+        "correctionStrategy": {"enum": list(get_args(CorrectionStrategy))},
+        "reflection": {"type": "string", "maxLength": 400},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+}
+"""Of a reply, for servers that hold replies to a schema."""
+
+
+class Reflected(NamedTuple):
+    """A reply, read."""
+
+    analysis: str
+    strategy: CorrectionStrategy | None
+    reflection: str
+    confidence: float | None
+    """0 to 1; None: it says none."""
+
+
+def read_reflection(reply: str) -> Reflected:
+    """Read a reply; one without JSON is taken as the reflection itself. Never raises."""
+    fields = _object_in(reply)
+    if fields is None:
+        return Reflected("", None, _short(reply), None)
+    return Reflected(
+        analysis=_short(_value(fields, "analysis")),
+        strategy=_strategy(str(_value(fields, "strategy"))),
+        reflection=_short(_value(fields, "reflection")),
+        confidence=_share(_value(fields, "confidence")),
+    )
+
+
+def past_reflections(attempts: Sequence[Attempt]) -> str:
+    """The last three, one line each: number, whether it helped, error and reflection."""
+    made = [a.correction for a in attempts if a.correction and a.correction.reflection]
+    return "\n".join(_line(number, each) for number, each in enumerate(made[-KEPT:], start=1))
+
+
+def _line(number: int, made: Correction) -> str:
+    helped = {"solved": "helped", "not_solved": "did not help", "pending": "not known yet"}
+    error = _short(prompt_reason(made.error), 200)
+    return f"{number}. [{helped[made.outcome]}] {error} -> {made.reflection}"
+
+
+def _object_in(reply: str) -> Mapping[str, Any] | None:
+    decoder = json.JSONDecoder()
+    for brace in re.finditer(r"\{", reply[:20_000]):
+        try:
+            found, _ = decoder.raw_decode(reply, brace.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and found:
+            return found
+    return None
+
+
+def _value(fields: Mapping[str, Any], name: str) -> Any:
+    return next((fields[key] for key in _KEYS[name] if key in fields), "")
+
+
+def _strategy(text: str) -> CorrectionStrategy | None:
+    for name in get_args(CorrectionStrategy):
+        if name in text.upper().replace("-", "_").replace(" ", "_"):
+            found: CorrectionStrategy = name
+            return found
+    return next((name for word, name in _CHINESE.items() if word in text), None)
+
+
+def _share(value: Any) -> float | None:
+    text = str(value).strip()
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return None
+    # Models also say 70 when they mean 0.7.
+    number = number / 100 if 1 < number <= 100 else number
+    return number if 0 <= number <= 1 else None
+
+
+def _short(text: Any, limit: int = _TEXT_CHARS) -> str:
+    clean = " ".join(str(text).split())
+    return clean if len(clean) <= limit else clean[: limit - 1] + "…"

@@ -1,0 +1,267 @@
+"""Whether and when a failed attempt is tried again, and what is advised for each failure type."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.options import MAX_RETRIES
+from pytest_autoweb.results import Attempt
+from pytest_autoweb.results.correction import Classification, FailureType, WebKind
+
+MAX_ALTERNATIVES = 3
+ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERROR"})
+"""Types after which a person should agree before the same is tried on a real system. In a test run
+every attempt starts from a reset state, so they are retried all the same, permissions excepted."""
+UNRECOVERABLE: frozenset[FailureType] = frozenset({"PERMISSION_ERROR"})
+"""No repair of a script gives rights; only the user's own login hook may, once."""
+TRANSIENT: frozenset[FailureType] = frozenset({"SERVICE_UNAVAILABLE", "RESOURCE_CONFLICT"})
+"""Types that pass by themselves: a retry waits for them."""
+
+PROMPTS = tuple(
+    f"recover_{name}"
+    for name in (
+        "business_error",
+        "data_not_found",
+        "parameter_error",
+        "permission_error",
+        "resource_conflict",
+        "service_unavailable",
+        "unknown",
+        "validation_error",
+    )
+)
+
+_SUGGESTIONS: dict[FailureType, tuple[str, ...]] = {
+    "PARAMETER_ERROR": (
+        "Use the arguments that the call takes, in their types.",
+        "Add what is missing; leave out what the call does not know.",
+    ),
+    "PERMISSION_ERROR": (
+        "Log in again: the session may have ended.",
+        "Ask an administrator for the right, if the account lacks it.",
+    ),
+    "SERVICE_UNAVAILABLE": (
+        "Try again after a pause.",
+        "Check that the server runs and the network reaches it.",
+    ),
+    "DATA_NOT_FOUND": (
+        "Use the name, spelling and place that the page shows.",
+        "Search with fewer or wider conditions.",
+    ),
+    "VALIDATION_ERROR": (
+        "Give a value in the form that the field asks for.",
+        "Read the message beside the field.",
+    ),
+    "BUSINESS_ERROR": (
+        "Read what the application says; do what it asks for first.",
+        "Choose something that its rules allow.",
+    ),
+    "RESOURCE_CONFLICT": (
+        "Look at the page anew: it changed meanwhile.",
+        "Use another name, if the one given is taken.",
+    ),
+    "UNKNOWN": ("Look at the page anew and take another way.",),
+}
+_BY_KIND: dict[WebKind, tuple[str, ...]] = {
+    "strict_mode": (
+        "Several elements fit: name the one meant exactly, or take .first or .nth(n).",
+    ),
+    "element_mismatch": ("Use the call that this kind of element takes.",),
+    "not_actionable": (
+        "Remove what is in the way first: close the dialog, open the fold, scroll.",
+    ),
+    "detached": ("The page was drawn anew: find the element again right before the call.",),
+    "wait_timeout": ("Wait for something that the action really brings about.",),
+    "refused": ("Stay within the step language: no scripts, no files, no other sites.",),
+    "lint": ("Use only the calls of the step language.",),
+}
+_CATEGORIES: tuple[tuple[tuple[str, str], ...], ...] = (
+    (
+        ("click", "press an element with the mouse"),
+        ("press", "press a key on an element, such as Enter"),
+        ("check", "tick a box or a radio button"),
+        ("dblclick", "press twice"),
+        ("dispatch_event", "send the element an event"),
+    ),
+    (
+        ("fill", "put a text into a field at once"),
+        ("press_sequentially", "type a text key by key, for fields that listen to keys"),
+        ("select_option", "choose in a select box"),
+        ("set_input_files", "hand a file to an upload"),
+    ),
+    (
+        ("get_by_role", "find by what it is and what it is called"),
+        ("get_by_label", "find a field by its label"),
+        ("get_by_text", "find by the text that it shows"),
+        ("get_by_placeholder", "find a field by its hint"),
+        ("locator", "find by a CSS selector"),
+    ),
+    (
+        ("goto", "open an address"),
+        ("reload", "load the page again"),
+        ("go_back", "go back to the page before"),
+    ),
+    (
+        ("inner_text", "read the text as it is shown"),
+        ("text_content", "read all text, hidden too"),
+        ("input_value", "read what stands in a field"),
+        ("get_attribute", "read an attribute"),
+    ),
+    (
+        ("wait_for", "wait for an element"),
+        ("wait_for_url", "wait for an address"),
+        ("wait_for_load_state", "wait until the page has loaded"),
+    ),
+)
+
+
+class Alternative(NamedTuple):
+    """Another call of the same sort."""
+
+    name: str
+    description: str
+
+
+class Recovery(NamedTuple):
+    """What can be done after a failure (row 3.3.3 of the seed)."""
+
+    system_prompt: str
+    user_prompt: str
+    suggestions: tuple[str, ...]
+    alternatives: tuple[Alternative, ...]
+    failure_type: FailureType
+    original_error: str
+    failed_tool: str
+    should_retry: bool
+    retry: int
+    """Retries made so far."""
+    max_retries: int
+    requires_user_confirmation: bool
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether another retry is worth it and left."""
+        return self.should_retry and self.retry < self.max_retries
+
+
+def recover(
+    found: Classification,
+    error: str,
+    *,
+    tool: str = "",
+    retry: int = 0,
+    max_retries: int = MAX_RETRIES,
+) -> Recovery:
+    """Advice for a failure, from the prompt file of its type.
+
+    Args:
+        found: the failure's type.
+        error: what was said; page text, so it is fenced in the prompt.
+        tool: the call that failed, such as `click`.
+        retry: retries made so far.
+        max_retries: retries at most.
+    """
+    suggestions = (*_BY_KIND.get(found.web_kind, ()), *_SUGGESTIONS[found.type])
+    others = alternatives(tool)
+    system, user = render(
+        f"recover_{found.type.lower()}",
+        tool=tool,
+        error=fence(" ".join(error.split())[:600], "error"),
+        suggestions=suggestions,
+        alternatives=others,
+    )
+    return Recovery(
+        system_prompt=system.content,
+        user_prompt=user.content,
+        suggestions=suggestions,
+        alternatives=others,
+        failure_type=found.type,
+        original_error=error,
+        failed_tool=tool,
+        should_retry=found.type not in UNRECOVERABLE,
+        retry=retry,
+        max_retries=max_retries,
+        requires_user_confirmation=found.type in ASK_FIRST,
+    )
+
+
+def alternatives(tool: str) -> tuple[Alternative, ...]:
+    """At most three other calls of the same sort; none for a call that has no sort."""
+    for category in _CATEGORIES:
+        if any(name == tool for name, _ in category):
+            others = (Alternative(*each) for each in category if each[0] != tool)
+            return tuple(others)[:MAX_ALTERNATIVES]
+    return ()
+
+
+LEAST_CONFIDENCE = 0.3
+"""Below it a reflection is not acted on (row 3.3.7 of the seed)."""
+
+LEAST_SUCCESS = 0.1
+"""Share of corrections that must have helped before (row 3.3.5 of the seed)."""
+LAST = 100
+"""Corrections that count for it, the latest ones."""
+ENOUGH = 30
+"""With fewer nothing is concluded: at one in ten, 20 in a row fail in an eighth of all runs."""
+
+Past = Mapping[str, tuple[int, int]]
+"""Of each type's latest corrections by this model in this way: how many helped, and of how many."""
+
+
+class Rules(NamedTuple):
+    """What may be done for one cell."""
+
+    max_retries: int
+    """After the first attempt."""
+    resettable: bool
+    """Every attempt starts from the same state of the server."""
+    can_relogin: bool = False
+    """The user has a hook that logs in again."""
+    past: Past = MappingProxyType({})
+    """What a store remembers; empty: nothing is known."""
+
+
+class Move(NamedTuple):
+    """What to do after the last attempt."""
+
+    retry: bool
+    reason: str = ""
+    """Why there is no retry."""
+    wait_s: float = 0.0
+    relogin: bool = False
+
+
+def may_pass(attempt: Attempt) -> bool:
+    """Whether its failure may pass by itself, so that doing the same again is no folly."""
+    return attempt.classification is not None and attempt.classification.type in TRANSIENT
+
+
+def next_move(attempts: Sequence[Attempt], rules: Rules) -> Move:
+    """Stop, or try again after a pause.
+
+    Three retries come after the first attempt, so there are up to four. Before retry 1, 2 and 3 it
+    waits 1, 2 and 4 s, but only where the failure may pass by itself. A failure for lack of rights
+    ends it, unless the user's hook logs in again, once. What may have changed something that cannot
+    be put back is not done twice. What hardly ever helped is not tried again.
+
+    Args:
+        attempts: so far, the first one included; the last one failed.
+        rules: of the cell.
+    """
+    last, made = attempts[-1], len(attempts) - 1
+    if made >= rules.max_retries:
+        return Move(False, f"{made} retries were made" if made else "no retries are allowed")
+    if any(attempt.writes for attempt in attempts) and not rules.resettable:
+        return Move(False, "it may have changed something, and nothing puts the server back")
+    kind = last.classification.type if last.classification else "UNKNOWN"
+    if kind in UNRECOVERABLE:
+        used = any(attempt.correction and attempt.correction.relogin for attempt in attempts)
+        if used or not rules.can_relogin:
+            done = "logging in again did not help" if used else "nothing logs in again"
+            return Move(False, f"{kind} is not retried: {done}")
+        return Move(True, relogin=True)
+    helped, tried = rules.past.get(kind, (0, 0))
+    if tried >= ENOUGH and helped / tried < LEAST_SUCCESS:
+        return Move(False, f"{helped} of the last {tried} corrections of {kind} helped")
+    return Move(True, wait_s=float(2**made) if kind in TRANSIENT else 0.0)

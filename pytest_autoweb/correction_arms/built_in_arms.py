@@ -1,0 +1,50 @@
+"""The built-in correction arms: ordinary repair, the control arm, and two that use evidence."""
+
+from pytest_autoweb.attempt.tools import NamedStage
+from pytest_autoweb.codegen.repair import reflect, write_again, write_constrained
+from pytest_autoweb.correct.retry_rules import PROMPTS
+from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
+
+OFF = ARMS.add(
+    CorrectionArm(
+        name="off",
+        summary="the ordinary repair",
+        label="ordinary repair",
+        ordinary=True,
+        told=False,
+    )
+)
+
+
+PLAIN = ARMS.add(
+    CorrectionArm(
+        name="plain",
+        summary="told nothing: the control arm",
+        label="plain (control)",
+        told=False,
+        control=True,
+        writer=NamedStage("repair", write_again),
+    )
+)
+
+
+REFLEXION = ARMS.add(
+    CorrectionArm(
+        name="reflexion",
+        summary="told evidence and a reflection",
+        prompts=("reflect", *PROMPTS),
+        advised=True,
+        first_asks=(NamedStage("reflect", reflect),),
+    )
+)
+
+
+CONSTRAINED = ARMS.add(
+    CorrectionArm(
+        name="constrained",
+        summary="may only name elements that were found",
+        prompts=("repair_constrained",),
+        bans_failed_calls=True,
+        writer=NamedStage("repair", write_constrained),
+    )
+)

@@ -1,0 +1,130 @@
+"""Restriction of a cell's traffic to the origins of its case.
+
+The egress proxy does this wherever the browser can be made to send everything through it. Where it
+cannot, requests are also routed inside the browser, and the run reports that egress is partial.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
+from pytest_autoweb.egress.origins import OriginPolicy, parse_origin
+from pytest_autoweb.egress.proxy import EgressProxy
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocketRoute
+
+REMOTE = "the browser runs elsewhere and cannot reach the proxy"
+NOT_CHROMIUM = "only Chromium can be told to send everything through the proxy"
+NOT_LAUNCHED = "the browser was not started with this plugin's flags (an own `browser` fixture?)"
+SHARED = "other tests share the browser, so it looks up the names of WebRTC servers itself"
+
+
+@contextmanager
+def guarded_page(
+    open_page: Callable[[dict[str, Any]], "Page"],
+    context_args: dict[str, Any],
+    policy: OriginPolicy,
+    note: Callable[[str], None],
+    *,
+    remote: bool = False,
+) -> Iterator["Page"]:
+    """Yield a page in a fresh context that can reach only the origins of the policy.
+
+    Args:
+        open_page: opens the page, given the arguments for its context.
+        context_args: all other arguments for the context.
+        policy: decides which origins may be reached.
+        note: gets messages about what was blocked and what cannot be blocked.
+        remote: the browser runs elsewhere and cannot reach a proxy on this machine.
+    """
+
+    def blocked(origin: str) -> None:
+        note(f"blocked: {origin} (allowed_origins)")
+
+    with EgressProxy(policy, blocked) as proxy:
+        settings = {} if remote else {"proxy": proxy.settings}
+        page = open_page({**context_args, **settings})
+        # Routing in the browser is slower and shows fewer requests, so it is the last resort.
+        if gap := missing_cover(page.context.browser, remote=remote):
+            note(f"egress: partial: {gap}")
+            route_requests(page.context, policy, blocked)
+        try:
+            yield page
+        finally:
+            for origin, count in proxy.blocked.items():
+                if count > 1:
+                    note(f"blocked: {origin}: {count} requests in all")
+
+
+def missing_cover(browser: "Browser | None", *, remote: bool = False) -> str:
+    """Say why the proxy does not see all traffic of a browser, or return "" if it does.
+
+    Args:
+        browser: the browser of the page's context.
+        remote: the browser was connected to, not launched here.
+    """
+    if remote:
+        return REMOTE
+    if browser is None:
+        return NOT_LAUNCHED
+    if browser.browser_type.name != "chromium":
+        return NOT_CHROMIUM
+    given = _command_line(browser)
+    if not all(flag in given for flag in EGRESS_FLAGS):
+        return NOT_LAUNCHED
+    return "" if NO_NAMES_FLAG in given else SHARED
+
+
+def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> str:
+    """Return the value for a report header, which is known before any browser is started."""
+    if remote:
+        return f"partial ({REMOTE})"
+    if any(name != "chromium" for name in browser_names):
+        return f"partial ({NOT_CHROMIUM})"
+    return "proxy"
+
+
+def _command_line(browser: "Browser") -> str:
+    from playwright.sync_api import Error
+
+    try:
+        # The real command line, because a fixture of the user may have dropped the plugin's flags.
+        session = browser.new_browser_cdp_session()
+        try:
+            return str(session.send("SystemInfo.getInfo")["commandLine"])
+        finally:
+            session.detach()
+    except Error:
+        return ""
+
+
+def route_requests(
+    context: "BrowserContext", policy: OriginPolicy, on_blocked: Callable[[str], None]
+) -> None:
+    """Abort requests and WebSockets to other origins, as far as the browser exposes them.
+
+    For example, it does not expose a redirect inside an allowed request. `on_blocked` is called
+    with the origin of each blocked request.
+    """
+
+    def forbidden(url: str) -> bool:
+        return not policy.allows(url)
+
+    def abort(route: "Route") -> None:
+        on_blocked(_label(route.request.url))
+        route.abort("blockedbyclient")
+
+    def close(socket: "WebSocketRoute") -> None:
+        on_blocked(_label(socket.url))
+        socket.close(code=1008, reason="blocked by allowed_origins")
+
+    context.route(forbidden, abort)
+    context.route_web_socket(forbidden, close)
+
+
+def _label(url: str) -> str:
+    origin = parse_origin(url)
+    return str(origin) if origin else f"{urlsplit(url).scheme or 'unknown'} URL"

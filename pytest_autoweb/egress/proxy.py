@@ -1,0 +1,346 @@
+"""The forward proxy through which all traffic of a cell's browser context goes.
+
+It serves one attempt, in its own thread and on its own port, and connects only to the origins of
+the case. Because it stands outside the browser, it sees redirects, beacons, workers and sockets
+like any other request.
+"""
+
+import asyncio
+import base64
+import secrets
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, Self
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from pytest_autoweb.egress.origins import Origin, OriginPolicy, parse_origin
+from pytest_autoweb.errors import BrowserError
+
+HEAD_BYTES = 65_536
+IDLE_S = 120.0
+DIAL_S = 20.0
+START_S = 10.0
+_CHUNK = 65_536
+_HOP_BY_HOP = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer"
+    b" upgrade".split()
+)
+_ANSWERS = {
+    400: "Bad Request",
+    403: "Forbidden",
+    407: "Proxy Authentication Required",
+    502: "Bad Gateway",
+}
+
+Reader = asyncio.StreamReader
+Writer = asyncio.StreamWriter
+
+
+class ProxyRefusal(Exception):
+    """Raised when the proxy itself has to answer instead of the origin."""
+
+    def __init__(self, status: int, text: str, *, blocked: str = "") -> None:
+        super().__init__(text)
+        self.status, self.text, self.blocked = status, text, blocked
+
+
+class _Head(NamedTuple):
+    """The start line and header fields of a request or an answer."""
+
+    start: bytes
+    fields: tuple[tuple[bytes, bytes], ...]
+
+    def kept(self) -> bytes:
+        """Return the header fields to pass on; each exchange has a connection of its own."""
+        lines = [name + b": " + value for name, value in self.fields if _passes(name)]
+        return b"\r\n".join([*lines, b"connection: close", b"", b""])
+
+    def value(self, name: bytes) -> bytes:
+        """Return the value of the first field with that name."""
+        return next((value for key, value in self.fields if key.lower() == name), b"")
+
+
+def _passes(name: bytes) -> bool:
+    return name.lower() not in _HOP_BY_HOP
+
+
+class EgressProxy:
+    """A proxy for one attempt, to be used as a context manager.
+
+    Args:
+        policy: decides which origins may be reached.
+        on_blocked: called once for each refused origin, from the proxy's thread. It gets only the
+            origin, because the rest of such a URL may be data that a page tries to leak.
+    """
+
+    def __init__(self, policy: OriginPolicy, on_blocked: Callable[[str], None]) -> None:
+        self._policy, self._on_blocked = policy, on_blocked
+        self._blocked: Counter[str] = Counter()
+        self._user, self._password = "cell", secrets.token_urlsafe(24)
+        self._token = base64.b64encode(f"{self._user}:{self._password}".encode())
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._run, name="autoweb-egress", daemon=True)
+        self._opened = threading.Event()
+        self.port = 0
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Return the value for `new_context(proxy=…)`."""
+        return {
+            "server": f"http://127.0.0.1:{self.port}",
+            # By default Chromium bypasses proxies for loopback addresses.
+            "bypass": "<-loopback>",
+            "username": self._user,
+            "password": self._password,
+        }
+
+    @property
+    def blocked(self) -> dict[str, int]:
+        """Return how often each origin was refused."""
+        return dict(self._blocked)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if not self._opened.wait(START_S) or not self.port:
+            raise BrowserError("the egress proxy could not open a local port")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(START_S)
+
+    def _run(self) -> None:
+        """Serve until stopped, then drop every connection; runs in the proxy's thread."""
+        loop = self._loop
+        try:
+            server = loop.run_until_complete(
+                asyncio.start_server(self._accept, "127.0.0.1", 0, limit=HEAD_BYTES, backlog=256)
+            )
+            self.port = server.sockets[0].getsockname()[1]
+        finally:
+            self._opened.set()
+        loop.run_forever()
+        server.close()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            loop.run_until_complete(asyncio.wait(self._tasks, timeout=2))
+        loop.close()
+
+    def _accept(self, reader: Reader, writer: Writer) -> None:
+        task = self._loop.create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: Reader, writer: Writer) -> None:
+        """Serve one connection of the browser: one request, or one tunnel."""
+        try:
+            async with asyncio.timeout(IDLE_S):
+                head = await _read_head(reader)
+            await self._answer(head, reader, writer)
+        except ProxyRefusal as refusal:
+            if refusal.blocked:
+                self._tell(refusal.blocked)
+            await _refuse(writer, refusal)
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+            pass  # one side is gone; closing the connection tells the other
+        finally:
+            writer.close()
+
+    def _tell(self, blocked: str) -> None:
+        self._blocked[blocked] += 1
+        if self._blocked[blocked] == 1:
+            self._on_blocked(blocked)
+
+    async def _answer(self, head: _Head, reader: Reader, writer: Writer) -> None:
+        # Other programs on this machine can reach the port, so they must not guess the password.
+        if not secrets.compare_digest(
+            head.value(b"proxy-authorization").removeprefix(b"Basic "), self._token
+        ):
+            raise ProxyRefusal(407, "this proxy serves one browser only")
+        method, _, rest = head.start.partition(b" ")
+        target = rest.rpartition(b" ")[0].decode("latin-1")
+        if method == b"CONNECT":
+            await self._tunnel(target, reader, writer)
+        else:
+            await self._forward(head, method, target, reader, writer)
+
+    async def _forward(
+        self, head: _Head, method: bytes, target: str, reader: Reader, writer: Writer
+    ) -> None:
+        """Forward a plain HTTP request, which proxies get with an absolute URL."""
+        origin = parse_origin(target)
+        if origin is None or origin.scheme != "http":
+            raise ProxyRefusal(
+                400, "plain requests must be for http:// URLs", blocked=_label(target)
+            )
+        if origin not in self._policy.origins:
+            raise ProxyRefusal(403, _advice(str(origin)), blocked=str(origin))
+        parts = urlsplit(target)
+        path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+        far_reader, far_writer = await self._dial(origin, "http")
+        try:
+            if self._upstream(origin, "http"):
+                path = target
+            start = b"%s %s HTTP/1.1\r\n" % (method, path.encode("latin-1"))
+            far_writer.write(start + head.kept())
+            upward = self._loop.create_task(_pump(reader, far_writer))
+            try:
+                await _pass_answer(far_reader, writer)
+            finally:
+                upward.cancel()
+        finally:
+            far_writer.close()
+
+    async def _tunnel(self, target: str, reader: Reader, writer: Writer) -> None:
+        """Serve `CONNECT host:port`: TLS to an https origin, or a WebSocket to an http one."""
+        asked = parse_origin(f"https://{target}")
+        if asked is None or not target.rpartition(":")[2].isdecimal():
+            raise ProxyRefusal(400, "CONNECT takes host:port", blocked=_label(target))
+        schemes = {
+            one.scheme for one in self._policy.origins if one[1:] == (asked.host, asked.port)
+        }
+        if not schemes:
+            label = str(asked._replace(scheme="http") if asked.port == 80 else asked)
+            raise ProxyRefusal(403, _advice(label), blocked=label)
+        far_reader, far_writer = await self._dial(asked, "https")
+        try:
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            first = await reader.read(_CHUNK)
+            # A TLS handshake starts with byte 22. Other bytes must not reach an https origin, and
+            # TLS must not reach an http origin, as the policy compares whole origins.
+            spoken = asked._replace(scheme="https" if first[:1] == b"\x16" else "http")
+            if first and spoken.scheme not in schemes:
+                self._tell(str(spoken))
+                return
+            far_writer.write(first)
+            upward = self._loop.create_task(_pump(reader, far_writer))
+            try:
+                await _pump(far_reader, writer)
+            finally:
+                upward.cancel()
+        finally:
+            far_writer.close()
+
+    async def _dial(self, origin: Origin, kind: str) -> tuple[Reader, Writer]:
+        """Connect to an allowed origin at an address that the policy permits."""
+        async with asyncio.timeout(DIAL_S):
+            if upstream := self._upstream(origin, kind):
+                return await _dial_upstream(upstream, origin, kind)
+            try:
+                found = await self._loop.getaddrinfo(
+                    origin.host, origin.port, type=socket.SOCK_STREAM
+                )
+            except OSError as error:
+                raise ProxyRefusal(502, f"{origin.host} has no address: {error}") from None
+            # Dialling the address that was checked leaves no room for DNS rebinding.
+            addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+            allowed = [one for one in addresses if self._policy.allows_address(origin, one)]
+            if not allowed:
+                raise ProxyRefusal(
+                    403,
+                    f"blocked: {origin} leads to {addresses[0]}, which is no public address; "
+                    "add that address to allowed_origins if this is meant",
+                    blocked=f"{origin} at {addresses[0]}",
+                )
+            return await _dial_one_of(allowed, origin)
+
+    def _upstream(self, origin: Origin, kind: str) -> SplitResult | None:
+        """Return the proxy that this machine's environment configures for the origin, or None."""
+        if _is_loopback(origin.host) or proxy_bypass(f"{origin.host}:{origin.port}"):
+            return None
+        # A proxy that itself takes TLS or SOCKS is not supported.
+        address = urlsplit(getproxies().get(kind, ""))
+        return address if address.scheme == "http" and address.hostname else None
+
+
+async def _dial_one_of(addresses: list[str], origin: Origin) -> tuple[Reader, Writer]:
+    problem: OSError | None = None
+    for address in addresses:
+        try:
+            return await asyncio.open_connection(address, origin.port, limit=HEAD_BYTES)
+        except OSError as error:
+            problem = error
+    raise ProxyRefusal(502, f"{origin} does not answer: {problem}")
+
+
+async def _dial_upstream(upstream: SplitResult, origin: Origin, kind: str) -> tuple[Reader, Writer]:
+    """Connect through another proxy, which resolves the name itself."""
+    try:
+        reader, writer = await asyncio.open_connection(
+            upstream.hostname, upstream.port or 80, limit=HEAD_BYTES
+        )
+    except OSError as error:
+        raise ProxyRefusal(502, f"the proxy of this machine does not answer: {error}") from None
+    if kind == "https":
+        host = f"[{origin.host}]" if ":" in origin.host else origin.host
+        place = f"{host}:{origin.port}"
+        login = ""
+        if upstream.username:
+            pair = f"{unquote(upstream.username)}:{unquote(upstream.password or '')}"
+            login = f"Proxy-Authorization: Basic {base64.b64encode(pair.encode()).decode()}\r\n"
+        writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{login}\r\n".encode())
+        answer = await _read_head(reader)
+        if answer.start.split(b" ")[1:2] != [b"200"]:
+            writer.close()
+            raise ProxyRefusal(502, f"the proxy of this machine refused {origin}")
+    return reader, writer
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+async def _read_head(reader: Reader) -> _Head:
+    lines = (await reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
+    fields = []
+    for line in lines[1:]:
+        name, colon, value = line.partition(b":")
+        if not colon or not name or name != name.strip():
+            raise ProxyRefusal(400, "a header field cannot be read")
+        fields.append((name, value.strip()))
+    return _Head(lines[0], tuple(fields))
+
+
+async def _pass_answer(reader: Reader, writer: Writer) -> None:
+    """Pass on the origin's answer without the fields that concern only its own connection."""
+    while True:
+        head = await _read_head(reader)
+        # Interim (1xx) answers are skipped, as the browser does not ask for any.
+        if not head.start.split(b" ", 2)[1:2][0].startswith(b"1"):
+            break
+    writer.write(head.start + b"\r\n" + head.kept())
+    await _pump(reader, writer)
+
+
+async def _pump(reader: Reader, writer: Writer) -> None:
+    while data := await reader.read(_CHUNK):
+        writer.write(data)
+        await writer.drain()
+
+
+async def _refuse(writer: Writer, refusal: ProxyRefusal) -> None:
+    body = f"{refusal.text}\n".encode()
+    login = b'Proxy-Authenticate: Basic realm="autoweb"\r\n' if refusal.status == 407 else b""
+    writer.write(
+        f"HTTP/1.1 {refusal.status} {_ANSWERS[refusal.status]}\r\n".encode()
+        + login
+        + b"Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n"
+        b"X-Content-Type-Options: nosniff\r\nConnection: close\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body) + body
+    )
+    with suppress(OSError):
+        await writer.drain()
+
+
+def _advice(origin: str) -> str:
+    return f"blocked: {origin} is not among the origins of this case (allowed_origins)"
+
+
+def _label(target: str) -> str:
+    return f"{urlsplit(target).scheme or 'unknown'} URL"

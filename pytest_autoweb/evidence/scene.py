@@ -1,0 +1,146 @@
+"""Records of how the page and its console looked at a given moment."""
+
+import json
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.marks.drawing import covers
+from pytest_autoweb.page.capture import capture_snapshot
+from pytest_autoweb.page.scripts import call_function
+from pytest_autoweb.results import CaptureModeName, Scene
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
+
+_LINES = 50
+_LINE_CHARS = 300
+_SNAPSHOT_TOKENS = 4_000
+_SHOT_MS = 5_000.0
+
+# Types of messages that are skipped: they come at random times and make equal scenes differ.
+_TO_DEVELOPERS = ("debug", "verbose")
+
+
+class Watch:
+    """A listener to a page and its pop-ups that keeps the last lines, redacted."""
+
+    def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
+        self._redact = redact
+        self._console: deque[str] = deque(maxlen=_LINES)
+        self._requests: deque[str] = deque(maxlen=_LINES)
+        self._attach(page)
+
+    @property
+    def console(self) -> tuple[str, ...]:
+        """Return console messages and uncaught errors, oldest first."""
+        return tuple(self._console)
+
+    @property
+    def failed_requests(self) -> tuple[str, ...]:
+        """Return requests that failed or were answered with 400 or more, oldest first."""
+        return tuple(self._requests)
+
+    def _attach(self, page: "Page") -> None:
+        page.on("console", self._on_console)
+        page.on("pageerror", self._on_error)
+        page.on("requestfailed", self._on_failed)
+        page.on("response", self._on_response)
+        page.on("popup", self._attach)
+
+    def _on_console(self, message: "ConsoleMessage") -> None:
+        if message.type in _TO_DEVELOPERS:
+            return
+        self._keep(self._console, f"{message.type}: {message.text}")
+
+    def _on_error(self, error: "Error") -> None:
+        self._keep(self._console, f"uncaught: {error}")
+
+    def _on_failed(self, request: "Request") -> None:
+        self._keep(self._requests, f"{request.method} {request.url}: {request.failure}")
+
+    def _on_response(self, response: "Response") -> None:
+        if response.status >= 400:
+            line = f"{response.request.method} {response.url}: {response.status}"
+            self._keep(self._requests, line)
+
+    def _keep(self, lines: deque[str], text: str) -> None:
+        # Secrets are removed before the text is cut, because half a secret is not recognised.
+        lines.append(self._redact(text)[:_LINE_CHARS])
+
+
+def take_scene(
+    page: "Page",
+    watch: Watch,
+    *,
+    step_index: int,
+    mode: CaptureModeName,
+    folder: Path,
+    redact: Callable[[str], str],
+) -> Scene:
+    """Record the page: URL, title, snapshot, picture, console and failed requests."""
+    picture = folder / f"scene-{step_index}.jpg"
+    taken = shot(page, picture, redact)
+    return Scene(
+        step_index=step_index,
+        url=redact(page.url),
+        title=redact(_title(page)),
+        snapshot=redact(_snapshot(page, mode)),
+        screenshot=str(picture) if taken else None,
+        console=watch.console,
+        failed_requests=watch.failed_requests,
+    )
+
+
+def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -> bool:
+    """Save a small picture of the viewport with secrets covered; never raises.
+
+    Args:
+        page: the page to show.
+        path: path of the picture, a PNG if the name ends in `.png`, else a JPEG.
+        redact: removes the case's secrets from text; fields that hold one are covered, too.
+
+    Returns:
+        Whether the picture was saved.
+    """
+    from playwright.sync_api import Error
+
+    png = path.suffix.lower() == ".png"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(
+            path=path,
+            type="png" if png else "jpeg",
+            # Playwright refuses a quality for PNG.
+            quality=None if png else 60,
+            animations="disabled",
+            scale="css",
+            timeout=_SHOT_MS,
+            mask=covers(page, redact),
+        )
+    except (Error, OSError):
+        return False
+    return True
+
+
+def _title(page: "Page") -> str:
+    from playwright.sync_api import Error
+
+    try:
+        return str(json.loads(call_function(page, "document.title", timeout_ms=2_000).shown))
+    except (Error, ValueError):
+        return ""
+
+
+def _snapshot(page: "Page", mode: CaptureModeName) -> str:
+    if page.is_closed():
+        return ""
+    return capture_snapshot(
+        page,
+        mode,
+        url=page.url,
+        entry_action="",
+        step_indexes=(),
+        budget_tokens=_SNAPSHOT_TOKENS,
+    ).text

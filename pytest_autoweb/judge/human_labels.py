@@ -1,0 +1,111 @@
+"""The labels file: what people say of saved cells, and what judges said of the same evidence.
+
+People fill in `human`; `autoweb judge-labels` writes everything else.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_autoweb.cases.validation import read_document, validated
+from pytest_autoweb.specs import FieldError
+
+HumanWord = Literal["pass", "fail"]
+
+_HEAD = """\
+# What people say of saved cells, beside what judging models said of the same evidence.
+# Fill in `human: pass` or `human: fail` after looking at the cell in the report, before you look
+# at any judge's verdict. Everything else is written by `autoweb judge-labels`.
+"""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Said(_Entry):
+    """What one judge said."""
+
+    judge: str
+    """The model and the checksum of its prompt."""
+    verdict: str
+    reason: str = ""
+
+
+class Label(_Entry):
+    """One rubric on one attempt."""
+
+    run: str
+    """The run's `ts`."""
+    cell: str
+    """The cell's folder below the run folder."""
+    attempt: int = Field(ge=1)
+    check: int = Field(ge=0)
+    """Position in the case's `expect`."""
+    rubric: str
+    """As the report shows it; a changed rubric is another question."""
+    rubric_checksum: str
+    """SHA-256 of it."""
+    human: HumanWord | None = None
+    """None until somebody has looked."""
+    note: str = ""
+    """Of the person."""
+    judged: tuple[Said, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, int, int, str]:
+        """What is labelled."""
+        return self.run, self.cell, self.attempt, self.check, self.rubric_checksum
+
+
+class LabelFile(_Entry):
+    """All labels."""
+
+    version: Literal[1] = 1
+    labels: tuple[Label, ...] = ()
+
+    def pairs(self) -> dict[str, list[tuple[HumanWord, str]]]:
+        """Per judge, each human verdict with the judge's own."""
+        found: dict[str, list[tuple[HumanWord, str]]] = {}
+        for label in self.labels:
+            for said in label.judged:
+                if label.human is not None:
+                    found.setdefault(said.judge, []).append((label.human, said.verdict))
+        return found
+
+
+def read_labels(path: Path) -> LabelFile:
+    """The labels of a file.
+
+    Raises:
+        CaseError: it cannot be read or breaks the format, with line and field.
+    """
+    document = read_document(path)
+    try:
+        file = validated(LabelFile, document.data)
+        seen: dict[tuple[str, str, int, int, str], int] = {}
+        for index, label in enumerate(file.labels):
+            judges = [said.judge for said in label.judged]
+            if len(judges) != len(set(judges)):
+                raise FieldError(("labels", index, "judged"), "one judge is listed twice")
+            if (first := seen.setdefault(label.key, index)) != index:
+                line = document.line(("labels", first))
+                raise FieldError(("labels", index), f"the same is labelled on line {line}")
+    except FieldError as error:
+        raise document.error(error.at, error.reason) from error
+    return file
+
+
+def write_labels(path: Path, labels: Iterable[Label]) -> None:
+    """Replace the file, in the order given."""
+    rows = [label.model_dump(mode="json") for label in labels]
+    text = yaml.safe_dump(
+        {"version": 1, "labels": rows}, sort_keys=False, allow_unicode=True, width=100
+    )
+    draft = path.with_name(f".{path.name}.new")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_text(_HEAD + text, encoding="utf-8")
+    draft.replace(path)

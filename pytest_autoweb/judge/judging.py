@@ -1,0 +1,189 @@
+"""Judges an attempt by its case's checks, on live page and server, and sums them up."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
+from pytest_autoweb.results import CheckResult
+
+GRADER_VERSION = 1
+"""Of what checks mean; raised when the same check may judge the same attempt otherwise."""
+
+
+def graded(checks_checksum: str) -> str:
+    """The checksum of a case's checks as this version of the grader reads them."""
+    return hashlib.sha256(f"grader {GRADER_VERSION}: {checks_checksum}".encode()).hexdigest()
+
+
+def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
+    """Whether the checks hold, and the credit they earn by weight.
+
+    One check that does not hold decides. A check that could not be evaluated leaves the verdict
+    open, because it might not have held. Advisory checks have no part in either.
+
+    Returns:
+        `(None, None)` when there is nothing to go by.
+    """
+    counted = [result for result in results if not result.advisory]
+    evaluated = [result for result in counted if result.passed is not None]
+    if not evaluated:
+        return None, None
+    earned = sum(result.weight * credit_of(result) for result in evaluated)
+    share = earned / sum(result.weight for result in evaluated)
+    if any(result.passed is False for result in evaluated):
+        return False, share
+    return (True if len(evaluated) == len(counted) else None), share
+
+
+def credit_of(result: CheckResult) -> float:
+    """The check's share of its weight."""
+    if result.credit is None:
+        return 1.0 if result.passed else 0.0
+    return result.credit
+
+
+_POLL_S = 0.1
+_LEAST_LOOK_S = 1.0
+_SHOWN_CHARS = 500
+
+
+@dataclass(slots=True)
+class _Trial:
+    """One check while it is being judged."""
+
+    index: int
+    check: Check
+    started: float
+    checksum: str = ""
+    probe: CheckProbe | None = None
+    verdict: Verdict | None = None
+    problem: str = ""
+    unasked: bool = False
+    """No model was there to be asked, so its opinion is not missed."""
+    ended: float = 0.0
+
+    @property
+    def of_model(self) -> bool:
+        """Whether a model is asked."""
+        return self.check.rests_on == "opinion"
+
+    @property
+    def open(self) -> bool:
+        """Whether another look may change the verdict."""
+        if self.probe is None or (self.verdict is not None and self.verdict.passed):
+            return False
+        return self.probe.retry or (self.verdict is None and not self.problem)
+
+    def look(self, seconds: float) -> None:
+        """Look once; what goes wrong leaves the check without a verdict."""
+        if self.probe is None:
+            return
+        try:
+            self.verdict, self.problem = self.probe.look(seconds), ""
+        except Exception as error:
+            # A check may fail in any way its author or the page can think of; none of them
+            # may end the run, and none may count as a pass or a fail.
+            self.gave_up(error)
+        self.ended = time.monotonic()
+
+    def gave_up(self, error: Exception) -> None:
+        """There is no verdict, for this reason."""
+        self.verdict, self.problem = None, _reason(error)
+        self.unasked = self.of_model and isinstance(error, NotEvaluated)
+
+
+def judge_checks(
+    checks: Sequence[Check],
+    evidence: Evidence,
+    *,
+    timeout_s: float,
+    checksums: Sequence[str] = (),
+) -> tuple[CheckResult, ...]:
+    """Evaluate every check, in turns until each holds or `timeout_s` is over.
+
+    All wait together, so the whole lasts about `timeout_s` at most, however many fail; a page
+    that hangs adds a second for each check that asks it. A model's opinion is asked for last, of
+    the page that the others waited for. A check that could not be evaluated has `passed` None
+    and says why.
+
+    Args:
+        checks: with their secrets in place.
+        evidence: the end of the attempt.
+        timeout_s: how long checks that do not hold are looked at again.
+        checksums: of the checks as written, in their order; see `LoadedCase.check_checksums`.
+    """
+    trials = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
+    for trial, checksum in zip(trials, checksums, strict=False):
+        trial.checksum = checksum
+    _look([trial for trial in trials if not trial.of_model], evidence, timeout_s)
+    _look([trial for trial in trials if trial.of_model], evidence, timeout_s)
+    return tuple(_result(trial, evidence) for trial in trials)
+
+
+def _look(trials: Sequence[_Trial], evidence: Evidence, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while waiting := [trial for trial in trials if trial.open]:
+        for position, trial in enumerate(waiting):
+            left = max(0.0, deadline - time.monotonic())
+            trial.look(max(_LEAST_LOOK_S, left / (len(waiting) - position)))
+        if time.monotonic() >= deadline or not any(trial.open for trial in trials):
+            break
+        _pause(evidence)
+
+
+def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
+    now = time.monotonic()
+    trial = _Trial(index=index, check=check, started=now, ended=now)
+    try:
+        trial.probe = check.probe(evidence)
+    except Exception as error:
+        trial.gave_up(error)
+    return trial
+
+
+def _pause(evidence: Evidence) -> None:
+    """Wait in the browser's own loop, so that routed requests of the page go on meanwhile."""
+    from playwright.sync_api import Error
+
+    try:
+        evidence.page.wait_for_timeout(_POLL_S * 1000)
+    except Error:
+        time.sleep(_POLL_S)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotEvaluated):
+        return str(error)
+    line = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def _result(trial: _Trial, evidence: Evidence) -> CheckResult:
+    def shown(text: str) -> str:
+        text = evidence.redact(text)
+        return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+
+    verdict = trial.verdict or Verdict(None, "", reason=trial.problem, advisory=trial.unasked)
+    expected = trial.probe.expected if trial.probe else str(trial.check.model_dump(mode="json"))
+    open_question = (
+        "" if verdict.passed is not None else f"could not be evaluated: {verdict.reason}"
+    )
+    return CheckResult(
+        index=trial.index,
+        type=trial.check.name,
+        passed=verdict.passed,
+        expected=shown(expected),
+        actual=shown(verdict.actual),
+        where=shown(verdict.where),
+        message=shown("; ".join(filter(None, (trial.check.message, open_question)))),
+        finding=verdict.finding,
+        hint=shown(verdict.hint),
+        weight=trial.check.weight,
+        credit=verdict.credit,
+        advisory=verdict.advisory,
+        checksum=trial.checksum,
+        usage=verdict.usage,
+        duration_ms=(trial.ended - trial.started) * 1000,
+    )

@@ -1,0 +1,4 @@
+"""How a page is opened, shown to a model as text, and asked by scripts of ours.
+
+Pictures with numbers live in `marks`, what is kept of a page for the judge in `evidence`.
+"""

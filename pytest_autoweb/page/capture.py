@@ -1,0 +1,165 @@
+"""Capture modes, and snapshots of a page as text in one of them, taken without changing it."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_autoweb.page.accessibility import HIDDEN
+from pytest_autoweb.page.frames import ContextWrapper
+from pytest_autoweb.page.outline import Line, estimate_tokens, fit_outline
+from pytest_autoweb.page.scripts import OBSERVE_TIMEOUT_MS, run_script
+from pytest_autoweb.results import CaptureModeName, Snapshot
+from pytest_autoweb.variants import Variants
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Page
+
+
+class ShownPage(NamedTuple):
+    """A page as text, within its budget and without the values of its password fields."""
+
+    text: str
+    truncated: bool = False
+    notes: tuple[str, ...] = ()
+    """What is missing and why, for whoever reads the report."""
+
+
+class NotPossible(Exception):
+    """Raised by a mode that cannot show this page; its text says why. Another mode stands in."""
+
+
+Show = Callable[["Page | Frame", int], "ShownPage | str"]
+"""Shows a page or a frame in at most so many tokens, without changing it.
+
+A plain text is taken for a page that may still be too long: it is cut at the end of a line, and the
+values of password fields are taken out of it.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureMode:
+    """One way to show a page to a model as text."""
+
+    name: str
+    """In capital letters by convention; flags take it in any case."""
+    summary: str
+    show: Show
+
+
+CAPTURE_MODES: Variants[CaptureMode] = Variants("capture mode", "pytest_autoweb.page.capture_modes")
+
+
+def aria_snapshot(root: "Page | Frame", *, for_models: bool) -> str:
+    """Return what Playwright calls the aria snapshot of the body, in one of its two forms."""
+    body = root.locator("body")
+    return body.aria_snapshot(mode="ai" if for_models else "default", timeout=OBSERVE_TIMEOUT_MS)
+
+
+def fitted(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) -> ShownPage:
+    """Return an outline within the budget."""
+    cut = fit_outline(lines, budget)
+    return ShownPage(cut.text, cut.truncated, notes)
+
+
+def secret_texts(root: "Page | Frame") -> frozenset[str]:
+    """Return the values of the password fields of the page and its frames.
+
+    Answering at all also proves that the page is alive, before the calls that know no timeout.
+    """
+    # Late, as in all of this package: a session without models must not pay for Playwright.
+    from playwright.sync_api import Error
+
+    found = set(run_script(root, "secret_values"))
+    for frame in inner_frames(root):
+        try:
+            found.update(run_script(frame, "secret_values", timeout_ms=2_000))
+        except Error:
+            continue
+    return frozenset(str(value) for value in found)
+
+
+def inner_frames(root: "Page | Frame") -> tuple["Frame", ...]:
+    """Return all frames below the page's main frame, or below a frame, the outer ones first."""
+    from playwright.sync_api import Page
+
+    pending = list(root.main_frame.child_frames if isinstance(root, Page) else root.child_frames)
+    found: list[Frame] = []
+    while pending:
+        frame = pending.pop(0)
+        found.append(frame)
+        pending = [*frame.child_frames, *pending]
+    return tuple(found)
+
+
+FALLBACKS: tuple[CaptureModeName, ...] = ("ARIA", "A11Y", "RAW_HTML")
+"""Stand in for a mode that fails, in this order."""
+
+
+def capture_snapshot(
+    context: "Page | Frame | ContextWrapper",
+    mode: CaptureModeName,
+    *,
+    url: str,
+    entry_action: str,
+    step_indexes: Sequence[int],
+    budget_tokens: int,
+) -> Snapshot:
+    """Take a snapshot of the page in `mode`, within the token budget.
+
+    Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and the snapshot's notes
+    say so; its `mode` remains the requested one. No mode includes the values of password and
+    hidden fields.
+    """
+    root = context.context if isinstance(context, ContextWrapper) else context
+    notes: list[str] = []
+    shown = ShownPage("")
+    for candidate in (mode, *(other for other in FALLBACKS if other != mode)):
+        try:
+            shown = _twice(CAPTURE_MODES.pick(candidate).show, root, budget_tokens)
+        except NotPossible as problem:
+            notes.append(f"{candidate} was not possible: {problem}")
+            continue
+        if candidate != mode:
+            notes.append(f"shown as {candidate}")
+        break
+    return Snapshot(
+        step_indexes=tuple(step_indexes),
+        url=url,
+        entry_action=entry_action,
+        mode=mode,
+        cache_key=cache_key(url, entry_action, mode),
+        text=shown.text,
+        tokens=estimate_tokens(shown.text),
+        truncated=shown.truncated,
+        notes=(*notes, *shown.notes),
+    )
+
+
+def cache_key(url: str, entry_action: str, mode: CaptureModeName) -> str:
+    """Return the SHA-256 of what identifies a snapshot: URL with query, entry action, mode."""
+    return hashlib.sha256("\0".join((url, entry_action, mode)).encode()).hexdigest()
+
+
+def _twice(show: Show, root: "Page | Frame", budget: int) -> ShownPage:
+    """Show the page, trying twice, because a page that is still starting may not answer in time."""
+    from playwright.sync_api import Error
+
+    try:
+        return _within(show(root, budget), root, budget)
+    except Error:
+        pass
+    try:
+        return _within(show(root, budget), root, budget)
+    except Error as error:
+        raise NotPossible(str(error).strip().partition("\n")[0]) from error
+
+
+def _within(shown: ShownPage | str, root: "Page | Frame", budget: int) -> ShownPage:
+    """Return what a mode shows; a plain text only without passwords and cut to the budget."""
+    if isinstance(shown, ShownPage):
+        return shown
+    # The longest first: one value may be a part of another.
+    for value in sorted(filter(None, secret_texts(root)), key=len, reverse=True):
+        shown = shown.replace(value, HIDDEN)
+    return fitted(tuple(Line(line) for line in shown.split("\n")), budget)

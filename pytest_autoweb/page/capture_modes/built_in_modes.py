@@ -1,0 +1,140 @@
+"""The built-in capture modes: ARIA, ARIA_SNAPSHOT, A11Y and RAW_HTML."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.page.accessibility import aria_outline, ax_outline
+from pytest_autoweb.page.capture import (
+    CAPTURE_MODES,
+    CaptureMode,
+    NotPossible,
+    ShownPage,
+    aria_snapshot,
+    fitted,
+    inner_frames,
+    secret_texts,
+)
+from pytest_autoweb.page.clean_html import clean_html
+from pytest_autoweb.page.outline import Line
+from pytest_autoweb.page.scripts import run_script
+
+if TYPE_CHECKING:
+    from playwright.sync_api import CDPSession, Frame, Page
+
+
+def show_aria(root: "Page | Frame", budget: int) -> ShownPage:
+    """Show roles, names, states and links, with the frames in their places."""
+    snapshot = aria_snapshot(root, for_models=True)
+    return fitted(aria_outline(snapshot, secret_texts(root)), budget)
+
+
+ARIA = CAPTURE_MODES.add(
+    CaptureMode(
+        name="ARIA",
+        summary="Playwright's aria snapshot made for models: roles, names, states, links; frames "
+        "inlined",
+        show=show_aria,
+    )
+)
+
+
+def show_classic_aria(root: "Page | Frame", budget: int) -> ShownPage:
+    """Show the body; this form leaves frames out, so each visible one is appended."""
+    from playwright.sync_api import Error
+
+    secrets = secret_texts(root)
+    lines = list(aria_outline(aria_snapshot(root, for_models=False), secrets))
+    notes: list[str] = []
+    for frame in inner_frames(root):
+        label = frame.name or frame.url
+        try:
+            if not frame.frame_element().is_visible():
+                continue
+            inner = aria_outline(aria_snapshot(frame, for_models=False), secrets)
+        except Error:
+            notes.append(f"frame {label!r} did not answer")
+            continue
+        if inner:
+            lines.append(Line(f"- iframe {label!r}:", "iframe", inner))
+    return fitted(tuple(lines), budget, tuple(notes))
+
+
+ARIA_SNAPSHOT = CAPTURE_MODES.add(
+    CaptureMode(
+        name="ARIA_SNAPSHOT",
+        summary="the classic aria snapshot of `body`, each visible frame's own appended",
+        show=show_classic_aria,
+    )
+)
+
+
+def show_full_tree(root: "Page | Frame", budget: int) -> ShownPage:
+    """Show every node that assistive technology could reach.
+
+    Raises:
+        NotPossible: it is a frame, or another browser than Chromium.
+    """
+    from playwright.sync_api import Page
+
+    if not isinstance(root, Page):
+        raise NotPossible("the browser gives the full tree of a page only, not of a frame")
+    browser = root.context.browser
+    if browser is not None and browser.browser_type.name != "chromium":
+        raise NotPossible(f"{browser.browser_type.name} has no protocol for it")
+    secrets = secret_texts(root)
+    session = root.context.new_cdp_session(root)
+    try:
+        nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+        inner, notes = _inner_trees(session)
+    finally:
+        session.detach()
+    return fitted(ax_outline(nodes, inner, secrets), budget, notes)
+
+
+def _inner_trees(
+    session: "CDPSession",
+) -> tuple[Mapping[int, Sequence[Mapping[str, Any]]], tuple[str, ...]]:
+    from playwright.sync_api import Error
+
+    found: dict[int, Sequence[Mapping[str, Any]]] = {}
+    notes: list[str] = []
+    for frame in _frame_tree(session.send("Page.getFrameTree")["frameTree"]):
+        try:
+            owner = session.send("DOM.getFrameOwner", {"frameId": frame["id"]})
+            tree = session.send("Accessibility.getFullAXTree", {"frameId": frame["id"]})
+        except Error:
+            notes.append(f"frame {frame.get('url', '')!r} runs elsewhere and is not shown")
+            continue
+        found[int(owner["backendNodeId"])] = tree["nodes"]
+    return found, tuple(notes)
+
+
+def _frame_tree(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for child in tree.get("childFrames", ()):
+        yield child["frame"]
+        yield from _frame_tree(child)
+
+
+A11Y = CAPTURE_MODES.add(
+    CaptureMode(
+        name="A11Y",
+        summary="Chromium's full accessibility tree; other browsers show `ARIA` and note it",
+        show=show_full_tree,
+    )
+)
+
+
+def show_html(root: "Page | Frame", budget: int) -> ShownPage:
+    """Show the live document; the script that reads it leaves secret values out itself."""
+    cut = clean_html(str(run_script(root, "serialize")), budget)
+    return ShownPage(cut.text, cut.truncated)
+
+
+RAW_HTML = CAPTURE_MODES.add(
+    CaptureMode(
+        name="RAW_HTML",
+        summary="the live DOM as cleaned HTML; `<shadow-root>` and `<frame-document>` mark what is "
+        "inlined",
+        show=show_html,
+    )
+)

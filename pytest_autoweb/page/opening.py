@@ -1,0 +1,244 @@
+"""Opening the entry page of a case, its set-up, and telling whether a page changed or ended."""
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
+
+from pytest_autoweb.errors import CaseError
+from pytest_autoweb.page.scripts import call_function, run_script
+from pytest_autoweb.results import Failure
+from pytest_autoweb.specs import Spec
+from pytest_autoweb.values.normal_forms import ascii_host
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+_SETUP_MS = 15_000.0
+
+
+class Cookie(Spec):
+    """A cookie set before the page is opened."""
+
+    name: str
+    value: str
+    url: str | None = None
+    domain: str | None = None
+    path: str | None = None
+
+
+class Setup(Spec):
+    """What happens before the model sees the page."""
+
+    js: str | None = None
+    """Evaluated in the page once it has loaded; a promise is awaited."""
+    storage_state: str | None = None
+    """A Playwright storage state file, relative to the case file."""
+    cookies: tuple[Cookie, ...] = ()
+
+
+def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:
+    """Return arguments for `new_context`: the storage state, and no service workers.
+
+    A service worker would answer requests that the origin policy then never sees.
+
+    Raises:
+        CaseError: the storage state file does not exist.
+    """
+    args: dict[str, Any] = {"service_workers": "block"}
+    if setup.storage_state is not None:
+        path = case_dir / setup.storage_state
+        if not path.is_file():
+            raise CaseError(f"there is no file {path}", field="setup.storage_state")
+        args["storage_state"] = str(path)
+    return args
+
+
+def add_cookies(context: "BrowserContext", setup: Setup, entry_url: str) -> None:
+    """Set the case's cookies; one without URL and domain is set for the entry URL."""
+    cookies: list[Any] = []
+    for cookie in setup.cookies:
+        fields = cookie.model_dump(exclude_none=True)
+        if cookie.domain is None and cookie.url is None:
+            # Playwright takes either a URL or a domain with a path.
+            fields["url"] = entry_url
+            fields.pop("path", None)
+        elif cookie.domain is not None:
+            fields.setdefault("path", "/")
+        cookies.append(fields)
+    if cookies:
+        context.add_cookies(cookies)
+
+
+def run_setup_js(page: "Page", js: str, *, timeout_ms: float = _SETUP_MS) -> Failure | None:
+    """Run the case's `setup.js` in the page and await it."""
+    from playwright.sync_api import Error
+
+    try:
+        result = call_function(page, js, timeout_ms=timeout_ms)
+    except Error as error:
+        problem = str(error).strip().splitlines()[0]
+    else:
+        problem = result.error
+    if not problem:
+        return None
+    return Failure(
+        kind="navigation", message=f"setup.js failed: {problem}", evidence={"url": page.url}
+    )
+
+
+def browser_ended(page: "Page") -> bool:
+    """Tell whether the page's browser is gone because it was killed, crashed or was closed."""
+    browser = page.context.browser
+    if browser is None:
+        return False
+    # Playwright notices the end only while its event loop runs. If its driver process is gone,
+    # too, this fails with various errors.
+    with suppress(Exception):
+        page.wait_for_timeout(1)
+    return not browser.is_connected()
+
+
+# The digest only saves work, so a slow page is not waited for.
+_LOOK_MS = 1_000.0
+
+
+def page_digest(page: "Page") -> tuple[str, str] | None:
+    """Return the page's address and a digest of its markup, rendered text and fields.
+
+    Returns:
+        None if the page has frames, shadow roots or objects, is too large, or does not answer.
+    """
+    from playwright.sync_api import Error
+
+    try:
+        digest = run_script(page, "page_digest", timeout_ms=_LOOK_MS)
+    except Error:
+        return None
+    return (page.url, str(digest)) if digest else None
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SETTLE_MS = 3_000.0
+_LOAD_MS = 15_000.0
+_LOGIN = re.compile(r"(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|auth|sso|session/new)(?:[/._-]|$)")
+_ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_UNRESERVED = "-._~"
+
+
+def open_page(
+    page: "Page", url: str, *, timeout_ms: float, note: Callable[[str], None] = lambda line: None
+) -> Failure | None:
+    """Go to `url` and wait until the page has loaded and its network is idle, within limits.
+
+    Always navigates, so that no state of an earlier visit remains. A page that never stops loading
+    is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
+    """
+    from playwright.sync_api import Error
+
+    started = time.monotonic()
+    try:
+        response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
+    except Error as error:
+        return _failure(url, f"{url} could not be opened: {_first_line(error)}")
+    if response is not None and response.status >= 500:
+        return _failure(url, f"{url} answered {response.status}", status=response.status)
+    if response is not None and response.status >= 400:
+        note(f"{url} answered {response.status}")
+    left = max(1.0, timeout_ms - (time.monotonic() - started) * 1000)
+    if not _reached(page, "load", min(left, _LOAD_MS)):
+        note(f"{url} was still loading after {min(left, _LOAD_MS) / 1000:g} s")
+    _reached(page, "networkidle", _SETTLE_MS)
+    if not same_page(page.url, url):
+        note(_redirect_note(url, page.url))
+    return None
+
+
+def settle(page: "Page", *, quiet_ms: float) -> None:
+    """Wait until the effects of an action have settled, within limits; never raises."""
+    from playwright.sync_api import Error
+
+    _reached(page, "networkidle", _SETTLE_MS)
+    with suppress(Error):
+        page.wait_for_timeout(quiet_ms)
+
+
+def _reached(page: "Page", state: str, timeout_ms: float) -> bool:
+    from playwright.sync_api import Error
+
+    try:
+        page.wait_for_load_state(state, timeout=timeout_ms)  # type: ignore[arg-type]
+    except Error:
+        return False
+    return True
+
+
+def _failure(url: str, message: str, **evidence: object) -> Failure:
+    return Failure(kind="navigation", message=message, evidence={"url": url, **evidence})
+
+
+def _first_line(error: Exception) -> str:
+    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return line.removeprefix("Page.goto: ")
+
+
+def _redirect_note(asked: str, reached: str) -> str:
+    path = urlsplit(reached).path
+    looks_like_login = _LOGIN.search(path) and not _LOGIN.search(urlsplit(asked).path)
+    return f"{asked} led to {reached}" + (", a login page by its URL" if looks_like_login else "")
+
+
+def same_page(first: str, second: str) -> bool:
+    """Tell whether two URLs denote the same page: the query counts, spelling does not."""
+    return normalise_url(first) == normalise_url(second)
+
+
+def normalise_url(url: str) -> str:
+    """Return one spelling for all URLs that browsers treat as the same.
+
+    Scheme and host are in lower case, default port and user name are dropped, dot segments are
+    resolved, escapes have one form, and an empty path is `/`. The query is kept. A fragment is kept
+    only if it is a route of a single-page application (`#/…`, `#!…`) rather than a place on the
+    page.
+    """
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return url
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        return url
+    host = ascii_host(parts.hostname)
+    if port is not None and port != _DEFAULT_PORTS[parts.scheme]:
+        host += f":{port}"
+    fragment = parts.fragment if parts.fragment.startswith(("/", "!")) else ""
+    path = _resolve_dots(_one_escape(parts.path or "/"))
+    return urlunsplit((parts.scheme, host, path, _one_escape(parts.query), _one_escape(fragment)))
+
+
+def _one_escape(text: str) -> str:
+    """Write escapes in upper case, for all non-ASCII characters and for no unreserved ones."""
+
+    def again(match: re.Match[str]) -> str:
+        return quote(unquote_to_bytes(match.group()), safe=_UNRESERVED)
+
+    unescaped = _ESCAPED.sub(again, text)
+    return quote(unescaped, safe="%!$&'()*+,;=:@/?[]|\\^`{}\"<>" + _UNRESERVED)
+
+
+def _resolve_dots(path: str) -> str:
+    kept: list[str] = []
+    parts = path.split("/")
+    for part in parts[1:]:
+        if part == "..":
+            if kept:
+                kept.pop()
+        elif part != ".":
+            kept.append(part)
+    if parts[-1] in {".", ".."}:
+        kept.append("")
+    return "/" + "/".join(kept)

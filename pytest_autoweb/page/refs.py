@@ -1,0 +1,327 @@
+"""Shows a page as a numbered list of what can be acted on, each with a proven locator."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.page.frames import RefView
+from pytest_autoweb.page.ref_listing import ListedItem, ref_view
+from pytest_autoweb.page.scripts import (
+    OBSERVE_TIMEOUT_MS,
+    run_on_elements,
+    run_script,
+    run_script_handle,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, FrameLocator, JSHandle, Locator, Page
+
+_NAME_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One method call of a locator expression."""
+
+    method: str
+    argument: str | int
+    name: str | None = None
+    exact: bool = False
+
+    def __str__(self) -> str:
+        parts = [_literal(self.argument)]
+        if self.name is not None:
+            parts.append(f"name={_literal(self.name)}")
+        if self.exact:
+            parts.append("exact=True")
+        return f".{self.method}({', '.join(parts)})"
+
+    def on(self, root: Any) -> Any:
+        """Make the call on a page, frame or locator."""
+        options: dict[str, Any] = {"exact": True} if self.exact else {}
+        if self.name is not None:
+            options["name"] = self.name
+        return getattr(root, self.method)(self.argument, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A locator expression: a chain of calls that starts at `page`."""
+
+    calls: tuple[Call, ...]
+
+    def __str__(self) -> str:
+        return "page" + "".join(map(str, self.calls))
+
+    def on(self, root: "Page | Frame | FrameLocator") -> "Locator":
+        """Return the locator on a live page or frame."""
+        found: Any = root
+        for call in self.calls:
+            found = call.on(found)
+        located: Locator = found
+        return located
+
+    def nth(self, index: int) -> "Expression":
+        """Return this expression narrowed to one of its matches."""
+        return Expression((*self.calls, Call("nth", index)))
+
+    def inside(self, frames: tuple[Call, ...]) -> "Expression":
+        """Return this expression as seen from the page that contains the frames."""
+        return Expression((*frames, *self.calls))
+
+
+def candidates(entry: Mapping[str, Any]) -> Iterator[Expression]:
+    """Yield expressions that may find the element, the most descriptive first.
+
+    The last one always matches the element; whether one is unique has to be tested on the page.
+    """
+    role, name, bare = entry["role"], entry["name"], entry.get("bare", False)
+    short = bool(name) and len(name) <= _NAME_CHARS
+    if not bare and short:
+        yield Expression((Call("get_by_role", role, name=name, exact=True),))
+    # A test id is unique by intention, but tells a model less than role and name do.
+    if entry["testid"]:
+        yield Expression((Call("get_by_test_id", entry["testid"]),))
+    if entry["label"] and not bare:
+        yield Expression((Call("get_by_label", entry["label"], exact=True),))
+    if entry["placeholder"]:
+        yield Expression((Call("get_by_placeholder", entry["placeholder"], exact=True),))
+    if bare and short and role != "textbox":
+        yield Expression((Call("get_by_text", name, exact=True),))
+    for css in entry["css"]:
+        yield Expression((Call("locator", css),))
+
+
+def last_resort(entry: Mapping[str, Any]) -> Iterator[Expression]:
+    """Yield expressions that match several similar elements, to be narrowed by position."""
+    if not entry.get("bare", False):
+        if entry["name"] and len(entry["name"]) <= _NAME_CHARS:
+            yield Expression((Call("get_by_role", entry["role"], name=entry["name"], exact=True),))
+        yield Expression((Call("get_by_role", entry["role"]),))
+    elif entry["name"] and entry["role"] != "textbox":
+        yield Expression((Call("get_by_text", entry["name"], exact=True),))
+    yield Expression((Call("locator", entry["tag"]),))
+
+
+def _literal(value: str | int) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+ELEMENT_LIMIT = 400
+"""Limit on the elements that are examined in one document."""
+_FRAME_DEPTH = 4
+_STILL_MS = 100
+_QUIET_LIMIT_MS = 1_000
+_FRAME_MS = 3_000.0
+_BATCH = 40
+
+
+def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
+    """Return the page as a numbered list, including frames and open shadow roots.
+
+    Waits until the document has stopped changing, for 1 s at most, so that the effects of an action
+    are on the list. Every locator was verified to match exactly its element when the list was made.
+    The page is only read.
+
+    Raises:
+        Error: Playwright's error if the page does not answer even at the second try.
+    """
+    from playwright.sync_api import Error
+
+    try:
+        return _view(page, budget_tokens)
+    except Error:
+        # A navigation may have replaced the page in the meantime.
+        return _view(page, budget_tokens)
+
+
+def _view(page: "Page | Frame", budget_tokens: int) -> RefView:
+    page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
+    run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
+    walk = _Walk()
+    found = list(walk.document(page, (), 0, None))
+    return ref_view(found, budget_tokens=budget_tokens, complete=walk.complete)
+
+
+@dataclass(slots=True)
+class _Walk:
+    complete: bool = True
+
+    def document(
+        self,
+        root: "Page | Frame",
+        frames: tuple[Call, ...],
+        depth: int,
+        timeout_ms: float | None,
+    ) -> Iterator[ListedItem]:
+        handle = run_script_handle(
+            root, "refs", ELEMENT_LIMIT, timeout_ms=timeout_ms or OBSERVE_TIMEOUT_MS
+        )
+        try:
+            seen = json.loads(handle.evaluate("made => made.json"))
+            self.complete = self.complete and bool(seen["full"])
+            listed = [entry for entry in seen["entries"] if entry["k"] != "t"]
+            locators = _Proof(root, handle).prove(listed)
+            inner = _inner_frames(root, handle, listed) if depth < _FRAME_DEPTH else {}
+        finally:
+            handle.dispose()
+        for entry in seen["entries"]:
+            if entry["k"] == "t":
+                yield ListedItem(entry)
+            elif entry["k"] == "e" and (expression := locators.get(entry["i"])):
+                yield ListedItem(entry, str(expression.inside(frames)))
+            elif entry["k"] == "f" and entry["i"] in inner:
+                yield from self._frame(inner[entry["i"]], locators.get(entry["i"]), frames, depth)
+
+    def _frame(
+        self,
+        frame: "Frame",
+        locator: Expression | None,
+        frames: tuple[Call, ...],
+        depth: int,
+    ) -> Iterator[ListedItem]:
+        from playwright.sync_api import Error
+
+        steps = _as_frame_steps(locator)
+        if steps is None:
+            return
+        try:
+            yield from list(self.document(frame, (*frames, *steps), depth + 1, _FRAME_MS))
+        except Error:
+            # A frame that is gone or hangs is left out, so that the page itself can be shown.
+            return
+
+
+def _as_frame_steps(locator: Expression | None) -> tuple[Call, ...] | None:
+    """Turn `locator(css)` into `frame_locator(css)`, keeping a trailing `nth`."""
+    if locator is None or locator.calls[0].method != "locator":
+        return None
+    first, *rest = locator.calls
+    return (Call("frame_locator", first.argument), *rest)
+
+
+def _inner_frames(
+    root: "Page | Frame", handle: "JSHandle", listed: Sequence[Mapping[str, Any]]
+) -> dict[int, "Frame"]:
+    from playwright.sync_api import Error, Page
+
+    if not any(entry["k"] == "f" for entry in listed):
+        return {}
+    children = root.main_frame.child_frames if isinstance(root, Page) else root.child_frames
+    found: dict[int, Frame] = {}
+    for child in children:
+        try:
+            index = child.frame_element().evaluate(
+                "(element, made) => made.elements.indexOf(element)", handle
+            )
+        except Error:
+            continue
+        if index >= 0:
+            found[int(index)] = child
+    return found
+
+
+@dataclass(slots=True)
+class _Proof:
+    """The search for an expression that matches only the element, for each listed element."""
+
+    root: "Page | Frame"
+    handle: "JSHandle"
+    proven: dict[int, Expression] = field(default_factory=dict)
+
+    def prove(self, listed: Sequence[Mapping[str, Any]]) -> dict[int, Expression]:
+        choices = {entry["i"]: list(_choices(entry)) for entry in listed}
+        while pending := {i: left.pop(0) for i, left in choices.items() if left}:
+            shared = _by_expression(pending)
+            single = [(users[0], e) for e, users in shared.items() if len(users) == 1]
+            for batch in _batches(single):
+                self._try(batch)
+            for expression, users in shared.items():
+                if len(users) > 1:
+                    self._number(expression, users)
+            for index in self.proven:
+                choices.pop(index, None)
+        for entry in listed:
+            if entry["i"] not in self.proven:
+                self._by_position(entry)
+        return self.proven
+
+    def _try(self, batch: Sequence[tuple[int, Expression]]) -> None:
+        """Test many locators at once: does their union find exactly their elements?
+
+        If it does not, each half is tested, until the locators at fault are isolated.
+        """
+        union = batch[0][1].on(self.root)
+        for _, expression in batch[1:]:
+            union = union.or_(expression.on(self.root))
+        found = run_on_elements(union, "positions", self.handle)
+        if sorted(found) == sorted(index for index, _ in batch):
+            self.proven.update(batch)
+        elif len(batch) > 1:
+            middle = len(batch) // 2
+            self._try(batch[:middle])
+            self._try(batch[middle:])
+
+    def _number(self, expression: Expression, users: Sequence[int]) -> None:
+        """Distinguish elements that share an expression by their order."""
+        found = run_on_elements(expression.on(self.root), "positions", self.handle)
+        if sorted(found) == sorted(users):
+            for place, index in enumerate(found):
+                self.proven[index] = expression.nth(place)
+
+    def _by_position(self, entry: Mapping[str, Any]) -> None:
+        for expression in _resorts(entry):
+            found = run_on_elements(expression.on(self.root), "positions", self.handle)
+            if entry["i"] in found:
+                self.proven[entry["i"]] = expression.nth(found.index(entry["i"]))
+                return
+
+
+def _choices(entry: Mapping[str, Any]) -> Iterator[Expression]:
+    if entry["k"] == "f":
+        return (Expression((Call("locator", css),)) for css in entry["css"])
+    return candidates(entry)
+
+
+def _resorts(entry: Mapping[str, Any]) -> Iterator[Expression]:
+    if entry["k"] == "f":
+        return iter((Expression((Call("locator", entry["tag"]),)),))
+    return last_resort(entry)
+
+
+def _by_expression(pending: Mapping[int, Expression]) -> Mapping[Expression, list[int]]:
+    shared: dict[Expression, list[int]] = {}
+    for index, expression in pending.items():
+        shared.setdefault(expression, []).append(index)
+    return shared
+
+
+def _batches(
+    tries: Sequence[tuple[int, Expression]],
+) -> Iterator[Sequence[tuple[int, Expression]]]:
+    """Yield groups of expressions that cannot match each other's elements.
+
+    No element has two roles, names, labels, ids or positions, so different locators of one such
+    kind are disjoint, and their union can be tested at once. Others are tested one by one.
+    """
+    kinds: dict[str, list[tuple[int, Expression]]] = {}
+    for index, expression in tries:
+        kinds.setdefault(_kind(expression), []).append((index, expression))
+    for kind, group in kinds.items():
+        # A question costs one visit to the page, so as many locators as possible share it.
+        size = _BATCH if kind else 1
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
+
+
+def _kind(expression: Expression) -> str:
+    call = expression.calls[0]
+    css = str(call.argument)
+    if call.method != "locator":
+        return call.method
+    if css.startswith("html > "):
+        return "place"
+    if " " in css:
+        return ""
+    return "id" if css.startswith("#") else "name" if "[name=" in css else ""

@@ -1,0 +1,172 @@
+"""What CI services show of a run: JUnit properties, GitHub annotations and the job summary."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.analysis.pairing import GOOD
+from pytest_autoweb.report.wording import failed_steps, one_line
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.runs.side_files import GateResult
+
+PREFIX = "autoweb."
+
+
+def junit_properties(cell: CellResult) -> list[tuple[str, str]]:
+    """Return the properties, with prefixed names and values free of characters that XML forbids."""
+    usage = cell.total_usage
+    last = cell.attempts[-1] if cell.attempts else None
+    facts: dict[str, object] = {
+        "case": cell.case_id,
+        "model": cell.model,
+        "capture_mode": cell.capture_mode,
+        "repeat": cell.repeat,
+        "strategy": cell.strategy,
+        "outcome": cell.outcome,
+        "slow": cell.slow,
+        "attempts": len(cell.attempts),
+        "duration_s": f"{cell.duration_ms / 1000:.3f}",
+        "model_calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": _cost(usage.cost_usd, usage.calls, usage.unpriced_calls),
+    }
+    if last is not None:
+        evaluated = [check for check in last.checks if check.passed is not None]
+        facts["executed"] = last.executed
+        facts["false_success"] = last.false_success
+        facts["checks"] = f"{sum(c.passed is True for c in evaluated)}/{len(last.checks)}"
+    if cell.failure is not None:
+        facts["failure_kind"] = cell.failure.kind
+    if failed := failed_steps(cell):
+        facts["failed_steps"] = failed
+    if cell.reason:
+        facts["reason"] = cell.reason
+    return [(PREFIX + name, _value(value)) for name, value in facts.items()]
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else one_line(str(value), 500)
+
+
+def _cost(usd: float | None, calls: int, unpriced: int) -> str:
+    if calls == 0:
+        return "0"
+    if usd is None:
+        return "unknown"
+    return f"{'>=' if unpriced else ''}{usd:.6f}"
+
+
+SUMMARY_BYTES = 1024 * 1024
+"""The largest summary of a step that GitHub accepts."""
+SHOWN = 10
+"""The number of annotations of each level that GitHub keeps for a step."""
+
+_CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
+_COMMAND = re.compile(r"((?:^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*)::")
+_MARKED = re.compile(r"##(?=(?:vso|teamcity)?\[)")
+
+
+class Pins(Protocol):
+    """What annotations need of a gate policy, which lies in a layer above the report."""
+
+    def is_pinned(self, member: CellResult) -> bool:
+        """Return whether each of the case's cells has to pass."""
+        ...
+
+
+def on_github(environ: Mapping[str, str]) -> bool:
+    """Tell whether this process runs in GitHub Actions."""
+    return environ.get("GITHUB_ACTIONS") == "true"
+
+
+def neutral(text: str) -> str:
+    """Return the text so that no CI runner takes any part of it for a command.
+
+    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure has `##vso[` and
+    TeamCity `##teamcity[`. GitLab's commands need control characters, which are already removed.
+    """
+    return _MARKED.sub("## ", _COMMAND.sub(r"\1: :", text))
+
+
+def annotations(
+    cells: Iterable[CellResult],
+    gates: Sequence[GateResult],
+    policy: Pins,
+    *,
+    prefix: str = "",
+) -> Iterator[str]:
+    """Yield workflow commands: errors for failed gates and pinned cells, warnings for soft gates.
+
+    Args:
+        cells: the cells of the run.
+        gates: the gates of the run.
+        policy: tells which cells are pinned.
+        prefix: the path of the rootdir in the repository with a `/` at its end, or nothing.
+    """
+    errors = [
+        _command("error", f"gate failed: {gate.title}", gate.message)
+        for gate in gates
+        if gate.failed
+    ]
+    for cell in cells:
+        bad = cell.outcome not in GOOD["after_repair"] and not is_control(cell.model)
+        if bad and policy.is_pinned(cell):
+            title = f"{cell.case_id} on {cell.model}: {cell.outcome}"
+            errors.append(_command("error", title, cell.reason, prefix + cell.case_path, cell.line))
+    warnings = [
+        _command("warning", f"soft gate failed: {gate.title}", gate.message)
+        for gate in gates
+        if gate.soft and gate.passed is False
+    ]
+    yield from errors[:SHOWN]
+    yield from warnings[:SHOWN]
+
+
+def append_summary(environ: Mapping[str, str], markdown: str) -> None:
+    """Append the markdown to the job's summary, cut to GitHub's limit.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    name = environ.get("GITHUB_STEP_SUMMARY")
+    if not name:
+        return
+    path = Path(name)
+    used = path.stat().st_size if path.exists() else 0
+    text = cut_at_line(markdown.encode(), SUMMARY_BYTES - used)
+    with path.open("ab") as file:
+        file.write(text)
+
+
+def cut_at_line(text: bytes, limit: int) -> bytes:
+    """Return the text, cut after a whole line and with a note about it if it is too long."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_CUT.encode())
+    return text[: text.rfind(b"\n", 0, room + 1) + 1] + _CUT.encode() if room > 0 else b""
+
+
+def path_prefix(rootdir: Path, environ: Mapping[str, str]) -> str:
+    """Return the path of the rootdir in the repository, which is the prefix of annotated paths."""
+    workspace = environ.get("GITHUB_WORKSPACE")
+    if not workspace or not rootdir.is_relative_to(workspace):
+        return ""
+    below = rootdir.relative_to(workspace).as_posix()
+    return "" if below == "." else f"{below}/"
+
+
+def _command(level: str, title: str, message: str, file: str = "", line: int | None = None) -> str:
+    properties = {"file": file, "line": str(line or "") if file else "", "title": title}
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    return f"::{level} {given}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return one_line(text, 1000).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,4 @@
+"""One cell from its first attempt to its outcome.
+
+The fold over stages, corrections, what is saved. Cells as pytest items live in `session`.
+"""

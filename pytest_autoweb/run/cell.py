@@ -1,0 +1,74 @@
+"""A cell before it runs, and what a test process lends to it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_autoweb.attempt.tools import Clock
+from pytest_autoweb.cases.case import Case, ServerHandle
+from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.correct.call_cache import Cache
+from pytest_autoweb.correct.retry_rules import Past
+from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
+from pytest_autoweb.llm.client import Client
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.options import Settings
+from pytest_autoweb.results import CaptureModeName
+from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
+from pytest_autoweb.variants import StrategyName
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Case x model x capture mode x repeat, before it runs."""
+
+    case: LoadedCase
+    spec: ModelSpec
+    mode: CaptureModeName
+    repeat: int
+    nodeid: str
+    case_path: str
+    folder: str
+    """Below the run folder."""
+    strategy: StrategyName = "codegen"
+
+
+class ServerLender(Protocol):
+    """Lends the web server of a case file for one attempt, its state put back."""
+
+    def lend(self, case: LoadedCase) -> AbstractContextManager[ServerHandle | None]:
+        """The running server, or None when the case file names none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a test process lends to the cells it runs."""
+
+    settings: Settings
+    run_folder: Path
+    client: Callable[[ModelSpec, Case], Client]
+    servers: ServerLender
+    open_page: Callable[[dict[str, Any]], "Page"]
+    """A page in a fresh context, made with these arguments."""
+    environ: Mapping[str, str]
+    remote: bool = False
+    """The browser was connected to, not launched here."""
+    worker: str = "main"
+    progress: Callable[[str], None] = lambda text: None
+    stream: Callable[[str], None] = lambda line: None
+    clock: Clock = field(default_factory=Clock)
+    engine: MakeEngine = worker_engine
+    cache: Cache | None = None
+    """Shared with other processes; None: each attempt has its own, in memory."""
+    relogin: Callable[[Case, "Page"], object] | None = None
+    """The user's hook that logs in again; None: there is none."""
+    past: Past = field(default_factory=dict)
+    """Whether the cell's way of correcting helped its model before, as a store remembers it."""
+    judge: Callable[[JudgedAttempt], ModelJudge] | None = None
+    """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""

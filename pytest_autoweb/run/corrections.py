@@ -1,0 +1,144 @@
+"""What the attempts of a cell come to, and the loop that corrects a failed one."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pytest_autoweb.attempt.tools import Clock, change
+from pytest_autoweb.correct.guidance import Arm, Guidance, guide
+from pytest_autoweb.correct.retry_rules import Rules, next_move
+from pytest_autoweb.results import (
+    ArmRun,
+    Attempt,
+    Failure,
+    FailureKind,
+    Outcome,
+    Usage,
+    total_usage,
+)
+
+BROKEN: frozenset[FailureKind] = frozenset(
+    {"model", "navigation", "browser", "webserver", "internal", "killed"}
+)
+"""Failures of the infrastructure: they say nothing about how well the model drives the page."""
+
+
+def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:
+    """Outcome, one-line reason and failure of a cell, from its attempts.
+
+    Checks alone make a cell pass. A repair that broke down does not undo the verdict on the first
+    attempt, and a case without checks is never more than `ungraded`.
+    """
+    last, failure = attempts[-1], attempts[-1].failure
+    if last.checks_passed:
+        return ("passed", "", None) if len(attempts) == 1 else ("healed", "", None)
+    reason = failure.message if failure else ""
+    if failure and failure.kind in BROKEN:
+        if len(attempts) == 1:
+            return "broken", reason, failure
+        first = attempts[-2].failure
+        return "failed", f"{first.message if first else ''} (the repair broke: {reason})", first
+    if not has_checks:
+        if last.executed:
+            return "ungraded", "the case has no checks", None
+        return "failed", reason, failure
+    if last.checks and last.checks_passed is None:
+        return "ungraded", _why_ungraded(last), failure
+    return "failed", reason, failure
+
+
+def _why_ungraded(last: Attempt) -> str:
+    unknown = [c for c in last.checks if c.passed is None and not c.advisory]
+    if not unknown:
+        return "all checks are advice only (see --autoweb-judge-labels)"
+    return f"check {unknown[0].index} ({unknown[0].type}): {unknown[0].message}"
+
+
+def repairable(attempt: Attempt) -> bool:
+    """Whether another attempt may do better."""
+    if attempt.checks_passed:
+        return False
+    if attempt.failure is None:
+        return attempt.checks_passed is False
+    return attempt.failure.kind in (
+        "plan",
+        "lint",
+        "step",
+        "timeout",
+        "sandbox",
+        "limit",
+        "check",
+    )
+
+
+Once = Callable[[Attempt, int, Guidance | None], Attempt]
+"""Makes one more attempt, from a reset state: what failed, the new attempt's index, what it may
+know."""
+
+
+class Corrected(NamedTuple):
+    """All attempts of one arm."""
+
+    attempts: tuple[Attempt, ...]
+    """The first one included."""
+    stopped: str
+    """Why there was no further retry; empty when it passed."""
+
+
+def correct(first: Attempt, arm: Arm, rules: Rules, clock: Clock, once: Once) -> Corrected:
+    """Retry until it passes or there is a reason to stop.
+
+    The outcome of each retry is written back on its correction, so that the next reflection sees
+    what helped.
+
+    Args:
+        first: the first attempt, passed or failed.
+        arm: how to correct; the ordinary repair knows no rules but the number.
+        rules: what may be done for this cell.
+        clock: for the waits.
+        once: makes one more attempt.
+    """
+    attempts: tuple[Attempt, ...] = (first,)
+    while True:
+        last = attempts[-1]
+        if last.checks_passed:
+            return Corrected(attempts, "")
+        if not repairable(last):
+            return Corrected(attempts, _why_not(last))
+        if arm.ordinary:
+            if len(attempts) > rules.max_retries:
+                return Corrected(attempts, f"{rules.max_retries} retries are allowed")
+            attempts = (*attempts, once(last, len(attempts) + 1, None))
+            continue
+        move = next_move(attempts, rules)
+        if not move.retry:
+            return Corrected(attempts, move.reason)
+        if move.wait_s:
+            clock.sleep(move.wait_s)
+        guidance = guide(arm, attempts, move, rules.max_retries)
+        made = once(last, len(attempts) + 1, guidance)
+        attempts = (*attempts, _with_outcome(made))
+
+
+def beside(made: Corrected, arm: Arm) -> ArmRun:
+    """The retries of an arm that does not decide."""
+    retries = made.attempts[1:]
+    return ArmRun(
+        arm=arm.name,
+        attempts=retries,
+        passed=bool(made.attempts[-1].checks_passed),
+        stopped=made.stopped,
+        usage=sum(total_usage(retries).values(), Usage()),
+    )
+
+
+def _with_outcome(attempt: Attempt) -> Attempt:
+    if attempt.correction is None:
+        return attempt
+    outcome = "solved" if attempt.checks_passed else "not_solved"
+    return change(attempt, correction=attempt.correction.model_copy(update={"outcome": outcome}))
+
+
+def _why_not(last: Attempt) -> str:
+    if last.failure is None:
+        return "no check could be evaluated"
+    return f"{last.failure.kind}: {last.failure.message}"

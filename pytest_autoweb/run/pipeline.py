@@ -1,0 +1,410 @@
+"""One cell: an attempt folded through the stages, repaired while it may be, and settled."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_autoweb.attempt.finders import MarksAtHand, SightAtHand
+from pytest_autoweb.attempt.first_and_last import keep_records
+from pytest_autoweb.attempt.page_evidence import with_cause
+from pytest_autoweb.attempt.tools import (
+    LOG_LINES,
+    STOPPING,
+    NamedStage,
+    RunLog,
+    StepBudget,
+    Tools,
+    change,
+)
+from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.collect.collect_list import collect_urls
+from pytest_autoweb.correct.call_cache import MemoryCache, Recall, remembering
+from pytest_autoweb.correct.failure_types import cause_of
+from pytest_autoweb.correct.guidance import Guidance
+from pytest_autoweb.correct.retry_rules import Rules
+from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.egress.guarded_page import guarded_page
+from pytest_autoweb.egress.origins import OriginPolicy
+from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
+from pytest_autoweb.evidence.downloads import DownloadRecord
+from pytest_autoweb.evidence.scene import Watch
+from pytest_autoweb.evidence.wire import WireRecord
+from pytest_autoweb.judge.judging import graded
+from pytest_autoweb.judge.model_judge import JudgedAttempt
+from pytest_autoweb.llm.client import TimedClient
+from pytest_autoweb.llm.prompts import prompt_checksum
+from pytest_autoweb.marks.drawing import covers
+from pytest_autoweb.options import Settings
+from pytest_autoweb.page.opening import add_cookies, browser_ended, context_args, page_digest
+from pytest_autoweb.redaction import Redactor, redact_keys
+from pytest_autoweb.results import (
+    Attempt,
+    CellResult,
+    Failure,
+    FailureKind,
+    Outcome,
+    PlannedCell,
+    total_usage,
+)
+from pytest_autoweb.run.cell import Bench, Cell
+from pytest_autoweb.run.corrections import Corrected, beside, correct, repairable, settle
+from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
+from pytest_autoweb.sandbox.engine import Border, Finder, JsonValue, scripts_allowed
+from pytest_autoweb.strategies.stage_lists import prompts_of, stages_for
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def finders(tools: Tools) -> Mapping[str, Finder]:
+    """Names of `sandbox.members.FINDERS`; see `Border.finders`."""
+    offered: dict[str, Finder] = {"get_by_mark": tools.marks.find}
+    if tools.spec.vision:
+        offered["get_by_sight"] = SightAtHand(tools).find
+    return offered
+
+
+def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
+    """Names of `sandbox.members.FUNCTIONS`; see `Border.functions`."""
+    return {"collect_urls": partial(collect_urls, tools)}
+
+
+def run_cell(cell: Cell, bench: Bench) -> CellResult:
+    """Run all attempts of a cell; its result is on disk when this returns."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    mark_started(bench.run_folder, cell.folder)
+    first, resolved = _run_attempt(cell, bench, _Try(1))
+    arm, *others = map(ARMS.pick, bench.settings.correction)
+    run = partial(_corrected, cell, bench, first)
+    made = run(arm)
+    attempts = list(made.attempts)
+    outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
+    result = CellResult(
+        **dict(planned_cell(cell, resolved)),
+        dialect=cell.spec.dialect,
+        outcome=outcome,
+        slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
+        reason=reason,
+        failure=failure,
+        attempts=tuple(attempts),
+        correction=arm.name,
+        stopped=made.stopped,
+        arms=tuple(beside(run(other, folder=f"{other.name}-"), other) for other in others)
+        if repairable(first)
+        else (),
+        usage=total_usage(tuple(attempts)),
+        started=started,
+        duration_ms=(time.perf_counter() - clock) * 1000,
+        worker=bench.worker,
+        checksums=_checksums(cell, bench.settings),
+    )
+    save_cell(bench.run_folder, result)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """Which attempt is made."""
+
+    index: int
+    failed: Attempt | None = None
+    """The attempt that it repairs."""
+    guidance: Guidance | None = None
+    folder: str = "attempt-"
+    """Begins the name of its folder."""
+    arm: CorrectionArm | None = None
+    """How it is tried again; None: it is the first attempt."""
+
+
+def _corrected(
+    cell: Cell, bench: Bench, first: Attempt, arm: CorrectionArm, folder: str = "attempt-"
+) -> Corrected:
+    """The first attempt with its retries in one arm."""
+    server = cell.case.webserver
+    rules = Rules(
+        max_retries=0 if cell.spec.provider == "builtin" else bench.settings.retries,
+        resettable=server is not None and (server.reset is not None or server.static is not None),
+        can_relogin=bench.relogin is not None,
+        past=bench.past,
+    )
+
+    def once(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:
+        return _run_attempt(cell, bench, _Try(index, failed, guidance, folder, arm))[0]
+
+    return correct(first, arm, rules, bench.clock, once)
+
+
+def broken_cell(cell: Cell, bench: Bench, failure: Failure) -> CellResult:
+    """The result of a cell that could not even begin; saved like any other."""
+    return _without_attempts(cell, bench, "broken", failure.message, failure)
+
+
+def skipped_cell(cell: Cell, bench: Bench, reason: str) -> CellResult:
+    """The result of a cell that has nothing to run; saved like any other."""
+    return _without_attempts(cell, bench, "skipped", reason)
+
+
+def _without_attempts(
+    cell: Cell, bench: Bench, outcome: Outcome, reason: str, failure: Failure | None = None
+) -> CellResult:
+    result = CellResult(
+        **dict(planned_cell(cell)),
+        dialect=cell.spec.dialect,
+        outcome=outcome,
+        reason=reason,
+        failure=failure,
+        started=datetime.now(UTC),
+        worker=bench.worker,
+        checksums=_checksums(cell, bench.settings),
+    )
+    save_cell(bench.run_folder, result)
+    return result
+
+
+def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
+    """The cell's row of the manifest; with the resolved case its texts are final."""
+    return PlannedCell(
+        case_id=cell.case.id,
+        case_path=cell.case_path,
+        line=cell.case.line or None,
+        entry_url=case.entry_url if case else cell.case.entry_url_template,
+        user_task=case.user_task if case else cell.case.user_task_template,
+        tags=cell.case.tags,
+        must_pass=cell.case.must_pass,
+        model=cell.spec.name,
+        capture_mode=cell.mode,
+        repeat=cell.repeat,
+        strategy=cell.strategy,
+        nodeid=cell.nodeid,
+        folder=cell.folder,
+    )
+
+
+def _checksums(cell: Cell, settings: Settings) -> dict[str, str]:
+    prompts = prompts_of(cell.strategy, cell.spec, settings.correction)
+    return {
+        "case": cell.case.checksum,
+        "checks": graded(cell.case.checks_checksum),
+        "prompts": prompt_checksum(*prompts),
+        "capture": f"{cell.mode}/{cell.spec.context_tokens}",
+    }
+
+
+def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | None]:
+    """One attempt with everything fresh: server state, context, sandbox, log."""
+    case: Case | None = None
+    guidance = this.guidance
+    attempt = Attempt(
+        attempt_index=this.index,
+        repair_attempt=this.index > 1,
+        correction=guidance.correction if guidance else None,
+    )
+    began = time.perf_counter()
+    folder = bench.run_folder / cell.folder / f"{this.folder}{this.index}"
+    folder.mkdir(parents=True, exist_ok=True)
+    log = RunLog(redact=lambda text: text, stream=bench.stream)
+    try:
+        with bench.servers.lend(cell.case) as server:
+            case = cell.case.resolve(server)
+            with _tools(cell, case, server, bench, folder, log, this) as tools:
+                stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
+                if guidance and guidance.correction.relogin:
+                    stages = (_relogin(bench), *stages)
+                attempt = _fold(attempt, tools, stages)
+                attempt = keep_records(_unless_browser_gone(attempt, tools), tools)
+                attempt = with_cause(attempt, tools)
+    except WebServerError as error:
+        attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
+    except BrowserError as error:
+        attempt = change(attempt, failure=Failure(kind="browser", message=str(error)))
+    except CaseError as error:
+        attempt = change(attempt, failure=Failure(kind="internal", message=str(error)))
+    attempt = change(
+        attempt,
+        classification=attempt.classification or cause_of(attempt.failure, ()),
+        formatted_errors=tuple(p.line(bench.settings.language) for p in attempt.problems),
+        run_log_head="\n".join(log.lines[:LOG_LINES]),
+        run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
+        duration_ms=(time.perf_counter() - began) * 1000,
+    )
+    _save_attempt(attempt, folder, log)
+    return attempt, case
+
+
+def _relogin(bench: Bench) -> NamedStage:
+    def run(attempt: Attempt, tools: Tools) -> Attempt:
+        if bench.relogin:
+            bench.relogin(tools.case, tools.page)
+        return attempt
+
+    return NamedStage("relogin", run)
+
+
+@contextmanager
+def _tools(
+    cell: Cell,
+    case: Case,
+    server: ServerHandle | None,
+    bench: Bench,
+    folder: Path,
+    log: RunLog,
+    this: _Try,
+) -> Iterator[Tools]:
+    secrets = resolve_secrets(case, bench.environ, cell.case.path)
+    redact = Redactor(secrets)
+    # Logs and evidence are for reading: whatever looks like a key, a cookie or a token goes too.
+    # Code and prompts are not changed that far, they must still work.
+    log.redact = evidence = lambda text: redact_keys(redact(text))
+    case_folder = _case_folder(cell, bench)
+    policy = OriginPolicy(case.entry_url, case.allowed_origins)
+    client = TimedClient(remembering(bench.client(cell.spec, case), cell.spec, bench.cache))
+    with _open_page(case, bench, case_folder, policy, log) as page:
+        border = _border(cell, case, bench, page, folder, redact, secrets)
+        border.waited = client.waited
+        engine = bench.engine(border, bench.settings.sandbox)
+        try:
+            tools = Tools(
+                case=case,
+                spec=cell.spec,
+                mode=cell.mode,
+                repeat=cell.repeat,
+                settings=bench.settings,
+                client=client,
+                page=page,
+                watch=Watch(page, redact=evidence),
+                wire=WireRecord(),
+                downloads=DownloadRecord(folder / "downloads", redact),
+                policy=policy,
+                engine=engine,
+                folder=folder,
+                cell_folder=bench.run_folder / cell.folder,
+                redact=redact,
+                reveal=lambda text: _reveal(text, secrets),
+                log=log,
+                clock=bench.clock,
+                keep=evidence,
+                case_path=cell.case.path,
+                check_checksums=cell.case.check_checksums,
+                server_url=server.url if server else "",
+                budget=StepBudget(case.timeout, client.waited),
+                # Who is told nothing does not even know that there was an attempt before.
+                previous=this.failed if this.guidance is None or this.guidance.arm.told else None,
+                guidance=this.guidance,
+                progress=bench.progress,
+                marks=MarksAtHand(redact if case.secrets else None),
+                judge=bench.judge(_place(cell, case, this.failed)) if bench.judge else None,
+            )
+            if bench.settings.cache != "off":
+                border.recall = Recall(page_digest, bench.cache or MemoryCache())
+            border.finders, border.functions = finders(tools), functions(tools)
+            yield replace(tools, offered=border.offered)
+        finally:
+            engine.close()
+
+
+def _border(
+    cell: Cell,
+    case: Case,
+    bench: Bench,
+    page: "Page",
+    folder: Path,
+    redact: Redactor,
+    secrets: Mapping[str, str],
+) -> Border:
+    policy = OriginPolicy(case.entry_url, case.allowed_origins)
+    case_folder = _case_folder(cell, bench)
+    return Border(
+        page=page,
+        artifacts=folder / "files",
+        secrets=secrets,
+        allowed=policy.allows,
+        secret_allowed=policy.allows,
+        scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
+        files={Path(name).name: case_folder / name for name in case.files},
+        redact=redact,
+        covers=lambda shown: covers(shown, redact if secrets else None),
+    )
+
+
+def _case_folder(cell: Cell, bench: Bench) -> Path:
+    return cell.case.path.parent if cell.case.path else bench.settings.rootdir
+
+
+@contextmanager
+def _open_page(
+    case: Case, bench: Bench, case_folder: Path, policy: OriginPolicy, log: RunLog
+) -> Iterator["Page"]:
+    args = context_args(case.setup, case_folder)
+    with guarded_page(bench.open_page, args, policy, log.write, remote=bench.remote) as page:
+        add_cookies(page.context, case.setup, case.entry_url)
+        yield page
+
+
+def _place(cell: Cell, case: Case, failed: Attempt | None) -> JudgedAttempt:
+    return JudgedAttempt(
+        case_id=case.id,
+        user_task=case.user_task,
+        capture_mode=cell.mode,
+        repeat=cell.repeat,
+        attempt=failed.attempt_index + 1 if failed else 1,
+        model=cell.spec,
+    )
+
+
+def _reveal(text: str, secrets: Mapping[str, str]) -> str:
+    for name, value in secrets.items():
+        text = text.replace(f"<secret:{name}>", value)
+    return text
+
+
+def _unless_browser_gone(attempt: Attempt, tools: Tools) -> Attempt:
+    """The attempt; without a browser at its end it says nothing of the model."""
+    if attempt.checks_passed or not browser_ended(tools.page):
+        return attempt
+    failure = Failure(kind="browser", message="the browser ended while the cell ran")
+    return change(attempt, failure=failure)
+
+
+def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
+    for stage in stages:
+        tools.progress(stage.name)
+        began = time.perf_counter()
+        attempt = _guarded(stage, attempt, tools)
+        spent = (time.perf_counter() - began) * 1000
+        attempt = change(attempt, stage_ms={**attempt.stage_ms, stage.name: spent})
+        if attempt.failure and attempt.failure.kind in STOPPING:
+            break
+    return attempt
+
+
+def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
+    """The one place where an unexpected exception becomes a result: a run must outlive it."""
+    try:
+        return stage.run(attempt, tools)
+    except Exception as error:
+        from_browser = type(error).__module__.startswith("playwright")
+        known = isinstance(error, AutowebError)
+        kind: FailureKind = "browser" if from_browser else "internal"
+        message = tools.redact(f"{stage.name}: {type(error).__name__}: {error}".splitlines()[0])
+        tools.log.write(str(error) if known else traceback.format_exc())
+        return change(attempt, failure=Failure(kind=kind, message=message))
+
+
+def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
+    """The attempt's texts as files of their own, for people who look into the folder."""
+    texts = {
+        "plan.txt": attempt.plan_text,
+        "script.py": attempt.code,
+        "repair.diff": attempt.code_diff,
+        "run.log": "\n".join(log.lines),
+        "exchanges.json": json_text(list(attempt.exchanges)) if attempt.exchanges else "",
+    }
+    for name, text in texts.items():
+        if text:
+            write_text_atomic(folder / name, text)

@@ -1,0 +1,278 @@
+"""Reads a run back from its folder: every planned cell appears, whatever became of it."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_autoweb.analysis.control_verdicts import is_control, with_later_controls
+from pytest_autoweb.results import (
+    CELL_VERSION,
+    CellResult,
+    Failure,
+    FailureKind,
+    Outcome,
+    PlannedCell,
+    Record,
+    RunInfo,
+)
+from pytest_autoweb.results.record import VARIANT_NAME
+from pytest_autoweb.runs.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FILE, Manifest
+
+MERGE_FILE = "merge.json"
+
+
+class MergedSource(Record):
+    """One of the runs behind a merged one."""
+
+    name: str
+    """The number of the shard, or else the name of the file or folder."""
+    ts: str
+    shard: tuple[int, int] | None
+    started: datetime
+    duration_s: float
+    workers: int
+    """The number of xdist workers."""
+    cells: int
+    """The number of cells in the source."""
+
+
+class MergeInfo(Record):
+    """The content of `merge.json`."""
+
+    format: Literal["pytest-autoweb/merge"] = "pytest-autoweb/merge"
+    version: int = 1
+    sources: tuple[MergedSource, ...]
+    notes: tuple[str, ...]
+    """Sentences about what is missing, was found twice, or differs between the sources."""
+
+
+KILLED = "no result was saved: the test process died while running this cell, or the disk was full"
+NOT_RUN = "not run (interrupted or deselected later)"
+SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
+CONTROLS_FOLDER = "controls"
+"""The folder of a run of `autoweb verify --controls`, inside the run folder that it is about."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run as it was read from its folder."""
+
+    folder: Path
+    info: RunInfo
+    cells: tuple[CellResult, ...]
+    """The cells in the manifest's order, then those missing from it, sorted; controls that were run
+    later replace the run's own."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what could not be read and what was unsafe."""
+
+
+class _Unreadable(Exception):
+    """Raised when a saved file cannot be read; the message says why."""
+
+
+def is_run_folder(folder: Path) -> bool:
+    """Tell whether the folder holds a run."""
+    return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
+
+
+def read_run(folder: Path) -> RecordedRun:
+    """Read a run folder.
+
+    A planned cell without a result is `broken` if it had started, because then its process died,
+    and `skipped` if not. A result that cannot be read is `broken`. Without a manifest, only cells
+    with a folder are known.
+    """
+    notes: list[str] = []
+    info = _read_info(folder, notes)
+    began = info.started if info else datetime.now(UTC)
+    own = _read_cells(folder, began, notes)
+    notes += _merge_notes(folder)
+    if info and info.settings.get("sandbox", {}).get("value") == "off":
+        notes.append(SANDBOX_OFF)
+    cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
+    return RecordedRun(folder, info or _info_from(cells, began), cells, tuple(notes))
+
+
+def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
+    return tuple(
+        cell.model_copy(update={"folder": f"{CONTROLS_FOLDER}/{cell.folder}"})
+        for cell in _read_cells(folder, began, notes)
+        if is_control(cell.model)
+    )
+
+
+def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
+    planned = _placed(_read_manifest(folder, notes).cells)
+    cells = [_cell_of_plan(folder, cell.folder, cell, began) for cell in planned]
+    known = {cell.folder for cell in planned}
+    strangers = [
+        _cell_without_plan(folder, where, began)
+        for where in _cell_folders(folder)
+        if where not in known
+    ]
+    strangers.sort(key=lambda c: (c.case_path, c.case_id, c.model, c.capture_mode, c.repeat))
+    return (*cells, *strangers)
+
+
+def _merge_notes(folder: Path) -> tuple[str, ...]:
+    """Return the notes that `autoweb merge-reports` made about the runs behind this one."""
+    path = folder / MERGE_FILE
+    try:
+        return _load(path, MergeInfo).notes if path.is_file() else ()
+    except _Unreadable as error:
+        return (f"{MERGE_FILE} cannot be read ({error}); what was merged is unknown",)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest, which is empty if the file is missing or cannot be read."""
+    manifest = _read_manifest(folder, [])
+    cells, whole = _placed(manifest.cells), _placed(manifest.whole)
+    return Manifest(cells=cells, whole=whole, ts=manifest.ts)
+
+
+def _placed(cells: tuple[PlannedCell, ...]) -> tuple[PlannedCell, ...]:
+    return tuple(cell.model_copy(update={"folder": _inside(cell.folder)}) for cell in cells)
+
+
+def _read_manifest(folder: Path, notes: list[str]) -> Manifest:
+    path = folder / MANIFEST_FILE
+    if not path.is_file():
+        return Manifest(cells=())
+    try:
+        return _load(path, Manifest)
+    except _Unreadable as error:
+        notes.append(f"{MANIFEST_FILE} cannot be read ({error}); cells that never ran are missing")
+        return Manifest(cells=())
+
+
+def _read_info(folder: Path, notes: list[str]) -> RunInfo | None:
+    path = folder / RUN_FILE
+    try:
+        return _load(path, RunInfo)
+    except _Unreadable as error:
+        if path.exists() or (folder / "cells").is_dir():
+            notes.append(f"{RUN_FILE} cannot be read ({error}); settings and environment unknown")
+        return None
+
+
+def _load(path: Path, model: type[Model]) -> Model:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise _Unreadable(error.strerror or str(error)) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise _Unreadable(f"{where}: {first['msg']}" if where else first["msg"]) from error
+
+
+def _inside(folder: str) -> str:
+    """Return the folder as a plain relative path, replaced if it would lead out of the run."""
+    path = PurePosixPath(folder.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts:
+        return f"cells/(refused)/{'-'.join(p for p in path.parts if p.isalnum())}"
+    return str(path)
+
+
+def _cell_folders(folder: Path) -> list[str]:
+    found = {
+        path.parent.relative_to(folder).as_posix()
+        for name in (CELL_FILE, STARTED_FILE)
+        for path in folder.glob(f"cells/*/*/*/{name}")
+    }
+    return sorted(found)
+
+
+def _cell_of_plan(root: Path, where: str, plan: PlannedCell, began: datetime) -> CellResult:
+    result = _saved_cell(root, where)
+    if isinstance(result, CellResult):
+        return result
+    return CellResult(
+        **plan.model_dump(exclude={"folder"}),
+        folder=where,
+        started=_begun_at(root / where) or began,
+        **_what_is_known(root / where, result),
+    )
+
+
+def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
+    result = _saved_cell(root, where)
+    if isinstance(result, CellResult):
+        return result
+    _, case_id, model, run = PurePosixPath(where).parts
+    mode, _, repeat = run.rpartition("-")
+    return CellResult(
+        case_id=case_id,
+        case_path="",
+        entry_url="",
+        user_task="",
+        model=model,
+        capture_mode=mode if re.fullmatch(VARIANT_NAME, mode) else "ARIA_SNAPSHOT",
+        repeat=int(repeat) if repeat.isdecimal() else 1,
+        folder=where,
+        started=_begun_at(root / where) or began,
+        **_what_is_known(root / where, result),
+    )
+
+
+def _saved_cell(root: Path, where: str) -> CellResult | str:
+    """Return the saved result, or why there is none; the reason is empty if there is no file."""
+    path = root / where / CELL_FILE
+    if not path.is_file():
+        return ""
+    try:
+        cell = _load(path, CellResult)
+    except _Unreadable as error:
+        newer = _saved_version(path)
+        if newer is not None and newer > CELL_VERSION:
+            return f"written by a newer version of pytest-autoweb (cell version {newer})"
+        return f"its saved result cannot be read: {error}"
+    return cell.model_copy(update={"folder": where})
+
+
+def _saved_version(path: Path) -> int | None:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    version = content.get("version") if isinstance(content, dict) else None
+    return version if isinstance(version, int) else None
+
+
+def _what_is_known(folder: Path, unreadable: str) -> dict[str, Any]:
+    """Return outcome, reason and failure of a cell without a readable result."""
+    if unreadable:
+        return _ended("broken", unreadable, "internal")
+    if (folder / STARTED_FILE).exists():
+        return _ended("broken", KILLED, "killed")
+    return _ended("skipped", NOT_RUN)
+
+
+def _ended(outcome: Outcome, reason: str, kind: FailureKind | None = None) -> dict[str, Any]:
+    failure = Failure(kind=kind, message=reason) if kind else None
+    return {"outcome": outcome, "reason": reason, "failure": failure}
+
+
+def _begun_at(folder: Path) -> datetime | None:
+    try:
+        return datetime.fromtimestamp((folder / STARTED_FILE).stat().st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
+    """Return what the cells reveal about their run, for when `run.json` is missing."""
+    started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
+    return RunInfo(
+        ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",
+        started=started,
+        models=tuple(dict.fromkeys(cell.model for cell in cells)),
+        capture_modes=tuple(dict.fromkeys(cell.capture_mode for cell in cells)),
+    )

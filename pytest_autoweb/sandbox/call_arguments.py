@@ -1,0 +1,170 @@
+"""Rules for the arguments of single calls: URLs, file names, uploads, secrets, numbers."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from pytest_autoweb.sandbox.crossing_values import redacted
+from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.handles import Refusal
+
+MAX_UPLOAD_BYTES = 2_000_000
+MAX_SAVED_BYTES = 20_000_000
+"""Limit on one file that a page offers for download and the code saves."""
+MAX_FILES = 100
+"""Limit on the files that one attempt may write."""
+MAX_URL_CHARS = 4_000
+MAX_WILDCARDS = 6
+MAX_VIEWPORT = 8_192
+
+_PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64})>")
+_BARE_NAME = re.compile(r"[\w()+,=@ -][\w()+,=@. -]{0,120}")
+_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
+
+
+def allowed_url(url: object, current: str, border: Border) -> str:
+    """Return the absolute URL of a `goto` if the case allows it."""
+    if not isinstance(url, str) or len(url) > MAX_URL_CHARS:
+        raise Refusal("AW501", "goto takes a URL as text")
+    if url == "about:blank":
+        return url
+    # Browsers read a backslash as a slash and drop control characters, so such a URL might lead
+    # to another host than the one that `urlsplit` sees below.
+    if "\\" in url or any(unicodedata.category(char) == "Cc" for char in url):
+        raise Refusal("AW501", "the URL contains characters that no URL may contain")
+    try:
+        absolute = urljoin(current, url.strip())
+        parts = urlsplit(absolute)
+        origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        user = parts.username
+    except ValueError:
+        raise Refusal("AW501", "the URL cannot be read") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Refusal("AW501", f"{border.redact(absolute[:200])!r} is not http or https")
+    if user is not None:
+        raise Refusal("AW501", "a URL with a user name in it is refused")
+    if not border.allowed(absolute):
+        raise Refusal("AW501", f"blocked: {border.redact(origin)} (add it to allowed_origins)")
+    return absolute
+
+
+def bare_name(name: object) -> str:
+    """Return a file name that has no folder and is safe on every system."""
+    if not isinstance(name, str):
+        raise Refusal("AW502", "a file name must be text")
+    # Compatibility forms, such as full-width dots, must not hide a name from the checks below.
+    folded = unicodedata.normalize("NFKC", name)
+    if not _BARE_NAME.fullmatch(folded) or folded[-1] in ". " or _DEVICES.fullmatch(folded):
+        raise Refusal(
+            "AW502", f"{name[:80]!r} is not a bare file name; give one such as 'report.csv'"
+        )
+    return folded
+
+
+def artifact_path(name: object, border: Border) -> Path:
+    """Return the path at which a file of that name may be written in the cell's folder."""
+    folder = border.artifacts
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / bare_name(name)
+    # A symbolic link could lead out of the folder.
+    if path.is_symlink() or path.is_dir():
+        raise Refusal("AW502", f"{path.name!r} cannot be overwritten")
+    if not path.exists() and sum(1 for _ in folder.iterdir()) >= MAX_FILES:
+        raise Refusal("AW505", f"the attempt wrote more than {MAX_FILES} files")
+    return path
+
+
+def keep_saved(_saved: None, path: Path, border: Border) -> None:
+    """Redact a file that was just saved, or delete it if it is too large."""
+    if path.stat().st_size > MAX_SAVED_BYTES:
+        path.unlink()
+        raise Refusal("AW505", f"the file is larger than {MAX_SAVED_BYTES // 1_000_000} MB")
+    data = path.read_bytes()
+    if (clean := redacted(data, border.redact)) != data:
+        path.write_bytes(clean)
+
+
+def allowed_uploads(files: object, border: Border) -> list[Any]:
+    """Return what `set_input_files` may receive: files the case lists, or bytes from the code."""
+    items = files if isinstance(files, list | tuple) else [files]
+    return [_upload(item, border) for item in items]
+
+
+def _upload(item: object, border: Border) -> Any:
+    if isinstance(item, str):
+        known = border.files.get(bare_name(item))
+        if known is None:
+            listed = ", ".join(sorted(border.files)) or "none"
+            raise Refusal("AW502", f"the case lists no file {item[:80]!r} (files: {listed})")
+        return str(known)
+    if isinstance(item, Mapping):
+        name, mime, buffer = item.get("name"), item.get("mimeType"), item.get("buffer")
+        mime = "application/octet-stream" if mime is None else mime
+        if not isinstance(buffer, bytes) or len(buffer) > MAX_UPLOAD_BYTES:
+            raise Refusal("AW502", "an upload made by the code needs a `buffer` of at most 2 MB")
+        if not isinstance(mime, str) or not _MIME.fullmatch(mime):
+            raise Refusal("AW502", "an upload made by the code needs a plain `mimeType`")
+        return {"name": bare_name(name), "mimeType": mime, "buffer": buffer}
+    raise Refusal("AW502", "uploads are names of files that the case lists, or {name, buffer}")
+
+
+def holds_secret(text: object) -> bool:
+    """Tell whether the text contains the placeholder of a secret."""
+    return isinstance(text, str) and _PLACEHOLDER.search(text) is not None
+
+
+def with_secrets(text: str, urls: list[str], border: Border) -> str:
+    """Replace each `<secret:name>` in the text by its value.
+
+    Args:
+        text: what the code wants to type.
+        urls: the addresses of the page and of every frame that could receive the text.
+        border: holds the secrets and knows where they may be typed.
+    """
+    # Every frame that receives the text can read it, so all of their origins must be trusted.
+    for url in urls:
+        if not border.secret_allowed(url):
+            parts = urlsplit(url)
+            place = f"{parts.scheme}://{parts.netloc}" if parts.netloc else url[:80]
+            raise Refusal("AW503", f"a secret may not be typed on {border.redact(place)}")
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in border.secrets:
+            known = ", ".join(sorted(border.secrets)) or "none"
+            raise Refusal("AW503", f"the case has no secret {match[1]!r} (secrets: {known})")
+        return border.secrets[match[1]]
+
+    return _PLACEHOLDER.sub(value, text)
+
+
+def check_glob(pattern: object) -> None:
+    """Refuse URL globs whose matching is slow, because Playwright does it in the test process."""
+    if isinstance(pattern, str) and (
+        len(pattern) > MAX_URL_CHARS or len(re.findall(r"\*+|\?", pattern)) > MAX_WILDCARDS
+    ):
+        raise ValueError(f"a URL pattern may have at most {MAX_WILDCARDS} wildcards")
+
+
+def check_viewport(size: object) -> None:
+    """Refuse viewport sizes that no real screen has."""
+    if isinstance(size, Mapping):
+        for side in (size.get("width"), size.get("height")):
+            if isinstance(side, int | float) and not 1 <= side <= MAX_VIEWPORT:
+                raise ValueError(f"a viewport side is between 1 and {MAX_VIEWPORT} pixels")
+
+
+def check_finite(value: object) -> None:
+    """Refuse infinity and NaN, which JSON lacks and which would make the driver disconnect."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    if isinstance(value, list | tuple | set):
+        for item in value:
+            check_finite(item)
+    if isinstance(value, Mapping):
+        for item in value.values():
+            check_finite(item)

@@ -1,0 +1,213 @@
+"""The interface between the stages and what runs generated code, and how strictly that is held."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, Literal, NamedTuple, Protocol, TypeAlias
+
+from pytest_autoweb.results import Failure, ToolCall
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Frame, Locator, Page
+
+Level = Literal["auto", "strict", "off"]
+"""`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the
+page; `off` omits the kernel's walls and the audit hook."""
+
+
+class Walls(NamedTuple):
+    """The walls that a worker is asked to raise around itself."""
+
+    kernel: bool = True
+    audit: bool = True
+
+
+# `strict` asks for the same walls as `auto`, but does not run without them.
+WALLS: dict[Level, Walls] = {"auto": Walls(), "strict": Walls(), "off": Walls(False, False)}
+
+
+class Layers(NamedTuple):
+    """The walls that a worker reports to have raised; lint, worker and facade always stand."""
+
+    landlock: int
+    """Landlock's ABI, or 0 if it is missing."""
+    seccomp: bool
+    audit: bool
+
+    @property
+    def confined(self) -> bool:
+        """Tell whether the kernel confines the worker even if Python is broken."""
+        return self.landlock > 0 and self.seccomp
+
+    def __str__(self) -> str:
+        names = ["lint", "worker", "facade"]
+        names += ["audit hook"] * self.audit
+        names += [f"landlock abi {self.landlock}"] * bool(self.landlock)
+        names += ["seccomp"] * self.seccomp
+        return ", ".join(names)
+
+
+def scripts_allowed(level: Level, provider: str) -> bool:
+    """Tell whether code may run scripts of its own in the page.
+
+    Args:
+        level: the level of the sandbox.
+        provider: who wrote the code; a built-in model only replays the script of the case's author.
+    """
+    return level != "strict" or provider == "builtin"
+
+
+JsonValue: TypeAlias = (
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
+"""What may cross the border in either direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one step may use."""
+
+    step_s: float = 20.0
+    """Wall seconds of a step, waits in the browser included."""
+    cpu_s: float = 30.0
+    """CPU seconds of the worker process over its life."""
+    memory_mb: int = 512
+    output_chars: int = 200_000
+    calls: int = 2_000
+    """Calls of one step across the border."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What happened when one block of code ran."""
+
+    ok: bool
+    failure: Failure | None = None
+    """Kind `step`, `timeout` or `sandbox`; its message is `ErrorType: first line`. Its `line` is
+    counted within the block, `evidence` holds `error_type`, `detail` (the whole message) and
+    `page_lost` when the page does not answer any more."""
+    calls: tuple[ToolCall, ...] = ()
+    log: str = ""
+    """What the block printed or logged, redacted."""
+    names: tuple[str, ...] = ()
+    """Variables that exist in the shared namespace, for NameError messages."""
+    duration_ms: float = 0.0
+    killed: bool = False
+    """The worker was killed and a fresh one stands ready with the plain values of the last good
+    step; functions defined in earlier steps are gone."""
+
+
+class StepCallError(Exception):
+    """Raised by a finder or function of the border: an ordinary error of the generated code.
+
+    Args:
+        message: a plain sentence; the code may catch it as `Error`.
+        evidence: what the step's failure keeps when this is why it failed; JSON values.
+    """
+
+    def __init__(self, message: str, **evidence: JsonValue) -> None:
+        self.evidence = evidence
+        super().__init__(message)
+
+
+class RecalledCall(Protocol):
+    """What is known of a call before it is made."""
+
+    duplicate: bool
+    """Made before, and nothing has acted since."""
+    answered: bool
+    """`value` is what it gives; it need not be made."""
+    value: JsonValue
+
+    def done(self, value: JsonValue) -> None:
+        """It was made and gave this."""
+        ...
+
+
+class CallMemory(Protocol):
+    """Knows the calls that were made before."""
+
+    def ask(self, page: "Page", method: str, identity: str, *, acting: bool) -> RecalledCall:
+        """What is known of a call; `identity` is receiver, method and arguments in full."""
+        ...
+
+
+Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]"
+"""Finds an element for the code: takes what it was called on and the code's arguments."""
+
+
+@dataclass(slots=True)
+class Border:
+    """What the host side may use on behalf of generated code; made anew for each attempt."""
+
+    page: "Page"
+    """Playwright's Page, never handed to the worker."""
+    artifacts: Path
+    """Folder for screenshots and downloads that the code asks for."""
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Name -> value; replaced for `<secret:name>` inside fill, type, press_sequentially only."""
+    allowed: Callable[[str], bool] = lambda url: False
+    """Whether a URL may be navigated to."""
+    secret_allowed: Callable[[str], bool] = lambda url: False
+    """Whether secrets may be typed on the page at this URL."""
+    scripts: bool = True
+    """Whether the code may run scripts of its own in the page."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Bare name -> file, for uploads."""
+    redact: Callable[[str], str] = lambda text: text
+    """Removes secrets from text that leaves the host."""
+    covers: "Callable[[Page], Sequence[Locator]]" = lambda page: ()
+    """Locators of what a picture of the page must not show."""
+    on_log: Callable[[str], None] = lambda line: None
+    """Called with each line the code logs, as it happens."""
+    finders: "Mapping[str, Finder]" = field(default_factory=dict)
+    """Names of `members.FINDERS` that this cell offers. Called with what the method was called on
+    (Page, Frame or Locator) and the code's arguments; returns a Playwright Locator."""
+    functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
+    """Names of `members.FUNCTIONS` that this cell offers. Called with the code's arguments; returns
+    a JSON value."""
+    waited: Callable[[], float] = lambda: 0.0
+    """Seconds spent waiting for models so far: they are not charged to the step."""
+    recall: CallMemory | None = None
+    """Counts repeated calls and may answer readings; None: every call is made, none is counted."""
+
+    @property
+    def offered(self) -> frozenset[str]:
+        """Names of the step language that only some cells have, and this one does; for the lint."""
+        return frozenset(self.finders) | frozenset(self.functions)
+
+
+class StepEngine(Protocol):
+    """Runs the blocks of one attempt one after the other in a shared namespace."""
+
+    def run_step(
+        self,
+        index: int,
+        code: str,
+        *,
+        root: "Page | Frame",
+        limits: Limits,
+        resume: tuple[ToolCall, ...] = (),
+    ) -> StepOutcome:
+        """Run one block.
+
+        Args:
+            index: the step's number, for records and messages.
+            code: the block; it was linted by `sandbox.lint.lint_code`.
+            root: Playwright's Page or Frame that the name `page` stands for in this block.
+            limits: what the block may use.
+            resume: calls that an earlier run of this block completed. They are answered from the
+                host's record while the code asks for the same calls in the same order, so that a
+                continued step repeats no action. Give all calls before the one that failed, also
+                failed ones that the code caught.
+        """
+        ...
+
+    @property
+    def answer(self) -> tuple[bool, JsonValue]:
+        """Whether `answer(...)` was called in this attempt, and with what."""
+        ...
+
+    def close(self) -> None:
+        """Stop the worker; safe to call twice."""
+        ...

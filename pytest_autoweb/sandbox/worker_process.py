@@ -1,0 +1,400 @@
+"""Starts, feeds, reads and kills the worker process."""
+
+import functools
+import json
+import marshal
+import os
+import queue
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections import deque
+from importlib import resources
+from typing import IO, Any, Protocol
+
+from pytest_autoweb.errors import SandboxError
+from pytest_autoweb.sandbox.confine import EXIT_DENIED
+from pytest_autoweb.sandbox.engine import Layers, Walls
+from pytest_autoweb.sandbox.frame_codec import MAX_FROM_WORKER, WireError, to_line
+from pytest_autoweb.sandbox.frame_rules import read_frame
+
+_CHUNK = 1 << 16
+TOO_LONG = b"oversized"
+"""Stands for a line beyond the limit; it is not a valid frame, so it ends the worker."""
+
+
+class LineReader(Protocol):
+    """A reader of a pipe's lines."""
+
+    def next(self, deadline: float) -> bytes | None:
+        """Return the next line, or None at the end.
+
+        Raises:
+            TimeoutError: no line came before `deadline`, a `time.monotonic()` value.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop reading; the process at the other end is gone."""
+        ...
+
+
+class _Splitter:
+    """A splitter of the bytes read into lines of at most `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._rest = limit, bytearray()
+        self.broken = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        self._rest += chunk
+        lines: list[bytes] = []
+        if b"\n" in chunk:
+            *whole, tail = self._rest.split(b"\n")
+            lines = [bytes(line) for line in whole]
+            self._rest = bytearray(tail)
+        # A line without end would otherwise fill the memory of the test process.
+        if len(self._rest) > self._limit:
+            self.broken = True
+            lines.append(TOO_LONG)
+        return lines
+
+
+class PolledLines:
+    """A reader that polls the pipe itself."""
+
+    def __init__(self, pipe: IO[bytes], limit: int) -> None:
+        self._fd = pipe.fileno()
+        self._poll = select.poll()
+        self._poll.register(self._fd, select.POLLIN)
+        self._splitter = _Splitter(limit)
+        self._lines: deque[bytes] = deque()
+        self._over = False
+
+    def next(self, deadline: float) -> bytes | None:
+        """Return the next line, or None at the end."""
+        while not self._lines:
+            if self._over:
+                return None
+            left = deadline - time.monotonic()
+            if not self._poll.poll(max(0.0, left) * 1000):
+                raise TimeoutError
+            chunk = os.read(self._fd, _CHUNK)
+            self._lines += self._splitter.feed(chunk)
+            self._over = not chunk or self._splitter.broken
+        return self._lines.popleft()
+
+    def close(self) -> None:
+        """Do nothing, as no thread has to be stopped."""
+
+
+class ThreadedLines:
+    """A reader that waits for a queue, which a thread fills."""
+
+    def __init__(self, pipe: IO[bytes], limit: int) -> None:
+        self._fd = pipe.fileno()
+        self._splitter = _Splitter(limit)
+        # A short queue slows down a worker that floods the pipe.
+        self._lines: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
+        self._reader = threading.Thread(target=self._read, name="autoweb-sandbox", daemon=True)
+        self._reader.start()
+
+    def next(self, deadline: float) -> bytes | None:
+        """Return the next line, or None at the end."""
+        try:
+            return self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise TimeoutError from None
+
+    def close(self) -> None:
+        """Let the thread end, discarding whatever it still holds."""
+        while self._reader.is_alive():
+            try:
+                self._lines.get(timeout=0.01)
+            except queue.Empty:
+                self._reader.join(0.01)
+
+    def _read(self) -> None:
+        while not self._splitter.broken and (chunk := os.read(self._fd, _CHUNK)):
+            for line in self._splitter.feed(chunk):
+                self._lines.put(line)
+        self._lines.put(None)
+
+
+def line_reader(pipe: IO[bytes], limit: int) -> LineReader:
+    """Return a reader of a worker's pipe that accepts no line longer than `limit` bytes."""
+    if sys.platform == "win32":
+        return ThreadedLines(pipe, limit)
+    return PolledLines(pipe, limit)
+
+
+START_S = 30.0
+"""Limit for starting, which takes a tenth of a second but much longer on a loaded machine."""
+
+_MODULES = (
+    "rules",
+    "members",
+    "policy",
+    "wire",
+    "syscalls",
+    "kernel",
+    "confine",
+    "shims",
+    "proxies",
+    "worker",
+)
+# `Popen` reports the number of a deadly signal as a negative exit status.
+_SIGXCPU, _SIGSYS = -24, -31
+_RUNNING_LINES = b"Stack (most recent call first):"
+_RUNNING_LINE = re.compile(rb'  File "<step \d+>", line (\d{1,7}) in ')
+# Time for a worker to report which line it is running.
+_REPORT_S = 0.25
+_PACKAGES = ("pytest_autoweb", "pytest_autoweb.sandbox")
+
+# The worker reads no file of this package: its modules arrive compiled, through the pipe.
+_BOOT = """
+import json, marshal, sys, zlib
+boot = json.loads(sys.stdin.buffer.readline())
+for name in boot["packages"]:
+    sys.modules[name] = type(sys)(name)
+    sys.modules[name].__path__ = []
+for name, code in marshal.loads(zlib.decompress(sys.stdin.buffer.read(boot["bytes"]))):
+    module = sys.modules[name] = type(sys)(name)
+    parent, _, child = name.rpartition(".")
+    setattr(sys.modules[parent], child, module)
+    exec(code, module.__dict__)
+module.main(boot["limits"])
+"""
+
+_ALL_WALLS = Walls()
+
+
+class WorkerGoneError(Exception):
+    """Raised when the worker died, was killed or broke the protocol.
+
+    Attributes:
+        rule: the id of the border rule that applies.
+        reason: a sentence for the report.
+        line: the line of the block, if it is known.
+    """
+
+    def __init__(self, rule: str, reason: str, line: int | None = None) -> None:
+        self.rule, self.reason, self.line = rule, reason, line
+        super().__init__(reason)
+
+
+class DeadlineError(Exception):
+    """Raised when the worker sent nothing before the deadline."""
+
+
+class WorkerProcess:
+    """A worker process, which starts at once and reports when it is ready.
+
+    Start it in a thread that lives as long as the worker is needed, because on Linux the kernel
+    ends the worker together with the thread that started it.
+
+    Attributes:
+        memory_mb: its limit of address space.
+        cpu_s: its limit of processor time.
+        walls: the walls it was asked to raise around itself.
+    """
+
+    def __init__(self, *, memory_mb: int, cpu_s: float, walls: Walls = _ALL_WALLS) -> None:
+        self.memory_mb, self.cpu_s, self.walls = memory_mb, cpu_s, walls
+        self._layers: Layers | None = None
+        self._gone: WorkerGoneError | None = None
+        try:
+            self._process = subprocess.Popen(
+                # Environment variables and site-packages must not change what the worker imports.
+                [sys.executable, "-I", "-S", "-B", "-W", "ignore", "-c", _BOOT],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # A pipe that nobody reads would block the worker once it is full.
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env=_environment(),
+                cwd=os.sep,
+                close_fds=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxError(f"the sandbox worker cannot be started: {error}") from error
+        assert self._process.stdout is not None
+        self._lines = line_reader(self._process.stdout, MAX_FROM_WORKER)
+        try:
+            self._write(_boot(memory_mb, cpu_s, walls))
+        except WorkerGoneError as error:
+            self.close()
+            raise SandboxError(f"the sandbox worker did not start: {error.reason}") from None
+
+    @property
+    def pid(self) -> int:
+        """Return the process id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether the process is still running."""
+        return self._process.poll() is None
+
+    def wait_ready(self) -> Layers:
+        """Wait until the worker is confined and listens; return the walls around it.
+
+        Raises:
+            SandboxError: the worker did not start.
+        """
+        if self._layers is not None:
+            return self._layers
+        try:
+            frame = self.receive(time.monotonic() + START_S)
+        except DeadlineError:
+            self.kill()
+            raise SandboxError(f"the sandbox worker did not start in {START_S:.0f} s") from None
+        except WorkerGoneError as error:
+            raise SandboxError(f"the sandbox worker did not start: {error.reason}") from None
+        if frame["op"] != "ready":
+            self.kill()
+            raise SandboxError(
+                "the sandbox worker did not start: its first message was not `ready`"
+            )
+        self._layers = Layers(frame["landlock"], frame["seccomp"], frame["audit"])
+        return self._layers
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Send one frame.
+
+        Raises:
+            WorkerGoneError: the worker does not read any more.
+            WireError: the frame cannot be sent.
+        """
+        self._write(to_line(frame))
+
+    def receive(self, deadline: float) -> dict[str, Any]:
+        """Return the worker's next frame.
+
+        Raises:
+            DeadlineError: no frame came before `deadline`, a `time.monotonic()` value.
+            WorkerGoneError: no frame will come any more, or the frame was invalid.
+        """
+        if self._gone:
+            raise self._gone
+        try:
+            line = self._lines.next(deadline)
+        except TimeoutError:
+            raise DeadlineError from None
+        if line is None:
+            raise self._end(self._reason_of_death())
+        if line == _RUNNING_LINES:
+            # The host did not ask for the lines, so the signal means that processor time is over.
+            raise self._end(self._too_long(self._reported_line()))
+        try:
+            frame = read_frame(line)
+        except WireError as error:
+            reason = f"the worker broke the protocol: {error}"
+            raise self._end(WorkerGoneError("AW507", reason, self.stop())) from None
+        if frame["op"] == "denied":
+            tried = f"the code tried {frame['event'][:80]!r}, which is refused"
+            raise self._end(WorkerGoneError("AW508", tried, frame["line"] or None))
+        return frame
+
+    def stop(self) -> int | None:
+        """End the process, and return the line of the block it was running, if that is known."""
+        line = None
+        if self.alive and hasattr(signal, "SIGUSR1"):
+            # The handler that `confine` installed answers with the running lines.
+            self._process.send_signal(signal.SIGUSR1)
+            line = self._reported_line()
+        self.kill()
+        return line
+
+    def _reported_line(self) -> int | None:
+        """Return the line of a block that the worker reports to be running, or None."""
+        until = time.monotonic() + _REPORT_S
+        try:
+            while (said := self._lines.next(until)) is not None and time.monotonic() < until:
+                if found := _RUNNING_LINE.match(said):
+                    return int(found[1])
+        except TimeoutError:
+            pass
+        return None
+
+    def kill(self) -> None:
+        """Kill the process; safe to call twice and from another thread."""
+        if self._process.poll() is None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Kill the process and close its pipes."""
+        self.kill()
+        self._process.wait()
+        self._lines.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _write(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._process.stdin.fileno(), view) :]
+        except OSError:
+            raise self._end(self._reason_of_death()) from None
+
+    def _end(self, reason: WorkerGoneError) -> WorkerGoneError:
+        self.kill()
+        self._gone = self._gone or reason
+        return self._gone
+
+    def _reason_of_death(self) -> WorkerGoneError:
+        try:
+            code = self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return WorkerGoneError("AW507", "the worker closed its pipe")
+        if code == EXIT_DENIED:
+            return WorkerGoneError("AW508", "the code tried something that is refused")
+        if code == _SIGSYS:
+            return WorkerGoneError("AW508", "the code made a system call that is refused")
+        if code == _SIGXCPU:
+            return self._too_long(None)
+        return WorkerGoneError("AW506", f"the worker died (exit status {code})")
+
+    def _too_long(self, line: int | None) -> WorkerGoneError:
+        used = f"the code used more than {self.cpu_s:.0f} s of processor time"
+        return WorkerGoneError("AW506", used, line)
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables the interpreter needs for loading, and the browser's time zone.
+
+    The worker clears all but the time zone before it runs any code.
+    """
+    needed = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ")
+    return {name: os.environ[name] for name in needed if name in os.environ}
+
+
+@functools.cache
+def _modules() -> bytes:
+    """Return the worker's modules, compiled once here, which halves the cost of a start.
+
+    Compressed, they fit into the pipe's buffer, so the host need not wait for a starting worker.
+    """
+    folder = resources.files("pytest_autoweb.sandbox")
+    compiled = []
+    for name in _MODULES:
+        source = (folder / f"{name}.py").read_text(encoding="utf-8")
+        full = f"pytest_autoweb.sandbox.{name}"
+        compiled.append((full, compile(source, full, "exec", dont_inherit=True)))
+    return zlib.compress(marshal.dumps(compiled))
+
+
+def _boot(memory_mb: int, cpu_s: float, walls: Walls) -> bytes:
+    limits = {"memory_mb": memory_mb, "cpu_s": cpu_s, **walls._asdict()}
+    code = _modules()
+    boot = {"packages": _PACKAGES, "bytes": len(code), "limits": limits}
+    return json.dumps(boot).encode("ascii") + b"\n" + code

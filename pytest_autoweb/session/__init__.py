@@ -1,0 +1,5 @@
+"""The pytest session.
+
+Collected cases, cells as items, fixtures, the controller and its workers, progress, preview,
+shards. The hooks that start all this are in `plugin`.
+"""

@@ -1,0 +1,372 @@
+"""The session's controlling process: it opens the run, follows it, and writes the report."""
+
+import os
+import platform
+import subprocess
+import time
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_autoweb.egress.chromium import describe_own_sandbox
+from pytest_autoweb.egress.guarded_page import describe_egress
+from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
+from pytest_autoweb.options import SandboxLevel, Settings
+from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.results import RunInfo
+from pytest_autoweb.runs.saving import save_manifest, save_run_info
+from pytest_autoweb.sandbox.host import worker_engine
+from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.session.items import BAD_CASES, SESSION, WHOLE, planned
+from pytest_autoweb.session.progress import Display
+from pytest_autoweb.session.pytest_outcome import policy_of
+from pytest_autoweb.session.run_session import RunSession, end_shared
+from pytest_autoweb.session.shared_run import SharedRun
+
+if TYPE_CHECKING:
+    from pytest_autoweb.gates.gate_context import Spending
+    from pytest_autoweb.gates.gate_decision import GateDecision, Standard
+    from pytest_autoweb.report.json_report import Report
+    from pytest_autoweb.runs.run_folder import RecordedRun
+
+
+class RunController:
+    """Registered on the controller (or the only process) of a session."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
+        self._config, self._settings = config, settings
+        self._started, self._clock = datetime.now(UTC), time.monotonic()
+        self._bad_cases = False
+        self._sandbox = ""
+        self._notices: list[str] = []
+        self._report: Report | None = None
+        self._standard: Standard | None = None
+        self._decision: GateDecision | None = None
+        self.shared = shared
+        self._display = Display(
+            shared.progress_file,
+            verbose=config.getoption("verbose") > 0,
+            stream_log=settings.stdout,
+            neutral=neutral,
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Check the models and start the gateway, before any worker is started."""
+        try:
+            self._standard = self._read_standard()
+            self._config.stash[SESSION] = self._open()
+        except (SettingsError, ModelError, SandboxError) as error:
+            end_shared(self.shared)
+            raise pytest.UsageError(str(error)) from None
+        if self._display.wanted and self._settings.models:
+            self._display.start()
+
+    def _read_standard(self) -> "Standard":
+        from pytest_autoweb.gates.gate_decision import read_standard
+
+        policy = policy_of(self._config, self._settings)
+        storage = self._settings.rootdir / self._settings.storage
+        return read_standard(policy, storage)
+
+    def _open(self) -> RunSession:
+        session = open_session(self._config, self._settings, self.shared, worker="main")
+        if self._config.option.collectonly or self._settings.preview:
+            return session
+        self._sandbox = sandbox_layers(self._config, self._settings.sandbox)
+        self._check_store()
+        if self._settings.models:
+            session.open_folder()
+        session.check_models()
+        return session
+
+    def _check_store(self) -> None:
+        """Its URL, before the run costs anything; whether it answers is seen at the end."""
+        if self._settings.store:
+            from pytest_autoweb.store.address import require_packages
+
+            require_packages("store", "sqlalchemy", "alembic")
+            from pytest_autoweb.store.address import read_address
+
+            read_address(self._settings.store, base=self._settings.rootdir)
+
+    def pytest_report_header(self) -> list[str]:
+        """Which walls stand between generated code and this machine."""
+        if not self._sandbox:
+            return []
+        lines = [f"autoweb sandbox: {self._sandbox}"]
+        lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
+        if own := describe_own_sandbox(self._browsers):
+            lines.append(f"autoweb browser: Chromium's own sandbox is {own}")
+        return lines
+
+    @property
+    def _browsers(self) -> tuple[str, ...]:
+        return tuple(self._config.getoption("browser", None) or ("chromium",))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember that a case file was bad: the exit code is then 4, not 2."""
+        self._bad_cases |= report.failed and BAD_CASES in str(report.longrepr)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the report of whatever is on disk, however the session ended."""
+        if self._display.is_alive():
+            self._display.stop()
+        if self._bad_cases:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        elif self._settings.shard and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            exitstatus = session.exitstatus = self._empty_shard()
+        run = self._config.stash.get(SESSION, None)
+        try:
+            if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
+                self._finish(run, session)
+        except (AutowebError, OSError) as error:
+            self._notices.append(f"the report could not be written: {error}")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
+        finally:
+            end_shared(self.shared)
+
+    def _empty_shard(self) -> pytest.ExitCode:
+        """More shards than cells are no mistake, as long as there are cells."""
+        from pytest_autoweb.runs.run_folder import read_manifest
+
+        if not self.shared.opened_file.exists():
+            return pytest.ExitCode.NO_TESTS_COLLECTED
+        whole = read_manifest(Path(self.shared.run_folder)).whole
+        return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def _finish(self, run: RunSession, session: pytest.Session) -> None:
+        from pytest_autoweb.report.write import write_report
+        from pytest_autoweb.runs.blob import pack
+
+        save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+        self._tell_judges(run)
+        self._decide(run, session)
+        chars = self._settings.report_max_chars
+        self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
+        if self._settings.local_analyze:
+            self._analyse(run)
+        nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        if (shard := self._settings.shard) is not None and not nothing:
+            blobs = self._settings.rootdir / self._settings.blobs
+            packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
+            self._notices.append(f"packed as {packed}, for `autoweb merge-reports`")
+        if self._settings.store:
+            self._store(run)
+
+    def _store(self, run: RunSession) -> None:
+        """Copy the run into its database; the report is written, whatever happens here."""
+        from pytest_autoweb.store.session_hooks import store_at_end
+
+        if self._settings.shard is not None:
+            self._notices.append("the store waits for `autoweb store sync` on the merged report")
+            return
+        told = store_at_end(self._settings.store, self._settings.rootdir, run.run_folder)
+        self._notices.append(told)
+
+    def _tell_judges(self, run: RunSession) -> None:
+        """How far the judges of `--autoweb-judge-labels` agree with people."""
+        from pytest_autoweb.analysis.judge_agreement import agreement_line, save_agreements
+
+        if run.agreements:
+            save_agreements(run.run_folder, run.agreements)
+            self._notices += [agreement_line(found) for found in run.agreements]
+
+    def _decide(self, run: RunSession, session: pytest.Session) -> None:
+        """Judge the run by its gates; whatever goes wrong here, the report is still written."""
+        from pytest_autoweb.gates.gate_decision import decide
+
+        assert self._standard is not None
+        ended = int(session.exitstatus)
+        try:
+            if self._settings.shard is None:
+                self._decision = decide(run.run_folder, self._standard, _spending(run))
+            elif self._standard.policy.asks_anything:
+                self._notices.append("the gates wait for `autoweb gate` on the merged report")
+        except Exception as error:
+            # A bug of ours, a full disk: the gates are then not known to hold.
+            self._notices.append(f"the gates could not be judged: {type(error).__name__}: {error}")
+            session.exitstatus = ended or pytest.ExitCode.INTERNAL_ERROR
+        self._notices += self._standard.notices
+        if self._decision and self._decision.failed:
+            session.exitstatus = ended or pytest.ExitCode.TESTS_FAILED
+        if int(session.exitstatus) != ended:
+            save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+        self._keep(run)
+
+    def _keep(self, run: RunSession) -> None:
+        from pytest_autoweb.gates.gate_decision import keep, rows_of
+        from pytest_autoweb.runs.run_folder import read_run
+
+        rows = self._decision.rows if self._decision else rows_of(read_run(run.run_folder))
+        storage = self._settings.rootdir / self._settings.storage
+        try:
+            path, why = keep(
+                rows, storage, name=self._settings.save, autosave=self._settings.autosave
+            )
+        except OSError as error:
+            path, why = None, f"the run could not be saved in {storage}: {error.strerror or error}"
+        if path or why:
+            self._notices.append(f"saved as {path}" if path else why)
+
+    def _analyse(self, run: RunSession) -> None:
+        from pytest_autoweb.report.write import write_report
+        from pytest_autoweb.session.local_analysis import analyse, local_model
+
+        assert self._report is not None
+        client = run.model(local_model(self._settings))
+        analysis = analyse(self._report, self._settings, client)
+        if analysis.error:
+            self._notices.append(f"no local analysis: {analysis.error}")
+        chars = self._settings.report_max_chars
+        self._report = write_report(run.run_folder, max_chars=chars, analysis=analysis)
+
+    def _run_info(self, run: RunSession, exitstatus: int | pytest.ExitCode) -> RunInfo:
+        workers = self._config.getoption("numprocesses", None)
+        return RunInfo(
+            ts=self.shared.ts,
+            started=self._started,
+            duration_s=time.monotonic() - self._clock,
+            exit_status=int(exitstatus),
+            models=self._settings.models,
+            capture_modes=self._settings.capture_modes,
+            settings=self._settings.describe(),
+            environment=_environment(run)
+            | {
+                "sandbox": self._sandbox,
+                "browser_sandbox": describe_own_sandbox(self._browsers),
+            },
+            workers=int(workers or 0),
+            shard=self._settings.shard,
+            interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
+        )
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The comparison in pytest's style, the gates, and where the report is."""
+        for notice in self._notices:
+            terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
+        if self._report is None or self._report.summary is None:
+            return
+        from pytest_autoweb.gates.gate_decision import gate_lines
+        from pytest_autoweb.report.terminal import terminal_lines
+        from pytest_autoweb.runs.run_folder import read_run
+
+        run = read_run(Path(self.shared.run_folder))
+        terminalreporter.section("autoweb")
+        for line, markup in terminal_lines(self._report):
+            terminalreporter.write_line(neutral(line), **markup)
+        for line, markup in gate_lines(self._decision.gates if self._decision else ()):
+            terminalreporter.write_line(line, **markup)
+        terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
+        self._tell_github(run, terminalreporter)
+
+    def _tell_github(self, run: "RecordedRun", terminalreporter: pytest.TerminalReporter) -> None:
+        from pytest_autoweb.report.ci_formats import (
+            annotations,
+            append_summary,
+            on_github,
+            path_prefix,
+        )
+
+        if not on_github(os.environ) or self._report is None or self._standard is None:
+            return
+        from pytest_autoweb.report.markdown import render_markdown
+
+        gates = self._decision.gates if self._decision else ()
+        prefix = path_prefix(self._settings.rootdir, os.environ)
+        for line in annotations(run.cells, gates, self._standard.policy, prefix=prefix):
+            terminalreporter.write_line(line)
+        try:
+            append_summary(os.environ, render_markdown(self._report))
+        except OSError as error:
+            why = error.strerror or str(error)
+            terminalreporter.write_line(f"autoweb: no job summary: {why}", yellow=True)
+
+
+def _spending(run: RunSession) -> "Spending | None":
+    from pytest_autoweb.gates.gate_context import Spending
+
+    if run.settings.max_cost is None:
+        return None
+    stats = run.gateway.stats()
+    return Spending(stats.spent_usd, stats.refused_calls)
+
+
+def sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
+    """The layers that hold generated code, as one line.
+
+    Raises:
+        SandboxError: the level asks for more than this machine has.
+    """
+    if config.hook.pytest_autoweb_engine.get_hookimpls():
+        return f"an engine of a plugin, at level {level}"
+    layers = str(workers_of(level).layers())
+    if level == "off":
+        return f"OFF! No kernel walls, no audit hook around generated code; only {layers}"
+    return f"{layers} (strict)" if level == "strict" else layers
+
+
+def open_session(
+    config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
+) -> RunSession:
+    """The session of this process."""
+    return RunSession(
+        settings,
+        shared,
+        environ=os.environ,
+        worker=worker,
+        custom_client=lambda spec: config.hook.pytest_autoweb_client(spec=spec),
+        engine=lambda border, level: (
+            config.hook.pytest_autoweb_engine(border=border, level=level)
+            or worker_engine(border, level)
+        ),
+    )
+
+
+def write_manifest(session: pytest.Session) -> None:
+    """Save what was collected, so that cells that never report are still counted."""
+    cells = planned(session.items)
+    stash = session.config.stash
+    everything = stash.get(WHOLE, None)
+    whole = planned(everything or ())
+    run = stash.get(SESSION, None)
+    if not (cells or whole) or run is None:
+        return
+    if not (session.config.option.collectonly or run.settings.preview):
+        save_manifest(run.open_folder(), cells, whole=whole, ts=run.shared.ts)
+
+
+def _environment(run: RunSession) -> dict[str, str]:
+    facts = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": str(os.cpu_count() or 0),
+    }
+    for package in ("pytest-autoweb", "pytest", "playwright", "pytest-playwright", "litellm"):
+        try:
+            facts[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    if commit := _git_commit(run.settings.rootdir):
+        facts["git"] = commit
+    return facts
+
+
+def _git_commit(folder: Path) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,106 @@
+"""Fixtures: the browser that cells run in, and `autoweb` for people who write Python.
+
+The plugin registers this module in `pytest_configure`, after all entry-point plugins, so that its
+fixture extends pytest-playwright's of the same name.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_autoweb.results import CellResult
+
+FIXTURE = "autoweb"
+_PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch_browser"))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(
+    browser_type_launch_args: dict[str, Any], request: pytest.FixtureRequest
+) -> dict[str, Any]:
+    """Playwright's own Chromium, else the system's, with the flags that cells need.
+
+    Sessions without cells keep what pytest-playwright gives.
+    """
+    items = request.session.items
+    if not any(_needs_browser(item) for item in items):
+        return browser_type_launch_args
+    from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
+
+    browser_type = request.getfixturevalue("browser_type")
+    found = launch_args(
+        browser_type_launch_args,
+        playwright_executable=browser_type.executable_path,
+        browser_name=browser_type.name,
+    )
+    if browser_type.name != "chromium":
+        return found
+    return cell_launch_args(found, os.environ, alone=not any(map(_shares_browser, items)))
+
+
+def _needs_browser(item: pytest.Item) -> bool:
+    return hasattr(item, "cell") or FIXTURE in getattr(item, "fixturenames", ())
+
+
+def _shares_browser(item: pytest.Item) -> bool:
+    names = getattr(item, "fixturenames", ())
+    return not hasattr(item, "cell") and not _PAGE_FIXTURES.isdisjoint(names)
+
+
+class Autoweb:
+    """What the `autoweb` fixture gives."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._calls = 0
+
+    def run(self, target: str, *, model: str, capture: str | None = None) -> "CellResult":
+        """Run one case on one model, judged and reported like a collected cell.
+
+        Args:
+            target: `path/to/cases.yaml::case-id`, below the rootdir.
+            model: any model name that `--autoweb-models` takes.
+            capture: a capture mode; default is the session's first.
+
+        Raises:
+            pytest.UsageError: the target names no case, or the model is unknown.
+        """
+        from pytest_autoweb.cases.loader import load_case_file
+        from pytest_autoweb.errors import CaseError, SettingsError
+        from pytest_autoweb.run.cell import Cell
+        from pytest_autoweb.runs.saving import cell_folder
+        from pytest_autoweb.session.items import SESSION, run_with_fixtures
+
+        session = self._request.config.stash[SESSION]
+        path_text, _, case_id = target.partition("::")
+        path = session.settings.rootdir / path_text
+        self._calls += 1
+        try:
+            cases = {case.id: case for case in load_case_file(Path(path))}
+            if case_id not in cases:
+                known = ", ".join(sorted(cases))
+                raise CaseError(f"there is no case {case_id!r}; the file has: {known}", path=path)
+            spec = session.spec(model)
+        except (CaseError, SettingsError) as error:
+            raise pytest.UsageError(str(error)) from None
+        mode: Any = capture or session.settings.capture_modes[0]
+        test = self._request.node.nodeid
+        cell = Cell(
+            case=cases[case_id],
+            spec=spec,
+            mode=mode,
+            repeat=1,
+            nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
+            case_path=path_text,
+            folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
+        )
+        return run_with_fixtures(cell, session, self._request)
+
+
+@pytest.fixture
+def autoweb(request: pytest.FixtureRequest) -> Autoweb:
+    """Run cases from Python: `assert autoweb.run("cases/shop.yaml::login", model="…").passed`."""
+    return Autoweb(request)

@@ -1,0 +1,280 @@
+"""Case files as pytest collectors, cells as pytest items with real fixtures."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
+from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
+from pytest_autoweb.correct.retry_rules import LAST
+from pytest_autoweb.correction_arms.correction_arm import ARMS
+from pytest_autoweb.errors import BrowserError, CaseError
+from pytest_autoweb.options import Settings
+from pytest_autoweb.report.ci_formats import junit_properties
+from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
+from pytest_autoweb.run.cell import Cell
+from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
+from pytest_autoweb.runs.saving import cell_folder
+from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
+from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.strategies.built_in_strategies import CODEGEN
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from pytest_autoweb.cases.case import Case
+    from pytest_autoweb.correct.call_cache import Cache
+    from pytest_autoweb.correct.retry_rules import Past
+
+SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""In a shard: all items that the session would run without `--autoweb-shard`."""
+_FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+"""Of each case id, the first file that has it."""
+_CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
+CONTROL_RUNS = 3
+"""Fresh times that `--autoweb-controls` runs each control of a case."""
+_RECORDINGS = ("tracing", "video", "screenshot")
+NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
+BAD_CASES = "bad case file"
+"""Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
+
+
+class CaseFile(pytest.File):
+    """A case file: one item per case, model, capture mode and repeat."""
+
+    def collect(self) -> Iterator["CellItem"]:
+        """The cells, in the file's order."""
+        try:
+            cases = self.load()
+            for case in cases:
+                self.config.stash[SESSION].check_judges(case)
+        except CaseError as error:
+            raise self.CollectError(f"{BAD_CASES}\n{error}") from None
+        yield from _cells(self, cases)
+
+    def load(self) -> tuple[LoadedCase, ...]:
+        """The cases of the file."""
+        return load_case_file(self.path)
+
+
+class InlineCases(CaseFile):
+    """The cases of `--autoweb-cases`."""
+
+    def load(self) -> tuple[LoadedCase, ...]:
+        """The cases given on the command line."""
+        return load_inline(self.config.stash[SESSION].settings.cases)
+
+
+class CellItem(pytest.Function):
+    """One cell. Its fixtures, markers, flags and reports are those of a test function."""
+
+    cell: Cell
+
+    def repr_failure(  # type: ignore[override]  # as in pytest.Function itself
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
+        """A cell that failed shows what became of it, not a traceback through this package."""
+        if isinstance(excinfo.value, CellFailed):
+            return "\n".join(describe(excinfo.value.result))
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The case's own line in its file."""
+        return self.path, max(0, self.cell.case.line - 1), self.name
+
+
+class _Axes(NamedTuple):
+    """What tells the cells of a case apart."""
+
+    model: str
+    mode: CaptureModeName
+    repeat: int
+
+
+def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem]:
+    session = parent.config.stash[SESSION]
+    for position, case in enumerate(cases):
+        for axes in _axes(session.settings, case, position):
+            yield _item(parent, session, case, axes)
+
+
+def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes]:
+    """The controls first, if asked for, then the models."""
+    models = settings.models
+    if settings.controls:
+        yield from _control_axes(settings, case)
+        models = tuple(model for model in models if not is_control(model))
+    # Rotated, so that no model always meets a case's server first (W5).
+    turn = position % max(1, len(models))
+    for model in (*models[turn:], *models[:turn]):
+        for mode in settings.capture_modes:
+            for repeat in range(1, settings.repeat + 1):
+                yield _Axes(model, mode, repeat)
+
+
+def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[_Axes]:
+    for model in (ORACLE, NOOP):
+        # A case without a script says so once.
+        runs = 1 if model == ORACLE and not case.has_oracle else CONTROL_RUNS
+        for repeat in range(1, runs + 1):
+            yield _Axes(model, settings.capture_modes[0], repeat)
+
+
+def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) -> CellItem:
+    settings = session.settings
+    item: CellItem = CellItem.from_parent(
+        parent, name=cell_name(case.id, *axes, settings), callobj=run_item
+    )
+    if (structured := getattr(item, "id", None)) is not None:
+        # Since 9.2 pytest compares ids in parts; `--lf` reads them from text, where `[` begins one.
+        item._id = type(structured).parse(item.nodeid)
+    case_path = _relative(case.path, settings.rootdir)
+    spec = session.spec(axes.model)
+    item.cell = Cell(
+        case=case,
+        spec=spec,
+        mode=axes.mode,
+        repeat=axes.repeat,
+        nodeid=item.nodeid,
+        case_path=case_path,
+        folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
+        # The controls are scripts, whatever a case asks of a model.
+        strategy=CODEGEN.name if is_control(spec.name) else case.strategy or settings.strategy,
+    )
+    item.add_marker(pytest.mark.autoweb)
+    for tag in case.tags:
+        parent.config.addinivalue_line("markers", f"{tag}: tag of autoweb cases")
+        item.add_marker(getattr(pytest.mark, tag.replace("-", "_").replace(".", "_")))
+    return item
+
+
+def _folder_name(config: pytest.Config, case_id: str, case_path: str) -> str:
+    """The case's id; its path too when another file of the session has a case of that id."""
+    first = config.stash.setdefault(_FIRST_PATH, {}).setdefault(case_id, case_path)
+    return case_id if first == case_path else f"{case_id}@{case_path}"
+
+
+def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settings) -> str:
+    """`login[openai/gpt-5-mini]`; capture mode and repeat only when there are several."""
+    parts = [model]
+    if len(settings.capture_modes) > 1:
+        parts.append(mode)
+    if settings.repeat > 1 or (settings.controls and is_control(model)):
+        parts.append(str(repeat))
+    return f"{case_id}[{'-'.join(parts)}]"
+
+
+def _relative(path: Path | None, rootdir: Path) -> str:
+    if path is None:
+        return "inline"
+    return path.relative_to(rootdir).as_posix() if path.is_relative_to(rootdir) else path.name
+
+
+def run_item(request: pytest.FixtureRequest) -> None:
+    """The test function behind every cell."""
+    item = request.node
+    session = request.config.stash[SESSION]
+    result = run_with_fixtures(item.cell, session, request)
+    item.user_properties.extend(junit_properties(result))
+    if kept := _kept_by_playwright(item):
+        item.user_properties.append(("autoweb_contains_secrets", kept))
+        item.warn(pytest.PytestWarning(f"{item.name}: files of {kept} contain secrets of the case"))
+    conclude(result, policy_of(request.config, session.settings))
+
+
+def _kept_by_playwright(item: CellItem) -> str:
+    """Flags by which pytest-playwright keeps what it sees, of a case that has secrets.
+
+    Nobody can take the secrets out of its traces, videos and pictures.
+    """
+    flags = [f"--{name}" for name in _RECORDINGS if item.config.getoption(name, "off") != "off"]
+    return ", ".join(flags) if item.cell.case.has_secrets else ""
+
+
+def run_with_fixtures(
+    cell: Cell, session: RunSession, request: pytest.FixtureRequest
+) -> CellResult:
+    """Run a cell on contexts made by pytest-playwright's `new_context`.
+
+    The fixture is asked for while the cell runs, so that a browser that cannot be started is a
+    `broken` cell like any other infrastructure failure.
+    """
+
+    def open_page(context_args: dict[str, Any]) -> "Page":
+        given = request.getfixturevalue("browser_context_args")
+        if both := sorted(given.keys() & context_args.keys()):
+            # Python would say that a keyword argument was given twice.
+            raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
+        page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+        return page
+
+    name = cell.nodeid.partition("::")[2] or cell.nodeid
+    remote = bool(request.getfixturevalue("connect_options"))
+    relogin = _relogin(request.config)
+    bench = replace(
+        session.bench(name, open_page),
+        remote=remote,
+        relogin=relogin,
+        past=_past(cell, session.settings),
+        # What is read from a page may be a secret: then it stays in this process.
+        cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
+    )
+    result = _run_or_break(cell, bench)
+    session.progress.emit(name, "end", result.outcome)
+    request.config.hook.pytest_autoweb_cell_finished(result=result)
+    return result
+
+
+def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
+    """The user's hook; None when nobody implements it."""
+    hook = config.hook.pytest_autoweb_relogin
+    if not hook.get_hookimpls():
+        return None
+    return lambda case, page: hook(case=case, page=page)
+
+
+def _past(cell: Cell, settings: Settings) -> "Past":
+    """Whether the arm helped before; arms that are compared are run to their end."""
+    arm, *others = settings.correction
+    if not settings.store or others or not ARMS.pick(arm).told or is_control(cell.spec.name):
+        return {}
+    from pytest_autoweb.store.session_hooks import corrections_so_far
+
+    return corrections_so_far(settings.store, settings.rootdir, cell.spec.name, arm, LAST)
+
+
+def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
+    """The cache that a URL names, opened once a process."""
+    if "://" not in settings.cache:
+        return None
+    if _CACHE not in config.stash:
+        from pytest_autoweb.store.caches import open_cache
+
+        config.stash[_CACHE] = opened = open_cache(settings.cache, base=settings.rootdir)
+        config.add_cleanup(opened.close)
+    return config.stash[_CACHE]
+
+
+def _run_or_break(cell: Cell, bench: Any) -> CellResult:
+    if cell.spec.name == ORACLE and not cell.case.has_oracle:
+        return skipped_cell(cell, bench, NO_ORACLE)
+    try:
+        return run_cell(cell, bench)
+    except Exception as error:
+        # The browser's fixture failed, or a bug of ours: the run must go on with the other cells.
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
+        failure = Failure(
+            kind="browser" if from_browser else "internal",
+            message=f"{type(error).__name__}: {first}",
+        )
+        return broken_cell(cell, bench, failure)
+
+
+def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
+    """The manifest's rows for the collected cells."""
+    return [planned_cell(item.cell) for item in items if isinstance(item, CellItem)]

@@ -1,0 +1,305 @@
+"""`--autoweb-preview`: the cells of a run and what they would take; nothing is run."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+from typing import Literal, NamedTuple
+
+import pytest
+
+from pytest_autoweb.analysis.cell_numbers import Cost
+from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.llm.cost import Price, price_in_spec
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.llm.prompts import load_prompt
+from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.report.wording import columns, count_of, money, one_line
+from pytest_autoweb.run.cell import Cell
+from pytest_autoweb.runs.storage import saved_rows
+from pytest_autoweb.session.items import SESSION, CellItem
+from pytest_autoweb.session.run_session import RunSession
+
+Basis = Literal["case", "model", "prompts", "control"]
+"""What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's
+other cases (`model`), the size of the prompts, or nothing for a control."""
+
+NEWEST = 50
+"""The most earlier cells that a mean is taken over; the newest ones are."""
+
+
+class RepeatGroup(NamedTuple):
+    """Cells that differ only in their repeat."""
+
+    case_path: str
+    case_id: str
+    model: str
+    mode: str
+    cells: int
+    checksum: str
+    """The checksum of the case as it is now."""
+
+
+class Estimate(NamedTuple):
+    """What one cell is expected to take."""
+
+    calls: float
+    input_tokens: float
+    output_tokens: float
+    cost: Cost
+    basis: Basis
+    behind: int = 0
+    """The number of earlier cells that the means are taken over."""
+
+
+class PreviewRow(NamedTuple):
+    """A line of the preview."""
+
+    group: RepeatGroup
+    estimate: Estimate
+
+
+NOTHING = Estimate(0, 0, 0, Cost(usd=0.0), "control")
+
+
+def from_history(
+    group: RepeatGroup, runs: Sequence[RunRows], price: Price | None
+) -> Estimate | None:
+    """Return the mean of earlier cells, or None if there are none.
+
+    These are cells of the same unchanged case, or else of any case of the model in this mode.
+    """
+    rows = [row for run in reversed(runs) for row in run.rows if _is_like(row, group)]
+    same = [row for row in rows if _is_of(row, group)]
+    chosen = (same or rows)[:NEWEST]
+    if not chosen:
+        return None
+    given, made = fmean(r.input_tokens for r in chosen), fmean(r.output_tokens for r in chosen)
+    return Estimate(
+        calls=fmean(row.calls for row in chosen),
+        input_tokens=given,
+        output_tokens=made,
+        cost=_cost(chosen, price, given, made),
+        basis="case" if same else "model",
+        behind=len(chosen),
+    )
+
+
+def from_sizes(calls: int, given: int, made: int, price: Price | None) -> Estimate:
+    """Return an estimate from the sizes of prompts and assumed replies."""
+    usd = price.of(given, made) if price else None
+    return Estimate(calls, given, made, Cost(usd=usd, complete=usd is not None), "prompts")
+
+
+def preview_lines(rows: Sequence[PreviewRow]) -> list[str]:
+    """Return the preview as a table with totals for each model and for everything."""
+    head = ["case", "model", "capture", "cells", "calls", "tokens in / out", "cost", "from"]
+    shown = [head, *map(_line, rows), *_totals(rows)]
+    return columns(shown)
+
+
+def _is_like(row: CellSummary, group: RepeatGroup) -> bool:
+    """Tell whether a row is of the same model and mode, and the model was really asked."""
+    asked = row.calls > 0 and row.outcome not in ("broken", "skipped")
+    return asked and row.model == group.model and row.capture_mode == group.mode
+
+
+def _is_of(row: CellSummary, group: RepeatGroup) -> bool:
+    known = row.checksums.get("case", group.checksum)
+    return (row.case_path, row.case_id, known) == (group.case_path, group.case_id, group.checksum)
+
+
+def _cost(rows: Sequence[CellSummary], price: Price | None, given: float, made: float) -> Cost:
+    """Return the mean cost that was paid, or today's price of the tokens if that is unknown."""
+    known = [row.cost_usd for row in rows if row.cost_usd is not None and row.cost_complete]
+    if len(known) == len(rows):
+        return Cost(usd=fmean(known))
+    if price is not None:
+        return Cost(usd=price.of(round(given), round(made)))
+    return Cost(usd=fmean(known) if known else None, complete=False)
+
+
+def _line(row: PreviewRow) -> list[str]:
+    group, estimate = row
+    return [
+        one_line(group.case_id, 48),
+        one_line(group.model, 48),
+        group.mode,
+        str(group.cells),
+        *_amounts([row]),
+        _basis(estimate),
+    ]
+
+
+def _basis(estimate: Estimate) -> str:
+    if estimate.basis == "control":
+        return "control: no model is asked"
+    if estimate.basis == "prompts":
+        return "size of the prompts"
+    cells = count_of(estimate.behind, "earlier cell")
+    return f"{cells} of the {'case' if estimate.basis == 'case' else 'model'}"
+
+
+def _totals(rows: Sequence[PreviewRow]) -> Iterable[list[str]]:
+    models = dict.fromkeys(row.group.model for row in rows)
+    for model in models if len(models) > 1 else ():
+        own = [row for row in rows if row.group.model == model]
+        yield ["all cases", one_line(model, 48), "", str(_cells(own)), *_amounts(own), ""]
+    yield ["total", "", "", str(_cells(rows)), *_amounts(rows), ""]
+
+
+def _cells(rows: Sequence[PreviewRow]) -> int:
+    return sum(row.group.cells for row in rows)
+
+
+def _amounts(rows: Sequence[PreviewRow]) -> list[str]:
+    """Return the calls, tokens and cost of all cells of the rows, as text."""
+    calls = sum(row.estimate.calls * row.group.cells for row in rows)
+    given = sum(row.estimate.input_tokens * row.group.cells for row in rows)
+    made = sum(row.estimate.output_tokens * row.group.cells for row in rows)
+    known = [r.estimate.cost.usd * r.group.cells for r in rows if r.estimate.cost.usd is not None]
+    complete = all(row.estimate.cost.complete for row in rows)
+    cost = Cost(usd=sum(known) if known else None, complete=complete)
+    return [f"{calls:,.0f}", f"{given:,.0f} / {made:,.0f}", money(cost, round(calls))]
+
+
+PAGE_TOKENS = 2000
+"""Assumed for a page as shown to a model; a list of numbered elements comes to half of it."""
+PLAN_TOKENS, SCRIPT_TOKENS = 200, 300
+"""Assumed for replies."""
+TURNS, TURN_TOKENS = 2, 30
+"""Assumed for models that act in turns (dialect `refs`)."""
+PICTURE_TOKENS, DESCRIPTION_TOKENS = 1000, 250
+"""Assumed for a screenshot and its description."""
+
+ASSUMED = (
+    f"Estimates from the size of the prompts take a page as {PAGE_TOKENS:,} tokens, a plan as "
+    f"{PLAN_TOKENS} and a script as {SCRIPT_TOKENS}; repairs and model judges are not in them."
+)
+REPLAYED = "Replies come from cassettes only: nothing is paid."
+
+
+class Preview:
+    """Registered with `--autoweb-preview`: stands in for the run, in this process alone."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        # As with --collect-only: xdist starts no workers for a session that runs nothing.
+        if hasattr(config.option, "tx"):
+            config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
+        self._config = config
+        self._lines: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Estimate instead of run; errors of collection are left to pytest."""
+        broken = session.testsfailed and not session.config.option.continue_on_collection_errors
+        if broken or (run := self._config.stash.get(SESSION, None)) is None:
+            return None
+        cells = [item.cell for item in session.items if isinstance(item, CellItem)]
+        if cells:
+            self._lines = [*_Forecast(run, self._is_foreign).lines(cells)]
+        return True
+
+    def _is_foreign(self, spec: ModelSpec) -> bool:
+        """Whether a hook answers for the model, so that nobody can know its price."""
+        return self._config.hook.pytest_autoweb_client(spec=spec) is not None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The table."""
+        if self._lines:
+            terminalreporter.section("autoweb preview")
+            for line in self._lines:
+                terminalreporter.write_line(line)
+
+
+class _Forecast:
+    """What is known when cells are estimated."""
+
+    def __init__(self, run: RunSession, is_foreign: Callable[[ModelSpec], bool]) -> None:
+        self._run, self._is_foreign = run, is_foreign
+        self._settings = run.settings
+        self._notes: list[str] = []
+
+    def lines(self, cells: Sequence[Cell]) -> list[str]:
+        storage = self._settings.rootdir / self._settings.storage
+        runs = saved_rows(storage, notices=self._notes)
+        specs = {cell.spec.name: cell.spec for cell in cells}
+        prices = self._prices(list(specs.values()))
+        first = {_axes(cell): cell for cell in reversed(cells)}
+        groups = {
+            axes: RepeatGroup(*axes, cells=count, checksum=first[axes].case.checksum)
+            for axes, count in Counter(map(_axes, cells)).items()
+        }
+        rows = [
+            PreviewRow(group, self._estimate(first[axes], group, runs, prices))
+            for axes, group in groups.items()
+        ]
+        if any(row.estimate.basis == "prompts" for row in rows):
+            self._notes.append(ASSUMED)
+        return [*preview_lines(rows), *self._notes]
+
+    def _estimate(
+        self,
+        cell: Cell,
+        group: RepeatGroup,
+        runs: Sequence[RunRows],
+        prices: dict[str, Price | None],
+    ) -> Estimate:
+        if cell.spec.provider == "builtin":
+            return NOTHING
+        price = prices.get(cell.spec.name)
+        estimate = from_history(group, runs, price)
+        if estimate is None:
+            estimate = from_sizes(*self._sizes(cell), price)
+        if self._is_replayed(cell.spec):
+            return estimate._replace(cost=Cost(usd=0.0))
+        return estimate
+
+    def _sizes(self, cell: Cell) -> tuple[int, int, int]:
+        """Calls, tokens in and out of a first attempt."""
+        task = estimate_tokens(cell.case.user_task_template)
+        if cell.spec.dialect == "refs":
+            given = _prompt_tokens("refs") + task + PAGE_TOKENS // 2
+            return TURNS, TURNS * given, TURNS * TURN_TOKENS
+        plan = _prompt_tokens("plan") + task
+        script = _prompt_tokens("generate") + task + PLAN_TOKENS + PAGE_TOKENS
+        if not (self._settings.visual_supplement and cell.spec.vision):
+            return 2, plan + script, PLAN_TOKENS + SCRIPT_TOKENS
+        looked = _prompt_tokens("visual") + task + PICTURE_TOKENS
+        made = PLAN_TOKENS + SCRIPT_TOKENS + DESCRIPTION_TOKENS
+        return 3, plan + looked + script + DESCRIPTION_TOKENS, made
+
+    def _is_replayed(self, spec: ModelSpec) -> bool:
+        settings = self._settings
+        if settings.record_mode != "none" or spec.name in settings.live or self._is_foreign(spec):
+            return False
+        if REPLAYED not in self._notes:
+            self._notes.append(REPLAYED)
+        return True
+
+    def _prices(self, specs: Sequence[ModelSpec]) -> dict[str, Price | None]:
+        """What tokens cost: as the settings say, else as the gateway finds out."""
+        found = {spec.name: price_in_spec(spec) for spec in specs}
+        asked = [
+            spec
+            for spec in specs
+            if found[spec.name] is None
+            and not self._is_replayed(spec)
+            and not self._is_foreign(spec)
+        ]
+        if asked:
+            try:
+                self._run.gateway.add(*asked)
+                found |= self._run.gateway.prices([spec.name for spec in asked])
+            except AutowebError as error:
+                self._notes.append(f"prices are not known: {error}")
+        return found
+
+
+def _axes(cell: Cell) -> tuple[str, str, str, str]:
+    return cell.case_path, cell.case.id, cell.spec.name, cell.mode
+
+
+def _prompt_tokens(name: str) -> int:
+    prompt = load_prompt(name)
+    return estimate_tokens(prompt.system) + estimate_tokens(prompt.user)

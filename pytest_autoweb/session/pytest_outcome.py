@@ -1,0 +1,73 @@
+"""What a cell's outcome means to pytest: passed, failed, skipped or an expected failure."""
+
+import pytest
+
+from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
+from pytest_autoweb.llm.builtin_models import NOOP
+from pytest_autoweb.options import Settings
+from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.wording import clean_lines
+from pytest_autoweb.results import CellResult
+
+POLICY: pytest.StashKey[GatePolicy] = pytest.StashKey()
+
+
+class CellFailed(Exception):
+    """Raised when a cell did not pass; carries its result for the test report."""
+
+    def __init__(self, result: CellResult) -> None:
+        self.result = result
+        super().__init__(f"{result.outcome}: {result.reason}")
+
+
+def policy_of(config: pytest.Config, settings: Settings) -> GatePolicy:
+    """The gates of the session, read once a process.
+
+    Raises:
+        SettingsError: a flag or a group's table is wrong.
+    """
+    if POLICY not in config.stash:
+        config.stash[POLICY] = read_policy(settings)
+    return config.stash[POLICY]
+
+
+def conclude(result: CellResult, policy: GatePolicy) -> None:
+    """Turn the outcome into pytest's terms.
+
+    Where a gate decides, a failed cell is an expected failure: it neither fails the session nor
+    counts for `-x`. Controls and pinned cases are never left to a gate.
+    """
+    if result.model == NOOP and result.outcome == "failed":
+        pytest.xfail("the control holds: doing nothing does not pass the checks")
+    if result.model == NOOP and result.outcome in ("passed", "healed"):
+        raise CellFailed(
+            result.model_copy(update={"reason": "the checks pass although nothing was done"})
+        )
+    if result.outcome in ("ungraded", "skipped"):
+        pytest.skip(_shown(f"{result.outcome}: {result.reason}"))
+    if result.outcome in ("passed", "healed"):
+        return
+    if policy.decides_on(result) and not is_control(result.model):
+        pytest.xfail(_shown(f"the gates decide ({result.outcome}: {result.reason})"))
+    raise CellFailed(result)
+
+
+def describe(result: CellResult) -> list[str]:
+    """A failed cell in a few lines, for the terminal; a CI runner finds no command in them."""
+    lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
+    for attempt in result.attempts:
+        steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
+        lines.append(f"  attempt {attempt.attempt_index}: steps {steps or 'none'}")
+        lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
+        lines += [
+            f"    check {c.index} {c.type}: expected {c.expected}, saw {c.actual}"
+            for c in attempt.checks
+            if not c.passed
+        ]
+    return [*map(_shown, lines), f"  details: {result.folder}"]
+
+
+def _shown(text: str) -> str:
+    """Text of pages and models, fit for a terminal and for a CI runner's log."""
+    return neutral(clean_lines(text))

@@ -1,0 +1,251 @@
+"""One pytest session as a process sees it: settings, models, run folder, gateway, web servers.
+
+Whoever needs a model first starts the session's gateway. The controller ends the session with a
+report; xdist workers get the shared facts through `SharedRun` and only run cells.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
+from pytest_autoweb.cases.case import Case, Reset, ServerHandle
+from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.errors import CaseError, SettingsError
+from pytest_autoweb.judge.human_labels import read_labels
+from pytest_autoweb.judge.model_judge import Chairs, ModelJudge, judge_id
+from pytest_autoweb.llm.builtin_models import builtin_client
+from pytest_autoweb.llm.client import Client
+from pytest_autoweb.llm.cost import price_advice
+from pytest_autoweb.llm.gateway import (
+    GatewayAddress,
+    SharedGateway,
+    start_gateway,
+    stop_shared_gateway,
+)
+from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs
+from pytest_autoweb.options import Settings
+from pytest_autoweb.run.cell import Bench
+from pytest_autoweb.runs.saving import fresh_run_folder
+from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
+from pytest_autoweb.session.local_analysis import local_model
+from pytest_autoweb.session.progress import Progress
+from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.webservers.launch import ServerPool, stop_all
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+class Servers:
+    """Lends web servers to attempts, with their state put back (`pipeline.Servers`)."""
+
+    def __init__(self, shared: SharedRun) -> None:
+        self._pool = ServerPool(Path(shared.session_folder), owner_pid=shared.owner_pid)
+
+    @contextmanager
+    def lend(self, case: LoadedCase) -> Iterator[ServerHandle | None]:
+        """The running server of the case file, reset; exclusive while it has an HTTP reset."""
+        if case.webserver is None:
+            yield None
+            return
+        with self._pool.serving(case.webserver, case.path) as handle:
+            if isinstance(case.webserver.reset, Reset):
+                self._pool.reset(case.webserver, handle, case.resolve_reset(handle))
+            yield handle
+
+
+class RunSession:
+    """Runs cells in this process."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        shared: SharedRun,
+        *,
+        environ: Mapping[str, str],
+        worker: str,
+        custom_client: Callable[[ModelSpec], Client | None],
+        engine: MakeEngine = worker_engine,
+    ) -> None:
+        self.settings, self.shared = settings, shared
+        self.run_folder = Path(shared.run_folder)
+        self.progress = Progress(shared.progress_file)
+        self._environ, self._worker, self._custom = environ, worker, custom_client
+        self._engine = engine
+        self._servers = Servers(shared)
+        self.gateway = SharedGateway(Path(shared.session_folder), self._start_gateway)
+        self._specs: dict[str, ModelSpec] = {}
+        self._learn(settings.models)
+        self.agreements = self._read_agreements()
+        """How far the judges of `--autoweb-judge-labels` agree with people."""
+        self._chairs = Chairs(
+            self.spec,
+            self.model,
+            default=settings.judge_model,
+            compared=settings.models,
+            calibrated={found.judge for found in self.agreements if found.calibrated},
+        )
+
+    def spec(self, name: str) -> ModelSpec:
+        """Settings of a model, also of one that is not on the command line.
+
+        Raises:
+            SettingsError: the name, or a setting, is unknown.
+        """
+        if name not in self._specs:
+            self._learn((name,))
+        return self._specs[name]
+
+    def _read_agreements(self) -> tuple[Agreement, ...]:
+        settings = self.settings
+        if settings.judge_labels is None:
+            return ()
+        try:
+            pairs = read_labels(settings.rootdir / settings.judge_labels).pairs()
+        except CaseError as error:
+            raise SettingsError(f"--autoweb-judge-labels: {error}") from None
+        if settings.judge_model:
+            pairs.setdefault(judge_id(self.spec(settings.judge_model)), [])
+        return agreements(pairs)
+
+    def _learn(self, names: Sequence[str]) -> None:
+        settings = self.settings
+        self._specs |= load_project_specs(names, settings.rootdir, settings.models_file)
+
+    def open_folder(self) -> Path:
+        """The run folder, made (and an older run moved aside) once per session."""
+        opened = self.shared.opened_file
+        with FileLock(f"{opened}.lock"):
+            if not opened.exists():
+                fresh_run_folder(self.run_folder)
+                opened.touch()
+        return self.run_folder
+
+    def bench(self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]) -> Bench:
+        """What one cell may use."""
+        return Bench(
+            settings=self.settings,
+            run_folder=self.open_folder(),
+            client=self._client,
+            servers=self._servers,
+            open_page=open_page,
+            environ=self._environ,
+            worker=self._worker,
+            engine=self._engine,
+            progress=lambda text: self.progress.emit(cell_name, "stage", text),
+            stream=self._stream(cell_name),
+            judge=partial(ModelJudge, self._chairs),
+        )
+
+    def _stream(self, cell_name: str) -> Callable[[str], None]:
+        if not self.settings.stdout:
+            return lambda line: None
+        return lambda line: self.progress.emit(cell_name, "log", line)
+
+    def _client(self, spec: ModelSpec, case: Case) -> Client:
+        if spec.provider == "builtin":
+            return builtin_client(spec.name, case)
+        if (custom := self._custom(spec)) is not None:
+            return custom
+        self.gateway.add(spec)
+        return self.gateway
+
+    def model(self, name: str) -> Client:
+        """Who answers for a model outside of any case.
+
+        Raises:
+            SettingsError: the name, or a setting, is unknown.
+        """
+        spec = self.spec(name)
+        if (custom := self._custom(spec)) is not None:
+            return custom
+        self.gateway.add(spec)
+        return self.gateway
+
+    def check_judges(self, case: LoadedCase) -> None:
+        """Refuse a case whose judge cannot judge the models of this run.
+
+        Raises:
+            CaseError: the judge is unknown, a control, or one of the models compared.
+        """
+        for name in case.judge_models:
+            try:
+                self._chairs.named(name)
+            except SettingsError as error:
+                raise CaseError(str(error), path=case.path, line=case.line) from None
+
+    def check_models(self) -> None:
+        """Ask the gateway whether each model that this run may call live can be, and may be.
+
+        Raises:
+            SettingsError: one line per model that cannot, or that has no price under a cap.
+            ModelError: the gateway does not start.
+        """
+        others = [local_model(self.settings)] if self.settings.local_analyze else []
+        judges = [self._chairs.named(None).name] if self.settings.judge_model else []
+        called = self._called([*self.settings.models, *judges])
+        self.gateway.add(*called, *self._called(others))
+        if not called:
+            return
+        self._check_calls([spec.name for spec in called if self._is_live(spec.name)])
+        may_cost = [spec.name for spec in called if self._may_be_live(spec.name)]
+        self.check_prices([*may_cost, *others])
+
+    def check_prices(self, names: Sequence[str]) -> None:
+        """Under a cost cap, refuse models without a known price.
+
+        Raises:
+            SettingsError: one line per model, with what to do.
+        """
+        if self.settings.max_cost is None or self.settings.allow_unpriced or not names:
+            return
+        prices = self.gateway.prices(names)
+        if unknown := [name for name, price in prices.items() if price is None]:
+            lines = "\n  ".join(f"{name}: {price_advice(name)}" for name in unknown)
+            raise SettingsError(
+                f"--autoweb-max-cost: the price of these models is not known:\n  {lines}"
+            )
+
+    def _check_calls(self, names: Sequence[str]) -> None:
+        checks = self.gateway.check(names) if names else ()
+        if bad := [f"{check.model}: {check.detail}" for check in checks if not check.ok]:
+            raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
+
+    def _called(self, names: Iterable[str]) -> list[ModelSpec]:
+        """The models that the gateway answers for."""
+        specs = [self.spec(name) for name in dict.fromkeys(names)]
+        return [s for s in specs if s.provider != "builtin" and self._custom(s) is None]
+
+    def _is_live(self, name: str) -> bool:
+        return self.settings.record_mode == "off" or name in self.settings.live
+
+    def _may_be_live(self, name: str) -> bool:
+        return self.settings.record_mode != "none" or name in self.settings.live
+
+    def _start_gateway(self) -> GatewayAddress:
+        settings = self.settings
+        return start_gateway(
+            {},
+            record_mode=settings.record_mode,
+            live=settings.live,
+            cassettes=settings.rootdir / settings.cassettes,
+            run_dir=Path(self.shared.session_folder),
+            owner_pid=self.shared.owner_pid,
+            lasting=True,
+            max_cost=settings.max_cost,
+            allow_unpriced=settings.allow_unpriced,
+        )
+
+
+def end_shared(shared: SharedRun) -> None:
+    """Stop gateway and web servers, and remove the session's temporary folder."""
+    folder = Path(shared.session_folder)
+    stop_shared_gateway(folder)
+    stop_all(folder)
+    shutil.rmtree(folder, ignore_errors=True)

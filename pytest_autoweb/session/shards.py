@@ -1,0 +1,82 @@
+"""Which cells belong to a shard, and their selection in pytest."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pytest
+
+from pytest_autoweb.session.fixtures import FIXTURE
+from pytest_autoweb.session.items import WHOLE, CellItem
+
+
+class ShardPlace(NamedTuple):
+    """Where a cell stands in the grid of all cells."""
+
+    row: tuple[str, str, int]
+    """Model, capture mode and repeat."""
+    column: tuple[str, str]
+    """The case: its file and id."""
+
+
+def split(places: Sequence[ShardPlace], shards: int) -> list[int]:
+    """The shard, from 1, of every cell.
+
+    Shards differ by one cell at most, in all and in every row, and neighbouring rows begin with
+    different shards, so that a case is spread too. The order of the cells does not matter: every
+    process and machine comes to the same split.
+    """
+    rows: dict[tuple[str, str, int], list[int]] = {}
+    for index in sorted(range(len(places)), key=lambda index: places[index]):
+        rows.setdefault(places[index].row, []).append(index)
+    order: list[int] = []
+    for number, row in enumerate(rows.values()):
+        turn = (len(order) - number) % shards % len(row)
+        order += (*row[turn:], *row[:turn])
+    shard = [0] * len(places)
+    for position, index in enumerate(order):
+        shard[index] = position % shards + 1
+    return shard
+
+
+class ShardSelection:
+    """Registered with `--autoweb-shard`: deselects the cells of the other shards.
+
+    The split is made over all collected cells, so that a cell stays in its shard whatever `-k`,
+    `-m` and the like select besides. Tests that use the `autoweb` fixture are split like cells;
+    every other test runs in each shard.
+    """
+
+    def __init__(self, shard: tuple[int, int]) -> None:
+        self._number, self._of = shard
+        self._elsewhere: frozenset[str] = frozenset()
+
+    def divide(self, items: Sequence[pytest.Item]) -> None:
+        """Decide where each cell belongs, before anything else selects."""
+        placed = [(item, place) for item in items if (place := _place(item)) is not None]
+        shards = split([place for _, place in placed], self._of)
+        self._elsewhere = frozenset(
+            item.nodeid
+            for (item, _), shard in zip(placed, shards, strict=True)
+            if shard != self._number
+        )
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Iterator[None]:
+        """Deselect, after everything else has selected."""
+        yield
+        config.stash[WHOLE] = list(items)
+        deselected = [item for item in items if item.nodeid in self._elsewhere]
+        if deselected:
+            items[:] = [item for item in items if item.nodeid not in self._elsewhere]
+            config.hook.pytest_deselected(items=deselected)
+
+
+def _place(item: pytest.Item) -> ShardPlace | None:
+    if isinstance(item, CellItem):
+        cell = item.cell
+        return ShardPlace((cell.spec.name, cell.mode, cell.repeat), (cell.case_path, cell.case.id))
+    if FIXTURE in getattr(item, "fixturenames", ()):
+        return ShardPlace(("", "", 0), (item.nodeid, ""))
+    return None

@@ -1,1 +1,0 @@
-"""The steps of the codegen strategy, one file each, one signature."""

@@ -1,0 +1,283 @@
+"""Queries about tool calls and corrections, whose rates come with their counts."""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+
+from pytest_autoweb.analysis.statistics import Interval, wilson
+from pytest_autoweb.results import Record
+from pytest_autoweb.store.sync import count_if, ok, share
+from pytest_autoweb.store.table_rows import clean
+from pytest_autoweb.store.tables import (
+    AttemptRow,
+    CellRow,
+    CorrectionRecord,
+    DailyMetrics,
+    ToolCallRecord,
+    ToolReliability,
+)
+
+
+class ShareOfCalls(Record):
+    """A part of a whole, as counts and as a share."""
+
+    part: int
+    n: int
+    value: float | None
+    """The share from 0 to 1; None when there is nothing to divide by."""
+    interval: Interval | None
+    """Wilson's 95% interval of the share."""
+
+
+class Day(Record):
+    """The numbers of one day, or the sums over several days."""
+
+    date: dt.date | None = None
+    calls: int
+    duplicates: ShareOfCalls
+    failures: ShareOfCalls
+    corrections: ShareOfCalls
+    """How many of the corrections that were tried helped."""
+
+
+class FailureCount(Record):
+    """How often calls failed in one way."""
+
+    failure_type: str
+    web_kind: str
+    calls: ShareOfCalls
+    """The share of these calls among all failed calls."""
+
+
+class Tool(Record):
+    """The reliability of one tool over all records."""
+
+    name: str
+    successes: ShareOfCalls
+    avg_ms: float | None
+    corrections: ShareOfCalls
+    last_failure_type: str | None
+    updated_at: dt.datetime
+
+
+class ArmNumbers(Record):
+    """How often one way of correcting helped."""
+
+    arm: str
+    solved: ShareOfCalls
+    avg_ms: float | None
+    """The mean duration of the attempts that corrected."""
+    calls: int
+    """The number of model calls in these attempts."""
+
+
+def share_of(part: int, n: int) -> ShareOfCalls:
+    """Return a share with its interval."""
+    return ShareOfCalls(part=part, n=n, value=share(part, n), interval=wilson(part, n))
+
+
+def days(connection: Connection, since: dt.date) -> tuple[Day, ...]:
+    """Return the days that have records, oldest first."""
+    rows = connection.execute(
+        select(DailyMetrics.__table__).where(DailyMetrics.date >= since).order_by(DailyMetrics.date)
+    )
+    return tuple(
+        _day(
+            row.total_tool_calls,
+            row.duplicate_calls,
+            row.failed_calls,
+            row.corrected_calls,
+            row.correction_success,
+            date=row.date,
+        )
+        for row in rows
+    )
+
+
+def together(days: Sequence[Day]) -> Day:
+    """Return the sums over several days."""
+    return _day(
+        sum(day.calls for day in days),
+        sum(day.duplicates.part for day in days),
+        sum(day.failures.part for day in days),
+        sum(day.corrections.n for day in days),
+        sum(day.corrections.part for day in days),
+    )
+
+
+def _day(
+    calls: int, twice: int, failed: int, tried: int, solved: int, date: dt.date | None = None
+) -> Day:
+    return Day(
+        date=date,
+        calls=calls,
+        duplicates=share_of(twice, calls),
+        failures=share_of(failed, calls),
+        corrections=share_of(solved, tried),
+    )
+
+
+def failure_counts(connection: Connection, since: dt.date) -> tuple[FailureCount, ...]:
+    """Return how often calls failed in each way, the most frequent way first."""
+    kind = ToolCallRecord.result["failure_type"].as_string()
+    web = ToolCallRecord.result["web_kind"].as_string()
+    rows = connection.execute(
+        select(kind, web, func.count())
+        .where(~ok, ToolCallRecord.created_at >= _begin(since))
+        .group_by(kind, web)
+    ).all()
+    total = sum(count for _, _, count in rows)
+    return tuple(
+        FailureCount(failure_type=name, web_kind=web_kind, calls=share_of(count, total))
+        for name, web_kind, count in sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+    )
+
+
+def ranking(connection: Connection) -> tuple[Tool, ...]:
+    """Return all tools, the most reliable first.
+
+    They are ranked by the lower end of the interval, so that a tool with a single success does not
+    outrank one with a thousand.
+    """
+    tools = _tools(connection, select(ToolReliability.__table__))
+    return tuple(sorted(tools, key=lambda tool: (-_certain(tool), tool.name)))
+
+
+def tool(connection: Connection, name: str) -> Tool | None:
+    """Return one tool, or None if it was never called."""
+    wanted = select(ToolReliability.__table__).where(ToolReliability.tool_name == clean(name))
+    return next(iter(_tools(connection, wanted)), None)
+
+
+def _certain(tool: Tool) -> float:
+    return tool.successes.interval.low if tool.successes.interval else 0.0
+
+
+def _tools(connection: Connection, wanted: Select[Any]) -> list[Tool]:
+    counted = connection.execute(
+        select(ToolCallRecord.tool_name, func.count(), count_if(CorrectionRecord.is_successful))
+        .join(CorrectionRecord, CorrectionRecord.tool_call_id == ToolCallRecord.id)
+        .group_by(ToolCallRecord.tool_name)
+    )
+    corrections = {name: (solved, tried) for name, tried, solved in counted}
+    return [
+        Tool(
+            name=row.tool_name,
+            successes=share_of(row.success_count, row.total_calls),
+            avg_ms=row.avg_execution_time,
+            corrections=share_of(*corrections.get(row.tool_name, (0, 0))),
+            last_failure_type=row.last_failure_type,
+            updated_at=row.updated_at,
+        )
+        for row in connection.execute(wanted)
+    ]
+
+
+def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
+    """Return how often each way of correcting helped (`off` is the ordinary repair).
+
+    Ways that were run only for comparison count too, like those that decided an outcome.
+    """
+    rows = connection.execute(
+        select(
+            AttemptRow.arm,
+            func.count(),
+            count_if(CorrectionRecord.is_successful),
+            func.sum(AttemptRow.duration_ms),
+            func.sum(AttemptRow.calls),
+        )
+        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
+        .where(CorrectionRecord.created_at >= _begin(since))
+        .group_by(AttemptRow.arm)
+        .order_by(AttemptRow.arm)
+    )
+    return tuple(
+        ArmNumbers(
+            arm=arm, solved=share_of(solved, tried), avg_ms=share(time, tried), calls=int(calls)
+        )
+        for arm, tried, solved, time, calls in rows
+    )
+
+
+def past_corrections(
+    connection: Connection, model: str, arm: str, last: int
+) -> dict[str, tuple[int, int]]:
+    """Return for each failure type how many of its latest corrections helped, and their number.
+
+    Args:
+        connection: a connection to the store.
+        model: the model that corrected.
+        arm: the way of correcting.
+        last: the most corrections that count for a type; the latest ones do.
+    """
+    place = func.row_number().over(
+        partition_by=CorrectionRecord.failure_type,
+        order_by=(CorrectionRecord.created_at.desc(), CorrectionRecord.id),
+    )
+    recent = (
+        select(CorrectionRecord.failure_type, CorrectionRecord.is_successful, place.label("place"))
+        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
+        .join(CellRow, CellRow.id == AttemptRow.cell_id)
+        .where(CellRow.model == clean(model), AttemptRow.arm == arm)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(recent.c.failure_type, count_if(recent.c.is_successful), func.count())
+        .where(recent.c.place <= last)
+        .group_by(recent.c.failure_type)
+    )
+    return {kind: (int(helped), tried) for kind, helped, tried in rows}
+
+
+def _begin(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time(), dt.UTC)
+
+
+class Precedent(Record):
+    """What the records say about calls like the one in question."""
+
+    same_call: ShareOfCalls
+    """Successes of calls with the same tool and the same parameters."""
+    same_tool: ShareOfCalls
+    """Successes of all calls of the tool."""
+    last_error: str | None
+    """The latest error of the tool."""
+
+
+def precedent(
+    connection: Connection, tool: str, parameters: dict[str, str], run_id: str = ""
+) -> Precedent:
+    """Return how earlier calls like this one ended.
+
+    Args:
+        connection: a connection to the store.
+        tool: the name of the tool, as in `tool_call_records`.
+        parameters: `target`, `arguments` or both; those given must be equal.
+        run_id: look only in this run; empty means in all runs.
+    """
+    of_tool = [ToolCallRecord.tool_name == clean(tool)]
+    if run_id:
+        of_run = (
+            select(AttemptRow.id)
+            .join(CellRow, CellRow.id == AttemptRow.cell_id)
+            .where(CellRow.run_id == clean(run_id))
+        )
+        of_tool.append(ToolCallRecord.session_id.in_(of_run))
+    same = [
+        ToolCallRecord.parameters[name].as_string() == clean(text)
+        for name, text in parameters.items()
+    ]
+    counted = select(count_if(ok), func.count())
+    last = connection.execute(
+        select(ToolCallRecord.result)
+        .where(*of_tool, ~ok)
+        .order_by(ToolCallRecord.created_at.desc(), ToolCallRecord.id.desc())
+        .limit(1)
+    ).scalar()
+    return Precedent(
+        same_call=share_of(*connection.execute(counted.where(*of_tool, *same)).one()),
+        same_tool=share_of(*connection.execute(counted.where(*of_tool)).one()),
+        last_error=last["error"] if last else None,
+    )

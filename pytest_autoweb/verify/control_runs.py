@@ -1,0 +1,173 @@
+"""`autoweb verify --controls`: run the controls alone, of a saved run's cases or of case files."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_autoweb.analysis.control_verdicts import ControlRow, ControlState, control_rows
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.errors import AutowebError, SettingsError
+from pytest_autoweb.report.wording import columns, one_line
+from pytest_autoweb.report.write import write_report
+from pytest_autoweb.results import CaptureModeName
+from pytest_autoweb.runs.run_folder import CONTROLS_FOLDER, RecordedRun, read_run
+
+_NEUTRAL = {
+    "autosave": "false",
+    "cases": "",
+    "cases_file": "",
+    "compare": "",
+    "compare_fail": "",
+    "local_analyze": "false",
+    "max_cost": "",
+    "min_pass_rate": "",
+    "preview": "false",
+    "save": "",
+    "shard": "",
+}
+"""What the project's own configuration may ask of its runs, and this one must not do."""
+_SAME = ("step_timeout", "check_timeout", "on_step_failure")
+"""Settings of the saved run that decide whether a control holds."""
+
+
+class Controlled(NamedTuple):
+    """What came of the controls."""
+
+    rows: tuple[ControlRow, ...]
+    notes: tuple[str, ...]
+    failed: bool
+    """A control is broken, or did not come to a verdict for a reason outside the case."""
+
+
+def control_run(run_folder: Path, *, rootdir: Path) -> Controlled:
+    """Run the controls of a saved run's cases into its folder `controls`, and report anew.
+
+    Controls run there earlier are moved aside. Case files are found by the paths that the run
+    knows them by.
+
+    Raises:
+        SettingsError: a case file is not where it was, or the run has no cases.
+        AutowebError: pytest could not run the controls.
+    """
+    run = read_run(run_folder)
+    targets, notes = _targets(run, rootdir)
+    folder = run_folder.resolve() / CONTROLS_FOLDER
+    modes = run.info.capture_modes[:1]
+    _run_pytest(targets, folder, rootdir, modes, _settings_of(run))
+    write_report(run_folder, max_chars=int(_value(run, "report_max_chars") or 8_000_000))
+    # Of the run with its new controls, so that a changed case shows as such.
+    return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
+
+
+def control_files(paths: Sequence[Path], output: Path, *, rootdir: Path) -> Controlled:
+    """Run the controls of all cases of some files, or folders of them, into a run of their own.
+
+    Raises:
+        SettingsError: a path does not exist.
+        AutowebError: pytest could not run the controls.
+    """
+    for path in paths:
+        if not path.exists():
+            raise SettingsError(f"there is no {path}: neither a run folder nor a case file")
+    targets = [str(path.resolve()) for path in paths]
+    _run_pytest(targets, output.resolve(), rootdir, (), {})
+    return Controlled(control_rows(read_run(output).cells), (), _failed(output))
+
+
+def control_lines(rows: Sequence[ControlRow]) -> list[str]:
+    """The table: a line a case, broken ones first."""
+    head = ["case", "oracle", "doing nothing", ""]
+    lines = [
+        [
+            one_line(row.case_id, 48),
+            _state(row.oracle, row.oracle_held, row.oracle_runs),
+            _state(row.noop, row.noop_held, row.noop_runs),
+            one_line(row.reason),
+        ]
+        for row in rows
+    ]
+    return columns([head, *lines])
+
+
+def _state(state: ControlState | None, held: int, runs: int) -> str:
+    return "–" if state is None else f"{state} ({held} of {runs})"
+
+
+def _targets(run: RecordedRun, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
+    """A node id for each case of the run, as pytest takes it from the rootdir."""
+    cases: dict[str, list[str]] = {}
+    for cell in run.cells:
+        ids = cases.setdefault(cell.case_path, [])
+        if cell.case_id not in ids:
+            ids.append(cell.case_id)
+    cases.pop("inline", None)
+    if not cases:
+        raise SettingsError(f"{run.folder} has no cases of case files, so there is no control")
+    missing = [path for path in cases if not _is_below(rootdir, path)]
+    if missing:
+        raise SettingsError(
+            f"these case files are not below {rootdir}: {', '.join(missing)}; say with --rootdir "
+            "where the run's cases are"
+        )
+    notes, targets = [], []
+    for path, ids in cases.items():
+        there = {case.id for case in load_case_file(rootdir / path)}
+        targets += [f"{path}::{case_id}" for case_id in ids if case_id in there]
+        notes += [
+            f"{path} has no case {case_id} any more" for case_id in ids if case_id not in there
+        ]
+    if not targets:
+        raise SettingsError("; ".join(notes))
+    return targets, tuple(notes)
+
+
+def _is_below(rootdir: Path, path: str) -> bool:
+    """The path comes from the saved run, which may be anybody's."""
+    file = (rootdir / path).resolve()
+    return file.is_file() and file.is_relative_to(rootdir.resolve())
+
+
+def _failed(folder: Path) -> bool:
+    cells = read_run(folder).cells
+    broken = any("broken" in (row.oracle, row.noop) for row in control_rows(cells))
+    return broken or any(cell.outcome == "broken" for cell in cells)
+
+
+def _settings_of(run: RecordedRun) -> dict[str, str]:
+    values = ((name, _value(run, name)) for name in _SAME)
+    return {name: str(value) for name, value in values if value is not None}
+
+
+def _value(run: RecordedRun, name: str) -> Any:
+    setting = run.info.settings.get(name)
+    return setting.get("value") if isinstance(setting, dict) else None
+
+
+def _run_pytest(
+    targets: Iterable[str],
+    folder: Path,
+    rootdir: Path,
+    modes: Sequence[CaptureModeName],
+    settings: dict[str, str],
+) -> None:
+    """Run the controls in a session of their own."""
+    options = {
+        **_NEUTRAL,
+        **settings,
+        "models": "builtin/oracle,builtin/noop",
+        "controls": "true",
+        "report": str(folder),
+        **({"capture": modes[0]} if modes else {}),
+    }
+    flags = [f"--autoweb-{name.replace('_', '-')}={value}" for name, value in options.items()]
+    with tempfile.TemporaryDirectory(prefix="autoweb-") as scratch:
+        # A file of arguments, since a run may have more cases than a command line takes.
+        listing = Path(scratch, "cases.txt")
+        listing.write_text("\n".join(targets), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", f"--rootdir={rootdir}", *flags, f"@{listing}"]
+        status = subprocess.run(command, cwd=rootdir, check=False).returncode
+    if status not in (0, 1):
+        raise AutowebError(f"the controls could not be run: pytest ended with exit code {status}")

@@ -1,0 +1,435 @@
+"""The web servers that case files name: started once, shared by all workers, stopped for sure."""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from http.client import HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+from filelock import FileLock
+
+from pytest_autoweb.cases import supervise
+from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
+from pytest_autoweb.errors import WebServerError
+from pytest_autoweb.webservers.supervisor import Config, is_supervised, start_mark
+
+_POLL_S = 0.1
+_ANSWER_S = 2.0
+_STOP_S = 10.0
+_LOG_LINES = 20
+_LOG_CHARS = 4000
+_BIND_TRIES = 3
+_PORT_TAKEN = re.compile(r"address (is )?already in use|EADDRINUSE", re.IGNORECASE)
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirect is an answer; where it leads may not be ours to ask."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_DIRECT = build_opener(ProxyHandler({}), _NoRedirect)
+
+
+class PortTaken(Exception):
+    """Raised when somebody else got the port between the choice and the server's bind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One start of a web server."""
+
+    folder: Path
+    handle: ServerHandle
+
+    def is_alive(self) -> bool:
+        """Whether the server still runs."""
+        return is_supervised(self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholders:
+    """What `{port}`, `{data}` and `{python}` stand for in one start."""
+
+    port: int
+    data: Path
+
+    def fill(self, text: str) -> str:
+        """Replace the three and leave every other brace alone."""
+        values = {"{port}": str(self.port), "{data}": str(self.data), "{python}": sys.executable}
+        return re.sub(r"\{(?:port|data|python)\}", lambda found: values[found.group()], text)
+
+
+def start(
+    webserver: Webserver,
+    case_path: Path | None,
+    runs: Path,
+    *,
+    ports: Path,
+    owners: tuple[int, ...],
+) -> Run:
+    """Start a server with a fresh data folder and wait until it answers.
+
+    Args:
+        webserver: what to run.
+        case_path: the file that names it; None means the current folder.
+        runs: where the folder of this start is made.
+        ports: where the ports of this session are reserved.
+        owners: processes without which the server must end.
+
+    Raises:
+        WebServerError: it did not start or did not answer in time.
+    """
+    tries = _BIND_TRIES if "{port}" in webserver.url else 1
+    while True:
+        tries -= 1
+        try:
+            return _start_once(webserver, case_path, runs, ports, owners)
+        except PortTaken as error:
+            if tries == 0:
+                raise WebServerError(str(error)) from error
+
+
+def _start_once(
+    webserver: Webserver, case_path: Path | None, runs: Path, ports: Path, owners: tuple[int, ...]
+) -> Run:
+    runs.mkdir(parents=True, exist_ok=True)
+    folder = Path(mkdtemp(dir=runs))
+    data = folder / "data"
+    data.mkdir()
+    base = (case_path.parent if case_path else Path()).resolve()
+    if "{port}" not in webserver.url:
+        _refuse_strangers(webserver.url)
+        port = urlsplit(webserver.url).port or 80
+    else:
+        port = 0 if webserver.static else _reserved_port(ports)
+    values = Placeholders(port, data)
+    config = Config(
+        command=_argv(webserver, values),
+        cwd=str(_working_folder(webserver, base)),
+        static=str(static_folder(webserver.static, base)) if webserver.static else "",
+        port=port,
+        owners=[[str(pid), start_mark(pid)] for pid in owners],
+    )
+    environ = {name: values.fill(value) for name, value in webserver.env.items()}
+    _launch(folder, config, {**os.environ, **environ})
+    try:
+        return _answering(webserver, folder, config, data)
+    except BaseException:
+        stop(folder)
+        raise
+
+
+def _argv(webserver: Webserver, values: Placeholders) -> list[str]:
+    if webserver.command is None:
+        return []
+    try:
+        words = shlex.split(webserver.command)
+    except ValueError as error:
+        raise WebServerError(f"the command {webserver.command!r} is broken: {error}") from error
+    if not words:
+        raise WebServerError("the web server's command is empty")
+    # Filled after the split, so that a folder with a space in its name stays one word.
+    return [values.fill(word) for word in words]
+
+
+def _working_folder(webserver: Webserver, base: Path) -> Path:
+    folder = base / webserver.cwd if webserver.cwd else base
+    if not folder.is_dir():
+        raise WebServerError(f"the web server's working folder {folder} does not exist")
+    return folder
+
+
+def static_folder(static: str, base: Path) -> Path:
+    """The folder that `static` names: below the case file's folder, or inside a package.
+
+    Raises:
+        WebServerError: there is neither.
+    """
+    if (folder := base / static).is_dir():
+        return folder
+    package, _, rest = static.partition("/")
+    spec = find_spec(package) if package.isidentifier() else None
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (inside := Path(place) / rest).is_dir():
+            return inside
+    found = "has no such folder" if spec else "is not installed"
+    raise WebServerError(
+        f"static {static!r}: {folder} is no folder, and the package {package!r} {found}"
+    )
+
+
+def _reserved_port(ports: Path) -> int:
+    """A port that is free now and that no other server of this session was given."""
+    ports.mkdir(parents=True, exist_ok=True)
+    while True:
+        with socket.socket() as probe:
+            probe.bind((supervise.HOST, 0))
+            port = int(probe.getsockname()[1])
+        try:
+            (ports / str(port)).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return port
+
+
+def _refuse_strangers(url: str) -> None:
+    if _status(url) is not None:
+        raise WebServerError(
+            f"something answers at {url} already; stop it, or let a free port be chosen by "
+            "writing {port} in url and command"
+        )
+
+
+def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
+    """Start the supervisor; it holds the folder's lock when this returns."""
+    (folder / "config.json").write_text(json.dumps(config))
+    command = [sys.executable, "-I", "-S", supervise.__file__, str(folder)]
+    with (folder / "server.log").open("ab") as log:
+        done = subprocess.run(
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise WebServerError(f"the supervisor could not be started{_log_tail(folder)}")
+
+
+def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> Run:
+    """Wait for the first answer."""
+    name = f"the web server {shlex.join(config['command']) or webserver.static!r}"
+    deadline, status = time.monotonic() + webserver.timeout, None
+    url = Placeholders(config["port"], data).fill(webserver.url)
+    while time.monotonic() < deadline:
+        if not is_supervised(folder):
+            raise _ended(folder, name)
+        if config["static"] and config["port"] == 0:
+            url = _static_url(webserver, folder, data) or ""
+        status = _status(url) if url else None
+        # The port may have been taken by a stranger, who answered while ours failed to bind.
+        if status is not None and status < 500 and is_supervised(folder):
+            return Run(folder, ServerHandle(url=url, data=data))
+        time.sleep(_POLL_S)
+    how = "did not answer" if status is None else f"answered only with status {status}"
+    raise WebServerError(f"{name} {how} at {url} within {webserver.timeout:g} s{_log_tail(folder)}")
+
+
+def _static_url(webserver: Webserver, folder: Path, data: Path) -> str | None:
+    try:
+        port = int((folder / "port").read_text())
+    except OSError:
+        return None
+    return Placeholders(port, data).fill(webserver.url)
+
+
+def _ended(folder: Path, name: str) -> Exception:
+    try:
+        code = (folder / "exit").read_text()
+    except OSError:
+        code = "unknown"
+    tail = _log_tail(folder)
+    how = f"ended with exit code {code}" if code.lstrip("-").isdigit() else code
+    reason = f"{name} {how} before it answered{tail}"
+    return PortTaken(reason) if _PORT_TAKEN.search(tail) else WebServerError(reason)
+
+
+def _log_tail(folder: Path) -> str:
+    """The end of what the server wrote, fit for a terminal."""
+    text = (folder / "server.log").read_bytes()[-4 * _LOG_CHARS :].decode(errors="replace")
+    lines = _CONTROL.sub("", text).strip()[-_LOG_CHARS:].splitlines()[-_LOG_LINES:]
+    return "\n".join(("; the end of its log:", *lines)) if lines else "; its log is empty"
+
+
+def ask(url: str, *, method: str, headers: dict[str, str], body: str | None, timeout: float) -> int:
+    """Send one request and give the answer's status; redirects are not followed.
+
+    Raises:
+        OSError: nobody answered.
+        HTTPException: the answer is not HTTP.
+        ValueError: it is no http(s) URL.
+    """
+    data = None if body is None else body.encode()
+    request = Request(url, data=data, headers=headers, method=method)
+    if request.type not in ("http", "https"):
+        raise ValueError(f"{url} is not an http(s) URL")
+    try:
+        with _DIRECT.open(request, timeout=timeout) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        with error:
+            return int(error.code)
+
+
+def _status(url: str) -> int | None:
+    try:
+        return ask(url, method="GET", headers={}, body=None, timeout=_ANSWER_S)
+    except (OSError, HTTPException):
+        return None
+
+
+def stop(folder: Path) -> None:
+    """End the folder's server and drop its data; safe to call twice."""
+    (folder / "stop").touch()
+    deadline = time.monotonic() + _STOP_S
+    while is_supervised(folder) and time.monotonic() < deadline:
+        time.sleep(_POLL_S / 5)
+    if not (folder / "exit").exists():
+        _kill(folder)
+    shutil.rmtree(folder / "data", ignore_errors=True)
+
+
+def _kill(folder: Path) -> None:
+    """For a supervisor that hangs or was killed itself."""
+    try:
+        supervisor, server, *mark = (folder / "processes").read_text().split()
+    except OSError:
+        return
+    if is_supervised(folder):
+        os.kill(int(supervisor), signal.SIGKILL)
+    if supervise.is_alive(int(server), mark[0] if mark else ""):
+        supervise.kill_group(int(server), signal.SIGKILL)
+
+
+class ServerPool:
+    """The web servers of one pytest session on one machine, seen from one test process.
+
+    All processes of the session are given the same folder; what runs is written there, so any of
+    them can start a server and all of them use it. The servers end with the owner, even when it
+    is killed.
+    """
+
+    def __init__(self, session_dir: Path, owner_pid: int) -> None:
+        self._dir, self._owner = session_dir.resolve(), owner_pid
+
+    @contextmanager
+    def serving(self, webserver: Webserver, case_path: Path | None) -> Iterator[ServerHandle]:
+        """A running server for the length of one attempt.
+
+        - Without `reset` the server is shared, with no lock.
+        - With an HTTP reset the server is shared, and the attempt has it to itself: another
+          process that asks waits until this context ends. Send the reset with `reset`.
+        - With `reset: restart` the server and its `{data}` are new and private, and end with
+          the context.
+
+        A server that has died since is started again. One that could not be started is not tried
+        twice in a session; its error is raised again.
+
+        Raises:
+            WebServerError: the server did not start or did not answer in time.
+        """
+        home = self._home(webserver, case_path)
+        if webserver.reset == "restart":
+            run = self._start(webserver, case_path, home, self._owner, os.getpid())
+            try:
+                yield run.handle
+            finally:
+                stop(run.folder)
+            return
+        exclusive = isinstance(webserver.reset, Reset)
+        with FileLock(home / "attempt.lock") if exclusive else nullcontext():
+            yield self._shared(webserver, case_path, home)
+
+    def reset(self, webserver: Webserver, handle: ServerHandle, reset: Reset | None) -> None:
+        """Put the server's state back by its reset request; nothing to do when there is none.
+
+        Args:
+            webserver: its `timeout` is also that of the request.
+            handle: the running server, for the message.
+            reset: as `LoadedCase.resolve_reset` gives it.
+
+        Raises:
+            WebServerError: nobody answered, or with another status than 2xx or 3xx.
+        """
+        if reset is None:
+            return
+        what = f"the reset of the web server at {handle.url} ({reset.method} {reset.url})"
+        try:
+            status = ask(
+                reset.url,
+                method=reset.method,
+                headers=reset.headers,
+                body=reset.body,
+                timeout=webserver.timeout,
+            )
+        except (OSError, HTTPException, ValueError) as error:
+            raise WebServerError(f"{what} failed: {error}") from error
+        if not 200 <= status < 400:
+            raise WebServerError(f"{what} was answered with status {status}")
+
+    def _home(self, webserver: Webserver, case_path: Path | None) -> Path:
+        """The folder of one file's server."""
+        identity = [str(case_path.resolve()) if case_path else "", webserver.model_dump()]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        home = _homes(self._dir) / digest[:16]
+        home.mkdir(parents=True, exist_ok=True)
+        return home
+
+    def _shared(self, webserver: Webserver, case_path: Path | None, home: Path) -> ServerHandle:
+        current, failed = home / "current.json", home / "failed"
+        with FileLock(home / "start.lock"):
+            if failed.exists():
+                raise WebServerError(failed.read_text())
+            if current.exists():
+                run = _read(current)
+                if run.is_alive():
+                    return run.handle
+                stop(run.folder)
+            try:
+                run = self._start(webserver, case_path, home, self._owner)
+            except WebServerError as error:
+                failed.write_text(str(error))
+                raise
+            _write(current, run)
+            return run.handle
+
+    def _start(self, webserver: Webserver, case_path: Path | None, home: Path, *owners: int) -> Run:
+        ports = self._dir / "ports"
+        return start(webserver, case_path, home / "runs", ports=ports, owners=owners)
+
+
+def stop_all(session_dir: Path) -> None:
+    """End every server of the session; called once by the process that owns them."""
+    folders = list(_homes(session_dir.resolve()).glob("*/runs/*"))
+    for folder in folders:
+        # All are told first, so that their times to end run side by side.
+        (folder / "stop").touch()
+    for folder in folders:
+        stop(folder)
+
+
+def _homes(session_dir: Path) -> Path:
+    return session_dir / "webservers"
+
+
+def _read(current: Path) -> Run:
+    saved = json.loads(current.read_text())
+    return Run(Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"])))
+
+
+def _write(current: Path, run: Run) -> None:
+    saved = {"folder": str(run.folder), "url": run.handle.url, "data": str(run.handle.data)}
+    draft = current.with_suffix(".new")
+    draft.write_text(json.dumps(saved))
+    draft.replace(current)

@@ -27,16 +27,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.act.actions import validate_action
-from pytest_autoweb.choice.decision_json import ReplyProblem, read_choices, read_object
-from pytest_autoweb.choice.disambiguate import ambiguous, resolve_apart, telling
-from pytest_autoweb.choice.feedback import Problem, section
-from pytest_autoweb.choice.mark_listing import line_of
-from pytest_autoweb.choice.verify_choice import Choice, Resolution
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.marks.marking import Mark
-from pytest_autoweb.report.verifier_facts import (
+from benchmarks.verifier_facts import (
     ChoiceTrial,
     Gain,
     Performed,
@@ -46,6 +37,15 @@ from pytest_autoweb.report.verifier_facts import (
     share,
     verifier_facts,
 )
+from pytest_autoweb.act.actions import validate_action
+from pytest_autoweb.choice.decision_json import ReplyProblem, read_choices, read_object
+from pytest_autoweb.choice.disambiguate import ambiguous, resolve_apart, telling
+from pytest_autoweb.choice.feedback import Problem, section
+from pytest_autoweb.choice.mark_listing import line_of
+from pytest_autoweb.choice.verify_choice import Choice, Resolution
+from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.testing import Faults, FaultyClient, Right
 
 sys.path.append(str(Path(__file__).parents[1]))

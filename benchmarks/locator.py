@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.locator_live import capture, live
 from benchmarks.locator_rows import HEAD, RULE, Row, goals, print_goal, print_row, row_of
+from benchmarks.search_trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
+from benchmarks.simulated_vision import ModelNoise, Oracle
 from pytest_autoweb.locate.region import search_region
-from pytest_autoweb.locate.simulated import ModelNoise, Oracle
-from pytest_autoweb.locate.trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 from pytest_autoweb.locate.types import Candidate, Rect, SearchLimits
 
 PAGES = Path(__file__).parent / "locator_pages.json"

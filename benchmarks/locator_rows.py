@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_autoweb.locate.trials import SearchTrial
+from benchmarks.search_trials import SearchTrial
 
 HEAD = "| | noise | targets | mean | p50 | p95 | max | solved | wrong | absent reported |"
 RULE = "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb import fixtures
+from pytest_autoweb.session import fixtures
 from pytest_autoweb.session.shared_run import SharedRun, share_run
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pytest_autoweb.analysis.correction_gain import arm_label
 from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.dashboard import charts, reports
+from pytest_autoweb.dashboard import rest_api
 from pytest_autoweb.dashboard.rest_api import (
     Days,
     Id,
@@ -23,7 +23,7 @@ from pytest_autoweb.dashboard.rest_api import (
     trend_shape,
 )
 from pytest_autoweb.dashboard.shapes import TrendPointShape, since
-from pytest_autoweb.store import history, queries
+from pytest_autoweb.store import call_queries, run_queries
 from pytest_autoweb.store.database import Store
 
 WIDTH, HEIGHT, MARGIN = 640, 140, 14
@@ -101,16 +101,16 @@ def page_routes(store: Store) -> APIRouter:
     def home(days: Days = 90) -> HTMLResponse:
         begin = since(days)
         with store.read() as connection:
-            points = [trend_shape(point) for point in history.trends(connection, begin)]
-            arms = queries.arms(connection, begin)
-            runs = history.runs(connection, limit=10)
+            points = [trend_shape(point) for point in run_queries.trends(connection, begin)]
+            arms = call_queries.arms(connection, begin)
+            runs = run_queries.runs(connection, limit=10)
         return page(
             "home.html.j2",
             "Overview",
             days=days,
             numbers=overview(store, begin),
-            trends=charts.trends_of(points),
-            charts=charts,
+            trends=trends_of(points),
+            drawing={"width": WIDTH, "height": HEIGHT, "margin": MARGIN},
             arms=arms,
             runs=[run_shape(run) for run in runs],
         )
@@ -120,7 +120,7 @@ def page_routes(store: Store) -> APIRouter:
         offset = min(max(offset, 0), 1_000_000)
         with store.read() as connection:
             # One more than is shown tells whether there is a next page.
-            found = history.runs(connection, limit=PAGE + 1, offset=offset)
+            found = run_queries.runs(connection, limit=PAGE + 1, offset=offset)
         shown = [run_shape(run) for run in found[:PAGE]]
         more = offset + PAGE if len(found) > PAGE else None
         return page("runs.html.j2", "Runs", runs=shown, more=more)
@@ -133,11 +133,11 @@ def page_routes(store: Store) -> APIRouter:
     @routes.get("/runs/{run_id}/report")
     def report(run_id: Id) -> FileResponse:
         with store.read() as connection:
-            found = history.run(connection, run_id)
-        path = reports.report_page(found) if found else None
+            found = run_queries.run(connection, run_id)
+        path = rest_api.report_page(found) if found else None
         if path is None:
             raise HTTPException(404, "the report of this run is not on this machine")
-        return FileResponse(path, headers={"content-security-policy": reports.POLICY})
+        return FileResponse(path, headers={"content-security-policy": rest_api.POLICY})
 
     @routes.get("/cells/{cell_id}")
     def cell(cell_id: Id) -> HTMLResponse:
@@ -148,7 +148,7 @@ def page_routes(store: Store) -> APIRouter:
     @routes.get("/tools/{name}")
     def tool(name: str) -> HTMLResponse:
         with store.read() as connection:
-            found = queries.tool(connection, name)
+            found = call_queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, "no record of such a tool")
         return page("tool.html.j2", name, tool=tool_shape(found))

@@ -30,7 +30,7 @@ from pytest_autoweb.dashboard.shapes import (
     VerifyRequest,
     since,
 )
-from pytest_autoweb.store import history, queries
+from pytest_autoweb.store import call_queries, run_queries
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.run_queries import RunSummary
 from pytest_autoweb.store.sync import identify
@@ -59,7 +59,7 @@ def calibration_routes(store: Store) -> APIRouter:
     def tool_stats(name: Name) -> ToolStats:
         """Return the reliability of one tool over all days."""
         with store.read() as connection:
-            found = queries.tool(connection, name)
+            found = call_queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, f"no record of a tool {name!r}")
         return tool_shape(found)
@@ -91,9 +91,9 @@ def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
 def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     """Return the numbers since a day, and the ranking of tools over all days."""
     with store.read() as connection:
-        total = queries.together(queries.days(connection, begin))
-        failures = queries.failure_counts(connection, begin)
-        tools = queries.ranking(connection)
+        total = call_queries.together(call_queries.days(connection, begin))
+        failures = call_queries.failure_counts(connection, begin)
+        tools = call_queries.ranking(connection)
     return DashboardAnswer(
         since=begin,
         total_tool_calls=total.calls,
@@ -117,7 +117,7 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     )
 
 
-def tool_shape(tool: queries.Tool) -> ToolStats:
+def tool_shape(tool: call_queries.Tool) -> ToolStats:
     """Return a tool in the form of the REST API."""
     return ToolStats(
         tool_name=tool.name,
@@ -140,8 +140,8 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     """Look up in the records how calls like this one ended."""
     parameters = asked.params.model_dump(exclude_none=True)
     with store.read() as connection:
-        seen = queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
-        names = [tool.name for tool in queries.ranking(connection)]
+        seen = call_queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
+        names = [tool.name for tool in call_queries.ranking(connection)]
     near = [] if seen.same_tool.n else difflib.get_close_matches(asked.tool_name, names, n=3)
     analysis = (
         analysis_of(AnalyzeRequest(error_message=asked.error, tool_name=asked.tool_name))
@@ -163,7 +163,9 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     )
 
 
-def _suggestion(seen: queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None) -> str:
+def _suggestion(
+    seen: call_queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None
+) -> str:
     if near:
         return f"No such tool was ever called; did you mean {near[0]}?"
     if seen.same_tool.n == 0:
@@ -222,7 +224,7 @@ def run_routes(store: Store) -> APIRouter:
     ) -> list[RunShape]:
         """Return runs, newest first."""
         with store.read() as connection:
-            found = history.runs(connection, limit=limit, offset=offset, model=clean(model))
+            found = run_queries.runs(connection, limit=limit, offset=offset, model=clean(model))
         return [run_shape(run) for run in found]
 
     @routes.get("/runs/{run_id}", responses=MISSING)
@@ -239,7 +241,7 @@ def run_routes(store: Store) -> APIRouter:
     def trends(days: Days = 90) -> list[TrendPointShape]:
         """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
-            return [trend_shape(point) for point in history.trends(connection, since(days))]
+            return [trend_shape(point) for point in run_queries.trends(connection, since(days))]
 
     return routes
 
@@ -251,8 +253,8 @@ def run_detail(store: Store, run_id: str) -> RunDetail:
         HTTPException: with status 404, if there is no such run.
     """
     with store.read() as connection:
-        found = history.run(connection, run_id)
-        cells = history.cells(connection, run_id)
+        found = run_queries.run(connection, run_id)
+        cells = run_queries.cells(connection, run_id)
     if found is None:
         raise HTTPException(404, f"no run {run_id}")
     return RunDetail(run=run_shape(found), cells=[cell_shape(row) for row in cells])
@@ -265,8 +267,8 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
         HTTPException: with status 404, if there is no such cell.
     """
     with store.read() as connection:
-        row = history.cell(connection, cell_id)
-        run = history.run(connection, row["run_id"]) if row else None
+        row = run_queries.cell(connection, cell_id)
+        run = run_queries.run(connection, row["run_id"]) if row else None
     if row is None or run is None:
         raise HTTPException(404, f"no cell {cell_id}")
     report = run_shape(run).report
@@ -278,19 +280,19 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
     )
 
 
-def run_shape(run: history.RunSummary) -> RunShape:
+def run_shape(run: run_queries.RunSummary) -> RunShape:
     """Return a run in the form of the REST API, which leaves out its folder."""
     facts = run.model_dump(exclude={"folder", "models"})
     report = f"/runs/{run.id}/report" if report_page(run) else None
     return RunShape(**facts, models=list(run.models), report=report)
 
 
-def cell_shape(row: history.Row) -> CellShape:
+def cell_shape(row: run_queries.Row) -> CellShape:
     """Return a cell in the form of the REST API."""
     return CellShape(**{name: row[name] for name in CellShape.model_fields})
 
 
-def trend_shape(point: history.ModelInRun) -> TrendPointShape:
+def trend_shape(point: run_queries.ModelInRun) -> TrendPointShape:
     """Return a point of a trend in the form of the REST API."""
     rate = point.first_attempt.all_trials
     return TrendPointShape(

@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any
 
 from pytest_autoweb.errors import ModelCause, ModelError
-from pytest_autoweb.llm import call_errors
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
@@ -183,12 +182,12 @@ class LiteLLMClient:
             try:
                 response = _call(litellm, arguments, spec)
             except Exception as error:  # litellm raises errors of many libraries
-                reservation.settle(None if call_errors.may_be_billed(error) else 0.0)
+                reservation.settle(None if may_be_billed(error) else 0.0)
                 used += Usage(calls=1, latency_s=self._clock() - began)
                 wait = self._wait(error, number)
                 if wait is None:
-                    cause = call_errors.cause_of(error)
-                    detail = call_errors.describe(error, cause, number)
+                    cause = cause_of(error)
+                    detail = describe(error, cause, number)
                     raise ModelError(cause, spec.name, detail, usage=used) from None
                 self._sleep(wait)
             else:
@@ -267,9 +266,9 @@ class LiteLLMClient:
 
     def _wait(self, error: Exception, number: int) -> float | None:
         """Return the seconds to wait before the next try, or None if there is no next try."""
-        if number >= self._tries or not call_errors.is_transient(error):
+        if number >= self._tries or not is_transient(error):
             return None
-        asked = call_errors.retry_after(error)
+        asked = retry_after(error)
         if asked is not None:
             return asked if asked <= _LONGEST_WAIT_S else None
         # The random factor keeps parallel workers from retrying at the same moment.

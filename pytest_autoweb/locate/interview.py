@@ -16,8 +16,14 @@ from pytest_autoweb.llm.client import (
     redacted_messages,
 )
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.locate.search import Candidate, Outcome, PictureAnswer, PictureQuestion
-from pytest_autoweb.locate.types import XRelation, YRelation
+from pytest_autoweb.locate.types import (
+    Candidate,
+    Outcome,
+    PictureAnswer,
+    PictureQuestion,
+    XRelation,
+    YRelation,
+)
 from pytest_autoweb.marks.crosshair import ViewportView
 from pytest_autoweb.marks.marking import PageBox
 from pytest_autoweb.results import Exchange

@@ -15,16 +15,17 @@ from pytest_autoweb.locate.interview import (
     probes_of,
 )
 from pytest_autoweb.locate.region import search_region
-from pytest_autoweb.locate.search import (
+from pytest_autoweb.locate.search import search
+from pytest_autoweb.locate.types import (
     Candidate,
     Element,
     Outcome,
     Rect,
     SearchLimits,
     Viewport,
-    search,
+    gather,
+    weigh,
 )
-from pytest_autoweb.locate.types import gather, weigh
 from pytest_autoweb.marks.crosshair import PageScroller, ViewportView, take_view
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Exchange

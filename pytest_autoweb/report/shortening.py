@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pytest_autoweb.runs.saving import compact_json
+
 SMALLEST_TEXT = 120
 """Texts up to this length are never cut, since the marker would be about as long."""
 _MARKER = 60
@@ -44,11 +46,6 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
         if len(compact_json(copy)) <= max_chars:
             break
     return copy
-
-
-def compact_json(value: Any) -> str:
-    """Return a value as JSON without spaces, since programs and not people read large reports."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def truncated(text: str, keep: int) -> str:

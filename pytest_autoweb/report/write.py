@@ -13,10 +13,10 @@ from pytest_autoweb.report.json_report import Analysis, Report, build_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.panel import with_panels
 from pytest_autoweb.report.panel_content import ReportedPanel
-from pytest_autoweb.report.shortening import compact_json, shorten
+from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.results import CellResult, Outcome
 from pytest_autoweb.runs.run_folder import read_run
-from pytest_autoweb.runs.saving import json_text, plain, write_text_atomic
+from pytest_autoweb.runs.saving import compact_json, json_text, plain, write_text_atomic
 from pytest_autoweb.runs.side_files import read_side_files
 
 BUDGET = 16_000_000

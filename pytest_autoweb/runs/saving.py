@@ -101,6 +101,11 @@ def json_text(value: Any) -> str:
     return json.dumps(plain(value), ensure_ascii=False, indent=1)
 
 
+def compact_json(value: Any) -> str:
+    """Return a value as JSON without spaces, since programs and not people read large reports."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def plain(value: Any) -> Any:
     """Anything as what JSON is made of: dicts, lists, texts, finite numbers, booleans, None."""
     return _plain(value, 0)

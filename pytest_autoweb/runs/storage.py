@@ -10,9 +10,14 @@ from pydantic import ValidationError
 
 from pytest_autoweb.analysis.run_rows import RunRows, run_rows
 from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
-from pytest_autoweb.report.shortening import compact_json
 from pytest_autoweb.runs.run_folder import read_run
-from pytest_autoweb.runs.saving import MANIFEST_FILE, plain, safe_name, write_text_atomic
+from pytest_autoweb.runs.saving import (
+    MANIFEST_FILE,
+    compact_json,
+    plain,
+    safe_name,
+    write_text_atomic,
+)
 
 LATEST = "latest"
 LOCK_FILE = ".lock"

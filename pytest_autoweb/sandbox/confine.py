@@ -9,8 +9,6 @@ from array import array
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pytest_autoweb.sandbox import kernel
-
 EPERM = 1
 KILL, FAIL, ALLOW = 0x8000_0000, 0x0005_0000 | EPERM, 0x7FFF_0000
 """Verdicts of the filter: end the process, answer EPERM, let the call through."""
@@ -226,18 +224,18 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
         del os.environ[name]
     _install_line_reports(out_fd)
     resource = _resource()  # imported now, as nothing can be imported once a wall stands
-    call = kernel.system_call() if limits["kernel"] else None
+    call = system_call() if limits["kernel"] else None
     # The order matters: Landlock opens a descriptor, which the limits forbid afterwards, and
     # setting limits takes a system call that seccomp forbids.
     landlock, seccomp = 0, False
     if call:
-        kernel.die_with_parent(call)
-        kernel.forbid_new_rights(call)
-        landlock = kernel.raise_landlock(call)
+        die_with_parent(call)
+        forbid_new_rights(call)
+        landlock = raise_landlock(call)
     if resource:
         _limit(resource, limits["memory_mb"], limits["cpu_s"], out_fd)
     if call:
-        seccomp = kernel.raise_seccomp(call)
+        seccomp = raise_seccomp(call)
     if limits["audit"]:
         sys.addaudithook(_denying_hook(out_fd))
     return {"landlock": landlock, "seccomp": seccomp, "audit": limits["audit"]}

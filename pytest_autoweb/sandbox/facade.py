@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import TimeoutError
 
-from pytest_autoweb.sandbox import arguments
+from pytest_autoweb.sandbox import call_arguments
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
     MANAGER_EXIT,
@@ -116,7 +116,9 @@ class Facade:
         if receiver.kind == "Dialog":
             self.handled_dialogs.add(id(item))
         if method == "save_as":
-            return lambda: arguments.keep_saved(function(**kwargs), kwargs["path"], self._border)
+            return lambda: call_arguments.keep_saved(
+                function(**kwargs), kwargs["path"], self._border
+            )
         return lambda: function(*args, **kwargs)
 
     def _check(self, bound: Bound) -> None:
@@ -126,19 +128,21 @@ class Facade:
             raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
             # A timeout may be infinite, because `grant_ms` limits it.
-            arguments.check_finite([*args, *(v for k, v in bound.kwargs.items() if k != "timeout")])
+            call_arguments.check_finite(
+                [*args, *(v for k, v in bound.kwargs.items() if k != "timeout")]
+            )
         if method == "close" and bound.receiver.object is self._border.page:
             raise Refusal("AW504", "the page under test stays open; close popups only")
         if method in {"expect_event", "wait_for_event"}:
             event = args[0] if args else bound.kwargs.get("event")
             _known_event(event)
         if method == "set_viewport_size":
-            arguments.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
+            call_arguments.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
         if (kind, method) in URL_MATCHERS:
             for value in [*args[:1], bound.kwargs.get(URL_MATCHERS[kind, method])]:
                 if hasattr(value, "search"):
                     raise Refusal("AW504", "a regular expression for URLs must come as a predicate")
-                arguments.check_glob(value)
+                call_arguments.check_glob(value)
 
     def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with addresses made absolute, and real paths and secrets put in."""
@@ -146,20 +150,20 @@ class Facade:
         args, kwargs = self._with_predicates(bound)
         if method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
-            kwargs["url"] = arguments.allowed_url(url, bound.page.url, self._border)
+            kwargs["url"] = call_arguments.allowed_url(url, bound.page.url, self._border)
         elif method == "screenshot":
             # A screenshot may reach a model or a report, so fields that hold secrets are masked.
             covered = [bound.page.locator(_PASSWORDS), *self._border.covers(bound.page)]
             kwargs["mask"] = [*(kwargs.get("mask") or []), *covered]
             if kwargs.get("path") is not None:
-                kwargs["path"] = arguments.artifact_path(kwargs["path"], self._border)
+                kwargs["path"] = call_arguments.artifact_path(kwargs["path"], self._border)
         elif method == "save_as":
             name, args, kwargs = _without_argument(args, kwargs, 0, "path")
-            kwargs["path"] = arguments.artifact_path(name, self._border)
+            kwargs["path"] = call_arguments.artifact_path(name, self._border)
         elif method in {"set_input_files", "set_files"}:
             place = 0 if kind in {"Locator", "FileChooser"} else 1
             files, args, kwargs = _without_argument(args, kwargs, place, "files")
-            kwargs["files"] = arguments.allowed_uploads(files, self._border)
+            kwargs["files"] = call_arguments.allowed_uploads(files, self._border)
         elif method in SECRET_METHODS:
             args = [self._typed(bound, budget, i, value) for i, value in enumerate(args)]
             kwargs = {k: self._typed(bound, budget, k, value) for k, value in kwargs.items()}
@@ -181,7 +185,7 @@ class Facade:
         """Return the text to type, with its secrets put in if they may be typed here."""
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
-        if selector or not arguments.holds_secret(value):
+        if selector or not call_arguments.holds_secret(value):
             return value
         urls = [bound.page.url]
         if bound.receiver.kind == "Keyboard":
@@ -189,7 +193,7 @@ class Facade:
             urls += [frame.url for frame in bound.page.frames if frame.url != "about:blank"]
         else:
             urls.append(self._owner_url(bound, budget))
-        return arguments.with_secrets(value, urls, self._border)
+        return call_arguments.with_secrets(value, urls, self._border)
 
     def _owner_url(self, bound: Bound, budget: Budget) -> str:
         """Return the address of the frame that holds the element, however the element was found."""

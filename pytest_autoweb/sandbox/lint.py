@@ -10,7 +10,7 @@ from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from pytest_autoweb.results import LintFinding
-from pytest_autoweb.sandbox import policy
+from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
@@ -61,7 +61,7 @@ def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
     """Yield what is wrong with one node; its children are checked as nodes of their own."""
     node = place.node
     # The exact type, because a subclass could be a node that the policy does not know.
-    if type(node) not in policy.NODES:
+    if type(node) not in allowed_python.NODES:
         yield _refused_syntax(place)
         return
     match node:
@@ -93,7 +93,7 @@ def check_script(place: NodePlace) -> Iterator[LintFinding]:
 
 def _refused_syntax(place: NodePlace) -> LintFinding:
     node = place.node
-    for kind, (code, message, hint) in policy.REFUSED_NODES.items():
+    for kind, (code, message, hint) in allowed_python.REFUSED_NODES.items():
         if isinstance(node, kind):
             return place.finding(code, f"{message} is not available", hint)
     if isinstance(node, ast.pattern | ast.match_case):
@@ -102,15 +102,19 @@ def _refused_syntax(place: NodePlace) -> LintFinding:
 
 
 def _check_module(place: NodePlace, name: str) -> Iterator[LintFinding]:
-    if name in policy.MODULES:
+    if name in allowed_python.MODULES:
         return
     for known in (name, name.partition(".")[0]):
-        if known in policy.REFUSED_MODULES:
-            code, hint = policy.REFUSED_MODULES[known]
+        if known in allowed_python.REFUSED_MODULES:
+            code, hint = allowed_python.REFUSED_MODULES[known]
             yield place.finding(code, f"the module {_quoted(name)} is not available", hint)
             return
-    near = _near(name, policy.MODULES)
-    hint = f"did you mean {near!r}?" if near else f"available: {', '.join(sorted(policy.MODULES))}"
+    near = _near(name, allowed_python.MODULES)
+    hint = (
+        f"did you mean {near!r}?"
+        if near
+        else f"available: {', '.join(sorted(allowed_python.MODULES))}"
+    )
     yield place.finding("AW101", f"the module {_quoted(name)} is not available", hint)
 
 
@@ -122,13 +126,13 @@ def _check_from(place: NodePlace, node: ast.ImportFrom) -> Iterator[LintFinding]
     if findings:
         yield from findings
         return
-    allowed = policy.MODULES[node.module]
+    allowed = allowed_python.MODULES[node.module]
     for alias in node.names:
         if alias.name == "*":
             hint = f"name what you need: from {node.module} import …"
             yield place.finding("AW103", "`import *` is not available", hint)
-        elif alias.name in policy.BOILERPLATE_NAMES:
-            hint = policy.BOILERPLATE_NAMES[alias.name]
+        elif alias.name in allowed_python.BOILERPLATE_NAMES:
+            hint = allowed_python.BOILERPLATE_NAMES[alias.name]
             yield place.finding("AW104", f"{alias.name!r} is not available", hint)
         elif alias.name not in allowed:
             near = _near(alias.name, allowed)
@@ -144,13 +148,13 @@ def _check_name(place: NodePlace, node: ast.Name, names: Names) -> Iterator[Lint
         yield from _check_binding(place, name, names.offered)
     elif name in names.bound or (name in FUNCTIONS and name in names.offered):
         return
-    elif name in policy.OFFERED_WHEN:
+    elif name in allowed_python.OFFERED_WHEN:
         yield _not_offered(place, name)
-    elif name in policy.BOILERPLATE_NAMES:
-        hint = policy.BOILERPLATE_NAMES[name]
+    elif name in allowed_python.BOILERPLATE_NAMES:
+        hint = allowed_python.BOILERPLATE_NAMES[name]
         yield place.finding("AW104", f"{name!r} is not available", hint)
-    elif name in policy.REFUSED_BUILTINS:
-        hint = policy.REFUSED_BUILTINS[name]
+    elif name in allowed_python.REFUSED_BUILTINS:
+        hint = allowed_python.REFUSED_BUILTINS[name]
         yield place.finding("AW301", f"{name!r} is not available", hint)
 
 
@@ -162,11 +166,11 @@ def _check_spelling(place: NodePlace, name: str) -> Iterator[LintFinding]:
 
 def _not_offered(place: NodePlace, name: str) -> LintFinding:
     message = f"{name!r} is not available in this cell"
-    return place.finding("AW309", message, policy.OFFERED_WHEN[name])
+    return place.finding("AW309", message, allowed_python.OFFERED_WHEN[name])
 
 
 def _check_binding(place: NodePlace, name: str, offered: frozenset[str]) -> Iterator[LintFinding]:
-    if name in policy.GIVEN_NAMES or (name in FUNCTIONS and name in offered):
+    if name in allowed_python.GIVEN_NAMES or (name in FUNCTIONS and name in offered):
         message = f"{name!r} is provided and may not be rebound"
         yield place.finding("AW303", message, "use another name, e.g. popup or result")
 
@@ -184,7 +188,7 @@ def _check_other_names(
             # `from playwright.sync_api import expect` binds the given name to itself.
             yield from _check_binding(place, name, offered)
         case ast.alias(name=name):
-            if name in policy.GIVEN_NAMES and name != "expect":
+            if name in allowed_python.GIVEN_NAMES and name != "expect":
                 yield from _check_binding(place, name, offered)
         case ast.arg(arg=name) | ast.keyword(arg=str(name)):
             # A parameter may be called `page`, as it hides the given name only inside its function.
@@ -199,7 +203,7 @@ def _check_attribute(
     place: NodePlace, node: ast.Attribute, offered: frozenset[str]
 ) -> Iterator[LintFinding]:
     name, kind = node.attr, _kind_of(node.value)
-    known = policy.ATTRIBUTES if kind is None else CLASSES[kind].keys()
+    known = allowed_python.ATTRIBUTES if kind is None else CLASSES[kind].keys()
     if not isinstance(node.ctx, ast.Load):
         message = f"the attribute {_quoted(name)} is assigned or deleted"
         yield place.finding("AW305", message, "keep values in variables or a dict")
@@ -207,9 +211,11 @@ def _check_attribute(
         yield from _check_format(place, node)
     elif name in known or (name in offered and _has_finder(kind, name)):
         return
-    elif name in policy.OFFERED_WHEN and name not in offered:
+    elif name in allowed_python.OFFERED_WHEN and name not in offered:
         yield _not_offered(place, name)
-    elif hint := policy.REFUSED_MEMBERS.get(name) or policy.REFUSED_OF.get((kind, name)):
+    elif hint := allowed_python.REFUSED_MEMBERS.get(name) or allowed_python.REFUSED_OF.get(
+        (kind, name)
+    ):
         yield place.finding("AW308", f"{name!r} may not be used by generated code", hint)
     else:
         subject = "no object here has an" if kind is None else f"{kind} has no"
@@ -348,9 +354,9 @@ def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -
 
 
 def _near_attribute(name: str, kind: str | None) -> str | None:
-    offered = policy.PLAYWRIGHT_ATTRIBUTES if kind is None else CLASSES[kind].keys()
+    offered = allowed_python.PLAYWRIGHT_ATTRIBUTES if kind is None else CLASSES[kind].keys()
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-    for known in (snake, policy.SYNONYMS.get(snake, "")):
+    for known in (snake, allowed_python.SYNONYMS.get(snake, "")):
         if known in offered:
             return known
     if name.startswith("_"):
@@ -358,7 +364,7 @@ def _near_attribute(name: str, kind: str | None) -> str | None:
     close = difflib.get_close_matches(snake[:60], offered, 1, 0.7)
     if close or kind is not None:
         return close[0] if close else None
-    return _near(snake, policy.PYTHON_ATTRIBUTES)
+    return _near(snake, allowed_python.PYTHON_ATTRIBUTES)
 
 
 MAX_FINDINGS = 50
@@ -379,7 +385,7 @@ def lint_code(
         code: Python source of one block or of a whole script.
         line_offset: added to each line number, for a block that is part of a longer text.
         scripts: whether the code may run scripts of its own in the page.
-        offered: the names of `policy.OFFERED_WHEN` that this cell offers (`Border.offered`).
+        offered: the names of `allowed_python.OFFERED_WHEN` that this cell offers (`Border.offered`).
     """
     places = _read(code)
     if isinstance(places, LintFinding):
@@ -399,8 +405,8 @@ class _TooMuchError(Exception):
 
 
 def _read(code: str) -> list[NodePlace] | LintFinding:
-    if len(code) > policy.MAX_SOURCE_CHARS:
-        return _too_much(f"the code has more than {policy.MAX_SOURCE_CHARS} characters")
+    if len(code) > allowed_python.MAX_SOURCE_CHARS:
+        return _too_much(f"the code has more than {allowed_python.MAX_SOURCE_CHARS} characters")
     try:
         with warnings.catch_warnings():
             # An invalid escape in a string deserves a warning, not a refusal.
@@ -447,10 +453,10 @@ def _places(tree: ast.AST) -> list[NodePlace]:
     while stack:
         place, depth = stack.pop()
         places.append(place)
-        if len(places) > policy.MAX_NODES:
-            raise _TooMuchError(f"the code has more than {policy.MAX_NODES} parts")
-        if depth > policy.MAX_DEPTH:
-            raise _TooMuchError(f"the code is nested more than {policy.MAX_DEPTH} deep")
+        if len(places) > allowed_python.MAX_NODES:
+            raise _TooMuchError(f"the code has more than {allowed_python.MAX_NODES} parts")
+        if depth > allowed_python.MAX_DEPTH:
+            raise _TooMuchError(f"the code is nested more than {allowed_python.MAX_DEPTH} deep")
         for child in ast.iter_child_nodes(place.node):
             line = getattr(child, "lineno", place.line)
             col = getattr(child, "col_offset", place.col - 1) + 1

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_autoweb.sandbox import policy
+from pytest_autoweb.sandbox import allowed_python
 
 # Modules that the standard library imports at first use, when no file can be opened any more.
 _LOADED_LATE = (
@@ -53,7 +53,11 @@ def preload() -> dict[str, types.ModuleType]:
     for name in _LOADED_LATE:
         importlib.import_module(name)
     skipped = {"playwright", "playwright.sync_api", "typing"}
-    return {name: importlib.import_module(name) for name in policy.MODULES if name not in skipped}
+    return {
+        name: importlib.import_module(name)
+        for name in allowed_python.MODULES
+        if name not in skipped
+    }
 
 
 def stand_ins(
@@ -66,7 +70,7 @@ def stand_ins(
         special: replacements for real members, by module.
     """
     modules: dict[str, types.SimpleNamespace] = {}
-    for name, members in policy.MODULES.items():
+    for name, members in allowed_python.MODULES.items():
         values: dict[str, Any] = {}
         for member in members:
             if member in special.get(name, {}):
@@ -78,7 +82,7 @@ def stand_ins(
         modules[name] = types.SimpleNamespace(**values)
     # `datetime.strptime` calls `__import__` for this module but then uses the one already loaded.
     modules["_strptime"] = types.SimpleNamespace()
-    for name in policy.MODULES:
+    for name in allowed_python.MODULES:
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(modules[parent], child, modules[name])
@@ -89,7 +93,7 @@ def restricted_builtins(
     modules: Mapping[str, types.SimpleNamespace], special: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the `__builtins__` of generated code."""
-    allowed = {name: getattr(builtins, name) for name in policy.BUILTINS}
+    allowed = {name: getattr(builtins, name) for name in allowed_python.BUILTINS}
     return {**allowed, "type": _type_of, "__import__": _importer(modules), **special}
 
 

@@ -10,7 +10,14 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from pytest_autoweb.sandbox import confine, members, policy, proxies, shims, wire
+from pytest_autoweb.sandbox import (
+    allowed_members,
+    allowed_python,
+    confine,
+    frame_codec,
+    proxies,
+    shims,
+)
 
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
@@ -51,7 +58,7 @@ class Pipe:
 
     def send(self, frame: dict[str, Any]) -> None:
         """Send one frame; raises WireError, having written nothing, if it does not fit."""
-        line = memoryview(wire.to_line(frame, wire.MAX_FROM_WORKER))
+        line = memoryview(frame_codec.to_line(frame, frame_codec.MAX_FROM_WORKER))
         while line:
             line = line[os.write(self._out, line) :]
 
@@ -64,7 +71,7 @@ class Pipe:
                 os._exit(0)
             chunks.append(chunk)
         line, _, self._rest = b"".join(chunks).partition(b"\n")
-        return wire.from_line(line)
+        return frame_codec.from_line(line)
 
 
 class Worker:
@@ -104,7 +111,7 @@ class Worker:
                 case "run":
                     self._run(frame)
                 case "restore":
-                    self.names.update(wire.decode(frame["vars"], self._unspecial))
+                    self.names.update(frame_codec.decode(frame["vars"], self._unspecial))
                 case "cb":
                     self._serve_callback(frame)
 
@@ -173,8 +180,8 @@ class Worker:
     def _is_users(self, name: str) -> bool:
         return (
             not name.startswith("_")
-            and len(name) <= wire.MAX_NAME_CHARS
-            and name not in policy.GIVEN_NAMES
+            and len(name) <= frame_codec.MAX_NAME_CHARS
+            and name not in allowed_python.GIVEN_NAMES
             and name not in self._offered
             and not isinstance(self.names[name], types.SimpleNamespace)
         )
@@ -185,9 +192,9 @@ class Worker:
         room = _MAX_VARS_BYTES
         for name in names:
             try:
-                data = wire.encode(self.names[name], self._without_callbacks)
-                room -= len(wire.to_line({"value": data}))
-            except wire.WireError:
+                data = frame_codec.encode(self.names[name], self._without_callbacks)
+                room -= len(frame_codec.to_line({"value": data}))
+            except frame_codec.WireError:
                 continue
             if room < 0:
                 break
@@ -198,7 +205,7 @@ class Worker:
 
     def encode(self, value: Any) -> Any:
         """Encode a value, which may hold proxies and callbacks, as wire data."""
-        return wire.encode(value, self._special)
+        return frame_codec.encode(value, self._special)
 
     def call(self, target: dict[str, Any], method: str, args: Any, kwargs: Any) -> Any:
         """Have the host perform a call, serving callbacks while waiting for the reply."""
@@ -208,7 +215,7 @@ class Worker:
         what = {"method": method, "args": args, "kwargs": kwargs, "line": self.current_line()}
         try:
             self.pipe.send({**frame, **what})
-        except wire.WireError as error:
+        except frame_codec.WireError as error:
             raise TypeError(str(error)) from None
         return self._await_reply(number)
 
@@ -223,14 +230,14 @@ class Worker:
         if reply["error"] is not None:
             kind, message = reply["error"]
             raise _ERRORS.get(kind, Error)(message)
-        return wire.decode(reply["value"], self._unspecial)
+        return frame_codec.decode(reply["value"], self._unspecial)
 
     def _serve_callback(self, frame: dict[str, Any]) -> None:
         value: Any = None
         error: str | None = None
         try:
             function = self._callbacks[frame["callback"]]
-            args = wire.decode(frame["args"], self._unspecial)
+            args = frame_codec.decode(frame["args"], self._unspecial)
             result = function(*args[: _arity(function, len(args))])
             value = bool(result) if frame["predicate"] else None
         except Refused:
@@ -256,11 +263,11 @@ class Worker:
         return None
 
     def _unspecial(self, tag: str, data: Any) -> Any:
-        if tag == "$p" and data["kind"] in members.CLASSES:
+        if tag == "$p" and data["kind"] in allowed_members.CLASSES:
             return proxies.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
         if tag == "$error":
             return _ERRORS.get(data[0], Error)(data[1])
-        raise wire.WireError(f"unexpected {tag}")
+        raise frame_codec.WireError(f"unexpected {tag}")
 
 
 def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
@@ -285,7 +292,7 @@ def _json_like(value: Any, depth: int = 0) -> Any:
     if depth > 20:
         raise TypeError("answer() takes values nested at most 20 deep")
     if value is None or isinstance(value, str | int | float):
-        return wire.encode(value, wire.nothing_special)
+        return frame_codec.encode(value, frame_codec.nothing_special)
     if isinstance(value, list | tuple | set | frozenset):
         return [_json_like(item, depth + 1) for item in value]
     if isinstance(value, dict):

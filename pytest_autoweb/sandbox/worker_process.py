@@ -137,12 +137,10 @@ START_S = 30.0
 """Limit for starting, which takes a tenth of a second but much longer on a loaded machine."""
 
 _MODULES = (
-    "rules",
-    "members",
-    "policy",
-    "wire",
-    "syscalls",
-    "kernel",
+    "rule_ids",
+    "allowed_members",
+    "allowed_python",
+    "frame_codec",
     "confine",
     "shims",
     "proxies",

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from pytest_autoweb.errors import AutowebError, StoreError
-from pytest_autoweb.store import queries
+from pytest_autoweb.store import call_queries
 from pytest_autoweb.store.address import display_url, read_address
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.sync import sync_run
@@ -35,7 +35,7 @@ def corrections_so_far(
             Store(read_address(text, base=rootdir), wait_s=WAIT_S) as store,
             store.read() as connection,
         ):
-            return queries.past_corrections(connection, model, arm, last)
+            return call_queries.past_corrections(connection, model, arm, last)
     except StoreError as error:
         _log.warning("the store did not say whether corrections helped before: %s", error)
         return {}

@@ -24,9 +24,9 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from filelock import FileLock
 
-from pytest_autoweb.cases import supervise
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.errors import WebServerError
+from pytest_autoweb.webservers import supervisor
 from pytest_autoweb.webservers.supervisor import Config, is_supervised, start_mark
 
 _POLL_S = 0.1
@@ -182,7 +182,7 @@ def _reserved_port(ports: Path) -> int:
     ports.mkdir(parents=True, exist_ok=True)
     while True:
         with socket.socket() as probe:
-            probe.bind((supervise.HOST, 0))
+            probe.bind((supervisor.HOST, 0))
             port = int(probe.getsockname()[1])
         try:
             (ports / str(port)).touch(exist_ok=False)
@@ -202,7 +202,7 @@ def _refuse_strangers(url: str) -> None:
 def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     """Start the supervisor; it holds the folder's lock when this returns."""
     (folder / "config.json").write_text(json.dumps(config))
-    command = [sys.executable, "-I", "-S", supervise.__file__, str(folder)]
+    command = [sys.executable, "-I", "-S", supervisor.__file__, str(folder)]
     with (folder / "server.log").open("ab") as log:
         done = subprocess.run(
             command,
@@ -303,13 +303,13 @@ def stop(folder: Path) -> None:
 def _kill(folder: Path) -> None:
     """For a supervisor that hangs or was killed itself."""
     try:
-        supervisor, server, *mark = (folder / "processes").read_text().split()
+        keeper, server, *mark = (folder / "processes").read_text().split()
     except OSError:
         return
     if is_supervised(folder):
-        os.kill(int(supervisor), signal.SIGKILL)
-    if supervise.is_alive(int(server), mark[0] if mark else ""):
-        supervise.kill_group(int(server), signal.SIGKILL)
+        os.kill(int(keeper), signal.SIGKILL)
+    if supervisor.is_alive(int(server), mark[0] if mark else ""):
+        supervisor.kill_group(int(server), signal.SIGKILL)
 
 
 class ServerPool:

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from pytest_autoweb.sandbox import policy
+from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 
 DUNDERS = (
@@ -40,8 +40,8 @@ _TEXTS = (
 )
 _ODD = ("\0", "\ud800", "((((", "é", "＿＿class＿＿", ".", "\\\n", "\t", "\f")
 _NUMBERS = ("0", "1", "-1", "2", "3", "7", "0.5", "1e9", "True", "None", "...", "b'x'", "2j")
-_METHODS = sorted(policy.ATTRIBUTES)
-_BUILTINS = sorted(policy.BUILTINS | {"print"})
+_METHODS = sorted(allowed_python.ATTRIBUTES)
+_BUILTINS = sorted(allowed_python.BUILTINS | {"print"})
 _LOCALS = tuple(f"v{n}" for n in range(6))
 _OPERATORS = ("+", "-", "*", "%", "//", "|", "&", "^", "==", "<", "in", "is", "and", "or")
 
@@ -153,8 +153,8 @@ class _Sly:
     def _statement(self) -> list[str]:
         rng, x = self._rng, self._expression
         local, other = rng.choice(_LOCALS), rng.choice(_LOCALS)
-        module = rng.choice(sorted(policy.MODULES))
-        member = rng.choice(sorted(policy.MODULES[module]))
+        module = rng.choice(sorted(allowed_python.MODULES))
+        member = rng.choice(sorted(allowed_python.MODULES[module]))
         forms: tuple[Callable[[], list[str]], ...] = (
             lambda: [f"{local} = {x()}"],
             lambda: [f"{local} = {x(4)}"],

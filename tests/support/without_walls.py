@@ -10,7 +10,7 @@ import struct
 import sys
 from array import array
 
-from pytest_autoweb.sandbox import kernel
+from pytest_autoweb.sandbox import confine
 
 _NUMBERS = {"x86_64": (317, 157), "aarch64": (277, 167)}
 _ENOSYS, _EPERM, _SET_SECCOMP = 38, 1, 22
@@ -39,9 +39,9 @@ def refusing(walls: set[str]) -> bytes:
 
 def main() -> None:
     """Raise the filter and become the program."""
-    call = kernel.system_call()
+    call = confine.system_call()
     assert call is not None
-    kernel.forbid_new_rights(call)
+    confine.forbid_new_rights(call)
     program = array("B", refusing(set(sys.argv[1].split(","))))
     address, length = program.buffer_info()
     seccomp, _ = _NUMBERS[os.uname().machine]

@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pytest_autoweb.sandbox import policy, proxies, worker
+from pytest_autoweb.sandbox import allowed_python, proxies, worker
 
 ESCAPED = "escaped: "
 """Begins a line of the log that tells of a value which code must never hold."""
@@ -92,7 +92,9 @@ class Eye:
 
     def _of_method(self, value: Any) -> str:
         name = getattr(value, "__name__", "") or getattr(value.fget, "__name__", "")
-        if name not in policy.ATTRIBUTES and name != "format":  # the lint wants a literal there
+        if (
+            name not in allowed_python.ATTRIBUTES and name != "format"
+        ):  # the lint wants a literal there
             return f"the method {name}"
         owner = getattr(value, "__self__", None) or getattr(value, "__objclass__", None)
         return "" if owner is None else self.complaint(owner)
@@ -102,7 +104,10 @@ def _members(given: dict[str, Any]) -> list[Any]:
     """The stand-ins for all modules, and what they hold."""
     bring = given["__builtins__"]["__import__"]
     # A name that is asked for makes `import a.b` give `b`.
-    modules = [bring(name, None, None, tuple(policy.MODULES[name])[:1]) for name in policy.MODULES]
+    modules = [
+        bring(name, None, None, tuple(allowed_python.MODULES[name])[:1])
+        for name in allowed_python.MODULES
+    ]
     return [*modules, *(value for module in modules for value in vars(module).values())]
 
 

@@ -7,18 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.simulated_vision import ModelNoise, Oracle
 from pytest_autoweb.locate.posterior import Belief, line_model
-from pytest_autoweb.locate.search import (
+from pytest_autoweb.locate.search import search
+from pytest_autoweb.locate.types import (
     Candidate,
+    Element,
     PictureAnswer,
     PictureQuestion,
     Rect,
     SearchLimits,
     Viewport,
-    search,
+    gather,
+    numbered,
+    weigh,
 )
-from pytest_autoweb.locate.simulated import ModelNoise, Oracle
-from pytest_autoweb.locate.types import Element, gather, numbered, weigh
 
 VIEWPORT = Viewport(1280, 720)
 GRID = tuple(

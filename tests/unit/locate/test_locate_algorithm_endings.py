@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.locate.search import (
+from benchmarks.simulated_vision import ModelNoise, Oracle
+from pytest_autoweb.locate.search import search
+from pytest_autoweb.locate.types import (
     Candidate,
     PictureAnswer,
     PictureQuestion,
     Rect,
     SearchLimits,
     Viewport,
-    search,
 )
-from pytest_autoweb.locate.simulated import ModelNoise, Oracle
 from pytest_autoweb.results.decision import LocatorAlgorithm
 
 VIEWPORT = Viewport(1280, 720)

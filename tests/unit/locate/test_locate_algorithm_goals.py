@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.locate.search import SearchLimits
-from pytest_autoweb.locate.simulated import ModelNoise
-from pytest_autoweb.locate.trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
+from benchmarks.search_trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
+from benchmarks.simulated_vision import ModelNoise
+from pytest_autoweb.locate.types import SearchLimits
 
 PAGES = Path(__file__).parents[3] / "benchmarks/locator_pages.json"
 FIVE = ModelNoise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8)

@@ -2,17 +2,11 @@
 
 import pytest
 
+from benchmarks.simulated_vision import ModelNoise, Oracle
 from pytest_autoweb.locate.elimination import Extent
 from pytest_autoweb.locate.posterior import CROSSED, HIGH, LOW
-from pytest_autoweb.locate.search import (
-    Candidate,
-    PictureAnswer,
-    PictureQuestion,
-    Rect,
-    Viewport,
-    search,
-)
-from pytest_autoweb.locate.simulated import ModelNoise, Oracle
+from pytest_autoweb.locate.search import search
+from pytest_autoweb.locate.types import Candidate, PictureAnswer, PictureQuestion, Rect, Viewport
 
 VIEWPORT = Viewport(1280, 720)
 WALL = tuple(Candidate(Rect(10, 4 + 34 * n, 60, 24)) for n in range(20))

@@ -2,9 +2,9 @@
 
 import random
 
+from benchmarks.simulated_vision import ModelNoise, Oracle
 from pytest_autoweb.locate.region import RegionResult, search_region
-from pytest_autoweb.locate.search import Candidate, PictureAnswer, Rect, SearchLimits
-from pytest_autoweb.locate.simulated import ModelNoise, Oracle
+from pytest_autoweb.locate.types import Candidate, PictureAnswer, Rect, SearchLimits
 
 ROOM = Rect(200, 100, 640, 480)
 DICE = random.Random(7)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import Report, build_report
-from pytest_autoweb.report.shortening import compact_json, shorten
+from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.runs.run_folder import RecordedRun
-from pytest_autoweb.runs.saving import plain
+from pytest_autoweb.runs.saving import compact_json, plain
 
 HEAD = 2_000
 """More than the smallest report of the made-up runs here needs."""

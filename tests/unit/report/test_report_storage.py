@@ -14,7 +14,7 @@ from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.errors import RunNotFound, SettingsError
-from pytest_autoweb.report import storage
+from pytest_autoweb.runs import storage
 
 
 def saved(folder: Path, day: int = 0, name: str = "", **changes: object) -> Path:

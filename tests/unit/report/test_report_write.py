@@ -7,9 +7,8 @@ from made_up_run import CellKey, cell, realistic_cells, save_run, save_screensho
 
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.report.json_report import Analysis, Report
-from pytest_autoweb.report.shortening import compact_json
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.runs.saving import plain
+from pytest_autoweb.runs.saving import compact_json, plain
 
 FILES = {"report.json", "index.html", "summary.md", "report.full.sha256"}
 

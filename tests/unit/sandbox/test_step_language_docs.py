@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.sandbox import policy
+from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.engine import Limits
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.rule_ids import RULES
@@ -24,9 +24,9 @@ def test_no_rule_is_listed_that_does_not_exist() -> None:
     assert listed == set(RULES)
 
 
-@pytest.mark.parametrize("module", sorted(set(policy.MODULES) - {"playwright", "urllib"}))
+@pytest.mark.parametrize("module", sorted(set(allowed_python.MODULES) - {"playwright", "urllib"}))
 def test_every_module_is_listed_with_its_members(module: str) -> None:
-    members = " ".join(f"`{name}`" for name in sorted(policy.MODULES[module]))
+    members = " ".join(f"`{name}`" for name in sorted(allowed_python.MODULES[module]))
 
     assert f"| `{module}` | {members} |" in LINES
 
@@ -48,4 +48,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"{limits.output_chars:,} characters",
         f"{limits.calls:,}",
     } <= stated
-    assert f"{policy.MAX_SOURCE_CHARS:,} characters, {policy.MAX_NODES:,} parts" in TEXT
+    assert (
+        f"{allowed_python.MAX_SOURCE_CHARS:,} characters, {allowed_python.MAX_NODES:,} parts"
+        in TEXT
+    )

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_autoweb.locate.search import (
+from benchmarks.simulated_vision import ModelNoise, Oracle
+from pytest_autoweb.locate.search import search
+from pytest_autoweb.locate.types import (
     Candidate,
     Element,
     Outcome,
     Rect,
     SearchLimits,
     Viewport,
-    search,
+    gather,
 )
-from pytest_autoweb.locate.simulated import ModelNoise, Oracle
-from pytest_autoweb.locate.types import gather
 from pytest_autoweb.results.decision import LocatorAlgorithm
 
 

@@ -28,6 +28,7 @@ from pytest_autoweb.store.database import Store
 
 WIDTH, HEIGHT, MARGIN = 640, 140, 14
 COST_HEIGHT = 36
+_DRAWING = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN, "cost_height": COST_HEIGHT}
 MOST = 30
 """The most points that are drawn; the table below the chart has all of them."""
 
@@ -110,7 +111,7 @@ def page_routes(store: Store) -> APIRouter:
             days=days,
             numbers=overview(store, begin),
             trends=trends_of(points),
-            drawing={"width": WIDTH, "height": HEIGHT, "margin": MARGIN},
+            drawing=_DRAWING,
             arms=arms,
             runs=[run_shape(run) for run in runs],
         )

@@ -52,8 +52,8 @@ from pytest_autoweb.results import (
     PlannedCell,
     total_usage,
 )
-from pytest_autoweb.run.cell import Bench, Cell
 from pytest_autoweb.run.corrections import Corrected, beside, correct, repairable, settle
+from pytest_autoweb.run.prepared_cell import Bench, Cell
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import Border, Finder, JsonValue, scripts_allowed
 from pytest_autoweb.strategies.stage_lists import prompts_of, stages_for

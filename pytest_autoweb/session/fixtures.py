@@ -70,7 +70,7 @@ class Autoweb:
         """
         from pytest_autoweb.cases.loader import load_case_file
         from pytest_autoweb.errors import CaseError, SettingsError
-        from pytest_autoweb.run.cell import Cell
+        from pytest_autoweb.run.prepared_cell import Cell
         from pytest_autoweb.runs.saving import cell_folder
         from pytest_autoweb.session.items import SESSION, run_with_fixtures
 

@@ -15,8 +15,8 @@ from pytest_autoweb.errors import BrowserError, CaseError
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
-from pytest_autoweb.run.cell import Cell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
+from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession

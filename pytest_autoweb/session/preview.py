@@ -15,7 +15,7 @@ from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import load_prompt
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.report.wording import columns, count_of, money, one_line
-from pytest_autoweb.run.cell import Cell
+from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.storage import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
 from pytest_autoweb.session.run_session import RunSession

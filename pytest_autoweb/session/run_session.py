@@ -30,7 +30,7 @@ from pytest_autoweb.llm.gateway import (
 )
 from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs
 from pytest_autoweb.options import Settings
-from pytest_autoweb.run.cell import Bench
+from pytest_autoweb.run.prepared_cell import Bench
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.local_analysis import local_model

@@ -14,8 +14,8 @@ from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import OPTIONS, Settings, Source
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.run.cell import Bench, Cell
 from pytest_autoweb.run.pipeline import run_cell
+from pytest_autoweb.run.prepared_cell import Bench, Cell
 from pytest_autoweb.testing import ScriptedClient
 from pytest_autoweb.variants import StrategyName
 

@@ -132,12 +132,13 @@ def tree_of(path: Path) -> ast.Module:
 
 @cache
 def imports_of(path: Path) -> tuple[Import, ...]:
-    functions = [
-        node
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    late = {id(node) for function in functions for node in ast.walk(function)}
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    late = {
+        id(node)
+        for function in ast.walk(tree_of(path))
+        if isinstance(function, functions)
+        for node in ast.walk(function)
+    }
     found = []
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom):
@@ -301,7 +302,7 @@ def test_every_package_says_what_lives_there_and_what_does_not() -> None:
     silent = [
         shown(path)
         for path in MODULES
-        if path.stem == "__init__" and len((ast.get_docstring(tree_of(path)) or "").split(".")) < 3
+        if path.stem == "__init__" and "\n\n" not in (ast.get_docstring(tree_of(path)) or "")
     ]
 
     assert silent == []

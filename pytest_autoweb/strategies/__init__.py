@@ -1,5 +1,4 @@
-"""The strategies: how a model may drive the browser.
+"""Strategies: each built-in way for a model to drive the browser, as a list of stages.
 
-Each module but `stage_lists` adds one, and there is no other list of them. The stages that they are
-made of are functions of `stages/`.
+The stages themselves live in `attempt`, `codegen`, `act` and `collect`.
 """

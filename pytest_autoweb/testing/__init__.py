@@ -1,6 +1,6 @@
-"""Fake model clients for tests of pytest-autoweb and of plugins that build on it.
+"""Fakes for tests of pytest-autoweb and of plugins on it. They are marked as what they are.
 
-Their replies say in `model_served` that no real model gave them.
+Nothing of the package itself uses them.
 """
 
 from pytest_autoweb.testing.faults import Faults, FaultyClient, Right, Slip

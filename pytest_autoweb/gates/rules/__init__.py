@@ -1,1 +1,4 @@
-"""The built-in gates; each module adds those it defines to `GATES`."""
+"""The built-in gates, each added to `GATES` by its own function.
+
+What all gates share lives one folder up, in `gates`.
+"""

@@ -1,1 +1,4 @@
-"""The built-in panels of the report; each module adds those it lists to `PANELS`."""
+"""The built-in panels of the report, each added to `PANELS`.
+
+Their scripts and styles are files of `templates/report`, named by the panel.
+"""

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
 from pytest_autoweb.egress.guarded_page import route_requests
-from pytest_autoweb.egress.origins import OriginPolicy
+from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from pytest_autoweb.attempt.page_evidence import with_findings
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.evidence.scene import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
-from pytest_autoweb.llm.replies import fold_line, heading_number
+from pytest_autoweb.llm.plan_syntax import heading_number
+from pytest_autoweb.llm.replies import fold_line
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.results import Attempt, Failure, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.attempt.tools import Tools, change, charge
-from pytest_autoweb.choice.text_match import shown
+from pytest_autoweb.choice.expected_text import shown
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render

@@ -29,7 +29,7 @@ from pytest_autoweb.sandbox.engine import StepEngine
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Locator, Page
 
-    from pytest_autoweb.egress.origins import OriginPolicy
+    from pytest_autoweb.egress.origin_policy import OriginPolicy
     from pytest_autoweb.evidence.downloads import DownloadRecord
     from pytest_autoweb.evidence.scene import Watch
     from pytest_autoweb.evidence.wire import WireRecord

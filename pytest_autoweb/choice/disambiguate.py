@@ -7,9 +7,9 @@ where that is the same too, its place among them.
 
 from collections.abc import Sequence
 
+from pytest_autoweb.choice.expected_text import SHORT, compare, shown
 from pytest_autoweb.choice.mark_listing import label_of
-from pytest_autoweb.choice.text_forms import fold, is_border, undecorated
-from pytest_autoweb.choice.text_match import SHORT, compare, shown
+from pytest_autoweb.choice.text_folding import fold, is_border, undecorated
 from pytest_autoweb.choice.verify_choice import (
     CANDIDATES,
     Choice,

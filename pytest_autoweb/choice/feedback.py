@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_autoweb.choice.text_match import shown
+from pytest_autoweb.choice.expected_text import shown
 from pytest_autoweb.results import Verdict
 
 HEADING = "## ⚠️ 上次元素验证失败详情（你选错了这些元素！）"

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.choice.text_forms import names_icon
-from pytest_autoweb.choice.text_match import TextComparison, compare_element, shown
+from pytest_autoweb.choice.expected_text import TextComparison, compare_element, shown
+from pytest_autoweb.choice.text_folding import names_icon
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
 

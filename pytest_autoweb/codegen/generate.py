@@ -1,5 +1,7 @@
 """Asks the model for the script, brings it into normal form, and refuses what breaks the policy."""
 
+import re
+
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
@@ -7,12 +9,22 @@ from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.codegen.show_pages import snapshots_as_text
 from pytest_autoweb.language import NO_CODE, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.plan_syntax import PLAN_BLOCK, heading_number
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import extract_code
+from pytest_autoweb.llm.replies import strip_reasoning
 from pytest_autoweb.marks.marking import mark_page
 from pytest_autoweb.results import Attempt, Failure, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
+
+# A reply that was cut off has no closing fence, and a plan that was cut off no end mark.
+_FENCE = re.compile(
+    r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<lang>[\w+-]*)[^\n]*\n"
+    r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+# Lines written by `prompts.fence`, which models tend to copy.
+_FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTILINE)
 
 
 def write_script(attempt: Attempt, tools: Tools) -> Attempt:
@@ -90,3 +102,19 @@ def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
     )
     problems = (StepProblem.of("(lint)", REFUSED_BY_LINT, str(finding)) for finding in findings)
     return fail(attempt, failure, *problems)
+
+
+def extract_code(reply: str) -> str:
+    """Return a reply's fenced blocks, or the whole reply without plan and reasoning."""
+    text = _FENCE_MARK.sub("", strip_reasoning(reply))
+    fences = [m for m in _FENCE.finditer(text) if m["lang"].lower() in ("", "python", "py")]
+    blocks = [m["body"].rstrip() for m in fences if not PLAN_BLOCK.search(m["body"])]
+    blocks = [b for b in blocks if b.strip()]
+    if blocks:
+        headed = [b for b in blocks if any(map(heading_number, b.splitlines()))]
+        # Several fences with headings are one script in pieces; otherwise take the longest.
+        return "\n\n".join(headed) if len(headed) > 1 else (headed or [max(blocks, key=len)])[0]
+    if fences:
+        text = "\n".join(m["body"] for m in fences)
+    text = re.sub(r"/\*\s*PLAN_START.*?(?:\*/|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE)
+    return PLAN_BLOCK.sub("", text).strip()

@@ -2,8 +2,8 @@
 
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, StepProblem
+from pytest_autoweb.llm.plan_syntax import PlanParse, parse_plan
 from pytest_autoweb.llm.prompts import render
-from pytest_autoweb.llm.replies import PlanParse, parse_plan
 from pytest_autoweb.results import Attempt, Failure, PlanStep
 
 

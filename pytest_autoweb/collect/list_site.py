@@ -6,9 +6,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_autoweb.choice.text_match import compare
+from pytest_autoweb.choice.expected_text import compare
 from pytest_autoweb.collect.list_addresses import joined
-from pytest_autoweb.collect.list_entries import Control, ListEntry, page_controls, read_entries
+from pytest_autoweb.collect.list_entries import ListEntry, page_controls, read_entries
+from pytest_autoweb.collect.next_page_control import Control
 from pytest_autoweb.collect.saved_state import Collection
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from pytest_autoweb.cases.case import PageParameter
-from pytest_autoweb.choice.text_match import compare_element
-from pytest_autoweb.collect.list_entries import ListEntry, by_text, choose_next
+from pytest_autoweb.choice.expected_text import compare_element
+from pytest_autoweb.collect.list_entries import ListEntry
 from pytest_autoweb.collect.list_site import CLICK_MS, Site, Way
+from pytest_autoweb.collect.next_page_control import by_text, choose_next
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.scripts import run_on_elements

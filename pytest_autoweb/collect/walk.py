@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from pytest_autoweb.cases.case import Rate
 from pytest_autoweb.collect.list_addresses import new_ones
-from pytest_autoweb.collect.list_entries import ListEntry, choose_more
+from pytest_autoweb.collect.list_entries import ListEntry
 from pytest_autoweb.collect.list_site import MoveResult, Site, Way, follow
+from pytest_autoweb.collect.next_page_control import choose_more
 from pytest_autoweb.collect.resume import predicted, usual_way
 from pytest_autoweb.collect.saved_state import CollectProgress, NextPage, Status
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
-from pytest_autoweb.egress.origins import OriginPolicy, parse_origin
+from pytest_autoweb.egress.origin_policy import OriginPolicy, parse_origin
 from pytest_autoweb.egress.proxy import EgressProxy
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pytest_autoweb.egress.origins import Origin, OriginPolicy, parse_origin
+from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy, parse_origin
 from pytest_autoweb.errors import BrowserError
 
 HEAD_BYTES = 65_536

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_autoweb.egress.origins import parse_origin
+from pytest_autoweb.egress.origin_policy import parse_origin
 from pytest_autoweb.page.scripts import run_script
 
 if TYPE_CHECKING:

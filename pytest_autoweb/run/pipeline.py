@@ -30,7 +30,7 @@ from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.correct.retry_rules import Rules
 from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.egress.guarded_page import guarded_page
-from pytest_autoweb.egress.origins import OriginPolicy
+from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
 from pytest_autoweb.evidence.downloads import DownloadRecord
 from pytest_autoweb.evidence.scene import Watch

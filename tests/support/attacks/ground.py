@@ -15,7 +15,7 @@ from local_site import Site
 from playwright.sync_api import Browser, Error, Page
 from trap import Trap
 
-from pytest_autoweb.egress.origins import OriginPolicy
+from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.redaction import Redactor

@@ -9,7 +9,7 @@ import pytest
 from local_site import Site
 from trap import Trap
 
-from pytest_autoweb.egress.origins import Origin, OriginPolicy
+from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
 
 

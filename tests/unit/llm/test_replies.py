@@ -2,7 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.llm.replies import extract_code, heading_number, parse_plan, strip_reasoning
+from pytest_autoweb.codegen.generate import extract_code
+from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
+from pytest_autoweb.llm.replies import strip_reasoning
 
 PLAN = """Here is my plan.
 /*

@@ -8,7 +8,7 @@ import pytest
 from pytest_autoweb.attempt.execute import normal_form
 from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.llm.replies import extract_code
+from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.choice.text_forms import (
+from pytest_autoweb.choice.text_folding import (
     describes_icon,
     directions,
     fold,

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check build wheel-test schemas
+.PHONY: help setup demo test check mutants build wheel-test schemas
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ setup: ## Only set up: .venv, packages, a browser
 
 check: ## Only lint, types and architecture
 	@scripts/check
+
+mutants: ## Change the code that decides verdicts, line by line, and count what the tests notice
+	@scripts/mutants
 
 build: ## Build the wheel and the sdist into dist/
 	@scripts/build

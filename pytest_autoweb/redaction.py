@@ -63,7 +63,7 @@ def _forms(value: str) -> Iterator[str]:
     data = value.encode("utf-8", "surrogatepass")
     once = quote(data, safe="")
     by_script = (quote(data, safe=_COMPONENT), quote(data, safe=_ADDRESS))
-    for encoded in (quote(data), once, quote_plus(data), *by_script, quote(once, safe="")):
+    for encoded in (quote(data), once, quote_plus(data), *by_script, quote(once)):
         yield encoded
         yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
     escaped = html.escape(value)

@@ -136,8 +136,8 @@ def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> Te
         code: Code = "icon" if role in roles else "different"
         reason = f"no text to compare; {_quoted(expected)} was expected of this {role}"
         return TextComparison(_VERDICTS[code], code, reason)
-    if any(names_picture(expected, text) for text in texts):
-        return TextComparison("match", "picture", _reason("picture", expected, texts[0]))
+    if pictured := [text for text in texts if names_picture(expected, text)]:
+        return TextComparison("match", "picture", _reason("picture", expected, pictured[0]))
     if describes_icon(expected):
         code = "different" if names_icon(expected) and is_field(role) else "icon"
         return TextComparison(_VERDICTS[code], code, _reason(code, expected, ""))

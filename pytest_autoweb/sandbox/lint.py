@@ -469,4 +469,4 @@ def _too_much(message: str) -> LintFinding:
 
 
 def _moved(finding: LintFinding, offset: int) -> LintFinding:
-    return finding.model_copy(update={"line": finding.line + offset}) if offset else finding
+    return finding.model_copy(update={"line": finding.line + offset})

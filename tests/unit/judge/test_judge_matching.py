@@ -116,3 +116,70 @@ def test_a_number_of_absurd_length_is_no_number() -> None:
 def test_text_of_values_is_json_but_for_texts() -> None:
     assert as_text("é") == "é"
     assert as_text({"a": ["é", None]}) == '{"a": ["é", null]}'
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ({"a": [1, {"b": "2"}]}, {"a": ("1", {"b": 2})}, True),
+        ((1, 2), [1, 2], True),
+        ({"a": 1}, {"b": 1}, False),
+        ([], {}, False),
+        ([1], "1", False),
+        (1, "x", False),
+        ("x", 1, False),
+        (None, "None", False),
+        (False, False, True),
+        (False, None, False),
+        (True, "true", False),
+        (1.5, "+1.5", True),
+        (100, "1e2", True),
+        (0.5, ".5", True),
+        (5, "5.", True),
+        (-5, "-5", True),
+        (9007199254740993, "9007199254740993", True),
+        (float("nan"), float("nan"), False),
+        (10**299, "1" + "0" * 299, True),
+        (10**300, "1" + "0" * 300, False),
+    ],
+)
+def test_two_values_are_the_same_to_a_reader(expected: Any, actual: Any, same: bool) -> None:
+    assert equal(expected, actual) is same
+
+
+@pytest.mark.parametrize(
+    ("wanted", "actual", "holds"),
+    [
+        (2, (1, 2), True),
+        ({"a": 1}, {"a": 2}, False),
+        ("a", {"a": 1}, False),
+        ({"a": 1}, 'x {"a": 1} y', True),
+        (True, "it is true", True),
+        (5, None, False),
+        ("a\u00a0 b", "x a b", True),
+    ],
+)
+def test_a_part_is_looked_for(wanted: Any, actual: Any, holds: bool) -> None:
+    assert contains(wanted, actual) is holds
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "holds"),
+    [
+        ({"a": [{"b": 1}]}, {"a": [{"b": 1, "c": 2}], "d": 3}, True),
+        ([{"a": 1}], ({"a": 1, "b": 2},), True),
+        ((), [], True),
+        ([1, 2], [2, 1], False),
+        ([], {}, False),
+        ({"a": 1}, [("a", 1)], False),
+        ({"a": None}, {}, False),
+        ({}, {"a": 1}, True),
+        ("1", 1, True),
+    ],
+)
+def test_what_is_named_has_to_be_there(expected: Any, actual: Any, holds: bool) -> None:
+    assert is_subset(expected, actual) is holds
+
+
+def test_a_value_that_json_lacks_is_shown_all_the_same() -> None:
+    assert as_text([{1}]) == '["{1}"]'

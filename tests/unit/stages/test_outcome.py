@@ -1,0 +1,262 @@
+"""What attempts come to, and what a cell's outcome then means to pytest."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast, get_args
+
+import pytest
+
+from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy
+from pytest_autoweb.options import Settings
+from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure, FailureKind, Outcome
+from pytest_autoweb.results.steps import StepResult
+from pytest_autoweb.run.corrections import repairable, settle
+from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
+
+INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed"}
+NOT_REPAIRED = INFRASTRUCTURE | {"repair"}
+STEP = Failure(kind="step", message="no such button")
+
+
+def check(passed: bool | None, **more: Any) -> CheckResult:
+    fields = {"index": 0, "type": "text", "expected": "a", "actual": "b", "message": "no page"}
+    return CheckResult(**{**fields, **more}, passed=passed)
+
+
+def attempt(**fields: Any) -> Attempt:
+    return Attempt(**fields)
+
+
+def failed(kind: FailureKind = "step", message: str = "no such button") -> Attempt:
+    return Attempt(failure=Failure(kind=kind, message=message))
+
+
+@pytest.mark.parametrize(
+    ("attempts", "outcome"),
+    [
+        ([attempt(checks_passed=True)], "passed"),
+        ([failed(), attempt(checks_passed=True)], "healed"),
+        ([failed(), failed(), attempt(checks_passed=True)], "healed"),
+    ],
+)
+def test_checks_that_hold_make_a_cell_pass(attempts: list[Attempt], outcome: str) -> None:
+    assert settle(attempts, has_checks=True) == (outcome, "", None)
+
+
+def test_checks_decide_even_when_something_else_went_wrong() -> None:
+    last = attempt(checks_passed=True, failure=STEP)
+
+    assert settle([last], has_checks=True) == ("passed", "", None)
+
+
+@pytest.mark.parametrize("kind", get_args(FailureKind))
+def test_only_the_infrastructure_breaks_a_cell(kind: FailureKind) -> None:
+    outcome, reason, failure = settle([failed(kind, "why")], has_checks=True)
+
+    assert outcome == ("broken" if kind in INFRASTRUCTURE else "failed")
+    assert reason == "why"
+    assert failure is not None
+    assert failure.kind == kind
+
+
+def test_a_repair_that_broke_leaves_the_verdict_on_the_attempt_before() -> None:
+    attempts = [failed(message="first"), failed(message="second"), failed("model", "no reply")]
+
+    outcome, reason, failure = settle(attempts, has_checks=True)
+
+    assert (outcome, reason) == ("failed", "second (the repair broke: no reply)")
+    assert failure == Failure(kind="step", message="second")
+
+
+def test_a_repair_that_broke_after_an_attempt_without_failure_says_so() -> None:
+    attempts = [attempt(checks_passed=False), failed("browser", "it died")]
+
+    outcome, reason, failure = settle(attempts, has_checks=True)
+
+    assert (outcome, reason, failure) == ("failed", " (the repair broke: it died)", None)
+
+
+def test_a_case_without_checks_is_never_more_than_ungraded() -> None:
+    done, undone = attempt(executed=True), failed()
+
+    assert settle([done], has_checks=False) == ("ungraded", "the case has no checks", None)
+    assert settle([undone], has_checks=False) == ("failed", "no such button", STEP)
+    assert settle([attempt()], has_checks=False) == ("failed", "", None)
+
+
+def test_checks_that_nobody_could_evaluate_leave_a_cell_ungraded() -> None:
+    checks = (
+        check(True, index=0),
+        check(None, index=1, advisory=True, message="only advice"),
+        check(None, index=2, type="http", message="no server"),
+        check(None, index=3, type="sql", message="no database"),
+    )
+
+    outcome, reason, failure = settle([attempt(checks=checks, failure=STEP)], has_checks=True)
+
+    assert (outcome, reason, failure) == ("ungraded", "check 2 (http): no server", STEP)
+
+
+def test_checks_that_are_advice_only_leave_a_cell_ungraded() -> None:
+    checks = (check(None, advisory=True), check(True, advisory=True))
+
+    outcome, reason, _ = settle([attempt(checks=checks)], has_checks=True)
+
+    assert outcome == "ungraded"
+    assert reason == "all checks are advice only (see --autoweb-judge-labels)"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        attempt(checks=(check(False),), checks_passed=False, failure=STEP),
+        attempt(checks=(), checks_passed=None, failure=STEP),
+    ],
+)
+def test_a_check_that_does_not_hold_or_was_never_reached_fails_a_cell(last: Attempt) -> None:
+    assert settle([last], has_checks=True) == ("failed", "no such button", STEP)
+
+
+def test_an_attempt_is_repaired_when_the_model_could_do_better() -> None:
+    kinds = set(get_args(FailureKind))
+
+    assert {kind for kind in kinds if not repairable(failed(kind))} == NOT_REPAIRED
+    assert repairable(attempt(checks_passed=False))
+    assert not repairable(attempt(checks_passed=True, failure=STEP))
+    assert not repairable(attempt(checks_passed=None))
+
+
+def cell(outcome: Outcome, model: str = "m", **more: Any) -> CellResult:
+    return CellResult(
+        case_id="login",
+        case_path="cases/shop.yaml",
+        entry_url="http://shop.test/",
+        user_task="Log in.",
+        model=model,
+        capture_mode="ARIA",
+        outcome=outcome,
+        reason="the page said no",
+        started=datetime(2026, 11, 22, tzinfo=UTC),
+        **more,
+    )
+
+
+LENIENT = GatePolicy(min_pass_rate=80)
+
+
+def said(result: CellResult, policy: GatePolicy) -> str:
+    """What becomes of the test, in pytest's words. A skip raised here must not skip this test."""
+    try:
+        conclude(result, policy)
+    except pytest.skip.Exception as skipped:
+        return f"skipped: {skipped}"
+    except pytest.xfail.Exception as expected:
+        return f"xfailed: {expected}"
+    except CellFailed as failed:
+        return f"{failed.result.case_id} failed: {failed}"
+    return "passed"
+
+
+@pytest.mark.parametrize("policy", [GatePolicy(), LENIENT])
+@pytest.mark.parametrize("outcome", ["passed", "healed"])
+@pytest.mark.parametrize("model", ["m", "builtin/oracle"])
+def test_a_cell_that_passed_is_a_test_that_passed(
+    model: str, outcome: Outcome, policy: GatePolicy
+) -> None:
+    assert said(cell(outcome, model), policy) == "passed"
+
+
+@pytest.mark.parametrize("outcome", ["ungraded", "skipped"])
+@pytest.mark.parametrize("model", ["m", "builtin/noop", "builtin/oracle"])
+def test_a_cell_without_a_verdict_is_skipped(outcome: Outcome, model: str) -> None:
+    assert said(cell(outcome, model), LENIENT) == f"skipped: {outcome}: the page said no"
+
+
+@pytest.mark.parametrize("outcome", ["failed", "broken"])
+def test_a_cell_that_failed_fails_its_test_unless_a_gate_decides(outcome: Outcome) -> None:
+    why = f"{outcome}: the page said no"
+
+    assert said(cell(outcome), GatePolicy()) == f"login failed: {why}"
+    assert said(cell(outcome), LENIENT) == f"xfailed: the gates decide ({why})"
+
+
+def test_no_gate_decides_on_a_control_or_a_pinned_case() -> None:
+    why = "login failed: failed: the page said no"
+
+    assert said(cell("failed", "builtin/oracle"), LENIENT) == why
+    assert said(cell("failed", must_pass=True), LENIENT) == why
+
+
+def test_a_group_that_only_reports_decides_on_its_cases() -> None:
+    soft = GatePolicy(groups=(CaseGroup(name="new", cases=["login"], soft=True),))
+
+    assert said(cell("failed"), soft).startswith("xfailed: ")
+
+
+def test_doing_nothing_is_meant_to_fail() -> None:
+    holds = "xfailed: the control holds: doing nothing does not pass the checks"
+    passes = "the checks pass although nothing was done"
+
+    assert said(cell("failed", "builtin/noop"), GatePolicy()) == holds
+    assert said(cell("passed", "builtin/noop"), LENIENT) == f"login failed: passed: {passes}"
+    assert said(cell("healed", "builtin/noop"), LENIENT) == f"login failed: healed: {passes}"
+    assert said(cell("broken", "builtin/noop"), GatePolicy()).startswith(
+        "login failed: broken: the"
+    )
+
+
+def test_the_gates_are_read_once_a_process(tmp_path: Path) -> None:
+    settings = SimpleNamespace(
+        rootdir=tmp_path,
+        min_pass_rate=70.0,
+        compare="",
+        compare_fail="cost:20%",
+        baseline_days=7,
+        max_cost=1.5,
+        allow_unpriced=True,
+    )
+    config = cast(pytest.Config, SimpleNamespace(stash=pytest.Stash()))
+
+    first = policy_of(config, cast(Settings, settings))
+    settings.min_pass_rate = 10.0
+
+    assert first == GatePolicy(
+        min_pass_rate=70.0,
+        limits={"cost": 20.0},
+        compare="latest",
+        baseline_days=7,
+        max_cost=1.5,
+        allow_unpriced=True,
+    )
+    assert policy_of(config, cast(Settings, settings)) is first
+
+
+def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
+    attempts = (
+        attempt(formatted_errors=tuple(f"error {n}" for n in range(7))),
+        attempt(
+            attempt_index=2,
+            step_results=(
+                StepResult(step_index=1, ok=True, status="ok"),
+                StepResult(step_index=2, ok=False, status="failed"),
+            ),
+            checks=(
+                check(True, index=0),
+                check(False, index=1, expected="'paid'", actual="'open'"),
+                check(None, index=2, type="http", expected="200", actual="nothing"),
+            ),
+        ),
+    )
+
+    lines = describe(cell("failed", attempts=attempts, folder=str(tmp_path)))
+
+    assert lines == [
+        "login on m: FAILED - the page said no",
+        "  attempt 1: steps none",
+        *[f"    error {n}" for n in range(5)],
+        "  attempt 2: steps 1:ok 2:failed",
+        "    check 1 text: expected 'paid', saw 'open'",
+        "    check 2 http: expected 200, saw nothing",
+        f"  details: {tmp_path}",
+    ]

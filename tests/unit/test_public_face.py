@@ -49,13 +49,16 @@ CONFTESTS = [
 ]
 DOCSTRINGS = [
     ROOT / "pytest_autoweb" / name
-    for name in ("hookspecs.py", "checks/__init__.py", "stages.py", "testing/scripted.py")
+    for name in (
+        "hookspecs.py",
+        "checks/__init__.py",
+        "stages.py",
+        "testing/faults.py",
+        "testing/scripted.py",
+    )
 ]
 ALLOWED = {
-    # Tools of the package that are run as programs; there is no name to import.
-    "pytest_autoweb.cli",
-    "pytest_autoweb.llm.local_engine",
-    # A fake for the docs of the locator, which needs the extra `testing`, so its own import.
+    # It needs Pillow (the extra `testing`), so it is imported from its own module.
     "pytest_autoweb.testing.pixels.PixelReadingClient",
 }
 FENCE = re.compile(r"^```(?:python|py|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)

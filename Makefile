@@ -4,7 +4,7 @@
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Set up, run the bundled cases on five models, say where the report is
+demo: ## Set up, run the bundled cases on two controls and four models, print the report's path
 	@scripts/setup --demo
 	@scripts/demo
 
@@ -25,8 +25,8 @@ mutants: ## Change the code that decides verdicts, line by line, and count what 
 build: ## Build the wheel and the sdist into dist/
 	@scripts/build
 
-wheel-test: ## Run the suite on the built wheel, away from the sources
+wheel-test: ## Build the wheel and run the unit tests on it, away from the sources
 	@scripts/wheel-test
 
-schemas: ## Write docs/schema/ anew from the code
+schemas: ## Regenerate docs/schema/ from the code
 	@for kind in case report; do .venv/bin/autoweb schema $$kind >docs/schema/$$kind.json; done

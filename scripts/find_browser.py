@@ -7,7 +7,7 @@ from pytest_autoweb.errors import BrowserError
 
 
 def main() -> str | None:
-    """The sentence, when there is no browser."""
+    """Print the path, or return a sentence when there is no browser."""
     with sync_playwright() as playwright:
         own = playwright.chromium.executable_path
     try:

@@ -1,4 +1,4 @@
-# Sourced by the other scripts: where we are, and how they speak.
+# Sourced by the other scripts: goes to the root of the checkout and defines how to print messages.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then

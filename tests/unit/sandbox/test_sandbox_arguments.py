@@ -134,7 +134,7 @@ def test_a_folder_or_a_link_is_not_written_to(border: Border, tmp_path: Path) ->
     (folder / "link.png").symlink_to(tmp_path / "elsewhere.png")
 
     for name in ("deep", "link.png"):
-        with refused("AW502", f"^'{name}' cannot be written$"):
+        with refused("AW502", f"^'{name}' cannot be overwritten$"):
             call_arguments.artifact_path(name, border)
 
 

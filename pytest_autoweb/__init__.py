@@ -1,6 +1,118 @@
 """Run YAML web tasks on many LLMs under pytest, and compare them honestly.
 
-What this module exports is the public interface. Everything below it is private by convention.
+The names in `__all__` are the public interface, together with those of `pytest_autoweb.checks`,
+`pytest_autoweb.stages` and `pytest_autoweb.testing`; docs/api.md describes every one of them and
+says how stable they are. Everything else in the package is private and may change at any time.
+
+Each name is imported from its home when somebody first asks for it: every pytest session imports
+this package, and one that names no models must not pay for what hooks need.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_autoweb.cases.case import Case
+    from pytest_autoweb.correction_arms.correction_arm import CorrectionArm
+    from pytest_autoweb.errors import AutowebError, ModelError
+    from pytest_autoweb.gates.gate_context import Gate, GateContext
+    from pytest_autoweb.llm.client import Client, Message, Reply, Request
+    from pytest_autoweb.llm.model_spec import ModelSpec
+    from pytest_autoweb.locate.interview import VisionModel
+    from pytest_autoweb.locate.locator import Sight
+    from pytest_autoweb.marks.marking import mark_page
+    from pytest_autoweb.page.capture import CaptureMode, NotPossible, ShownPage
+    from pytest_autoweb.registration import Registry
+    from pytest_autoweb.report.json_report import Report
+    from pytest_autoweb.report.panel import Panel
+    from pytest_autoweb.report.panel_content import PanelContent
+    from pytest_autoweb.results import CellResult, Failure, Usage
+    from pytest_autoweb.runs.side_files import GateResult
+    from pytest_autoweb.sandbox.engine import Border, Limits, StepEngine, StepOutcome
+    from pytest_autoweb.session.fixtures import Autoweb
+    from pytest_autoweb.strategies.stage_lists import Strategy
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Autoweb",
+    "AutowebError",
+    "Border",
+    "CaptureMode",
+    "Case",
+    "CellResult",
+    "Client",
+    "CorrectionArm",
+    "Failure",
+    "Gate",
+    "GateContext",
+    "GateResult",
+    "Limits",
+    "Message",
+    "ModelError",
+    "ModelSpec",
+    "NotPossible",
+    "Panel",
+    "PanelContent",
+    "Registry",
+    "Reply",
+    "Report",
+    "Request",
+    "ShownPage",
+    "Sight",
+    "StepEngine",
+    "StepOutcome",
+    "Strategy",
+    "Usage",
+    "VisionModel",
+    "mark_page",
+]
+
+_HOMES = {
+    "Autoweb": "pytest_autoweb.session.fixtures",
+    "AutowebError": "pytest_autoweb.errors",
+    "Border": "pytest_autoweb.sandbox.engine",
+    "CaptureMode": "pytest_autoweb.page.capture",
+    "Case": "pytest_autoweb.cases.case",
+    "CellResult": "pytest_autoweb.results",
+    "Client": "pytest_autoweb.llm.client",
+    "CorrectionArm": "pytest_autoweb.correction_arms.correction_arm",
+    "Failure": "pytest_autoweb.results",
+    "Gate": "pytest_autoweb.gates.gate_context",
+    "GateContext": "pytest_autoweb.gates.gate_context",
+    "GateResult": "pytest_autoweb.runs.side_files",
+    "Limits": "pytest_autoweb.sandbox.engine",
+    "Message": "pytest_autoweb.llm.client",
+    "ModelError": "pytest_autoweb.errors",
+    "ModelSpec": "pytest_autoweb.llm.model_spec",
+    "NotPossible": "pytest_autoweb.page.capture",
+    "Panel": "pytest_autoweb.report.panel",
+    "PanelContent": "pytest_autoweb.report.panel_content",
+    "Registry": "pytest_autoweb.registration",
+    "Reply": "pytest_autoweb.llm.client",
+    "Report": "pytest_autoweb.report.json_report",
+    "Request": "pytest_autoweb.llm.client",
+    "ShownPage": "pytest_autoweb.page.capture",
+    "Sight": "pytest_autoweb.locate.locator",
+    "StepEngine": "pytest_autoweb.sandbox.engine",
+    "StepOutcome": "pytest_autoweb.sandbox.engine",
+    "Strategy": "pytest_autoweb.strategies.stage_lists",
+    "Usage": "pytest_autoweb.results",
+    "VisionModel": "pytest_autoweb.locate.interview",
+    "mark_page": "pytest_autoweb.marks.marking",
+}
+"""The module that each public name is imported from."""
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would otherwise accept any misspelt name as `Any`.
+    def __getattr__(name: str) -> Any:
+        """Import a public name from its home and keep it, so that this is called once a name."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    """Return the names that completion offers, including those not imported yet."""
+    return sorted({*globals(), *__all__})

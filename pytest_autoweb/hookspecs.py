@@ -1,18 +1,13 @@
 """What users can hook into, in a conftest or a plugin."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.llm.client import Client
-    from pytest_autoweb.llm.model_spec import ModelSpec
-    from pytest_autoweb.registration import Registry
-    from pytest_autoweb.results import CellResult
-    from pytest_autoweb.sandbox.engine import Border, Level, StepEngine
+    from pytest_autoweb import Border, Case, CellResult, Client, ModelSpec, Registry, StepEngine
 
 
 def pytest_autoweb_register(registry: "Registry") -> None:
@@ -39,7 +34,9 @@ def pytest_autoweb_client(spec: "ModelSpec") -> "Client | None":
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_autoweb_engine(border: "Border", level: "Level") -> "StepEngine | None":
+def pytest_autoweb_engine(
+    border: "Border", level: 'Literal["auto", "strict", "off"]'
+) -> "StepEngine | None":
     """Run the generated code of an attempt yourself, instead of the built-in worker process.
 
     Return an object with `run_step`, `answer` and `close`, or None to leave it alone. What the

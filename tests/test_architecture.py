@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+import pytest_autoweb
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "pytest_autoweb"
 
@@ -32,7 +34,7 @@ ROWS = (
     {"act", "codegen", "dashboard"},
     {"collect", "correction_arms"},
     {"strategies"},
-    {"registration", "run"},
+    {"registration", "run", "stages"},
     {"hookspecs", "session", "verify"},
     {"commands", "plugin"},
     {"cli"},
@@ -160,11 +162,23 @@ def test_a_module_imports_only_from_the_rows_above_its_own() -> None:
         if (area := path.relative_to(PACKAGE).with_suffix("").parts[0]) != "__init__"
         for found in imports_of(path)
         if found.module.startswith(f"{PACKAGE.name}.")
-        and (target := area_of(found.module)) not in (area, "__version__")
+        and (target := area_of(found.module)) not in (area, *pytest_autoweb.__all__, "__version__")
         and ROW_OF[target] >= ROW_OF[area]
     ]
 
     assert upward == []
+
+
+def test_the_public_face_is_for_the_world_outside() -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for found in imports_of(path)
+        if area_of(found.module) in (*pytest_autoweb.__all__, "stages")
+    }
+
+    # Hooks show users the names that users import.
+    assert users == {"hookspecs.py"}
 
 
 def test_every_area_of_the_package_has_a_row() -> None:

@@ -2,13 +2,21 @@
 
 from pytest_autoweb.act.loop import act_on_page
 from pytest_autoweb.attempt.tools import NamedStage
-from pytest_autoweb.codegen.generate import write_script
-from pytest_autoweb.codegen.plan import plan_as_task, plan_case
 from pytest_autoweb.codegen.refs_turns import take_turns
-from pytest_autoweb.codegen.repair import repair_script
-from pytest_autoweb.codegen.show_pages import capture_pages
 from pytest_autoweb.collect.collect_list import collect_list
-from pytest_autoweb.strategies.stage_lists import EXECUTE, JUDGE, LINT, OPEN, STRATEGIES, Strategy
+from pytest_autoweb.strategies.stage_lists import (
+    CAPTURE,
+    EXECUTE,
+    GENERATE,
+    JUDGE,
+    LINT,
+    OPEN,
+    PLAN,
+    PLAN_AS_TASK,
+    REPAIR,
+    STRATEGIES,
+    Strategy,
+)
 
 NAME = "codegen"
 SUMMARY = "plan and script"
@@ -16,7 +24,7 @@ SUMMARY = "plan and script"
 BY_TURNS = Strategy(
     name=NAME,
     summary=SUMMARY,
-    first=(OPEN, NamedStage("plan", plan_as_task), NamedStage("turns", take_turns), JUDGE),
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
     prompts=("refs",),
 )
 """Small models write a few lines at a time about a numbered list of what is on the page."""
@@ -25,16 +33,8 @@ CODEGEN = STRATEGIES.add(
     Strategy(
         name=NAME,
         summary=SUMMARY,
-        first=(
-            OPEN,
-            NamedStage("plan", plan_case),
-            NamedStage("capture", capture_pages),
-            NamedStage("generate", write_script),
-            LINT,
-            EXECUTE,
-            JUDGE,
-        ),
-        repair=(OPEN, NamedStage("repair", repair_script), LINT, EXECUTE, JUDGE),
+        first=(OPEN, PLAN, CAPTURE, GENERATE, LINT, EXECUTE, JUDGE),
+        repair=(OPEN, REPAIR, LINT, EXECUTE, JUDGE),
         prompts=("plan", "generate", "repair", "visual"),
         in_dialect={"refs": BY_TURNS},
     )
@@ -45,7 +45,7 @@ ACT = STRATEGIES.add(
     Strategy(
         name="act",
         summary="one decision at a time on marked screenshots",
-        first=(OPEN, NamedStage("plan", plan_as_task), NamedStage("act", act_on_page), JUDGE),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
         prompts=("act", "act_brief"),
     )
 )
@@ -55,7 +55,7 @@ COLLECT = STRATEGIES.add(
     Strategy(
         name="collect",
         summary="addresses behind a list",
-        first=(OPEN, NamedStage("plan", plan_as_task), NamedStage("collect", collect_list), JUDGE),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
         prompts=("collect", "collect_brief"),
     )
 )

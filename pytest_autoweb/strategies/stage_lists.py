@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
-from pytest_autoweb.codegen.generate import lint_script
+from pytest_autoweb.codegen.generate import lint_script, write_script
+from pytest_autoweb.codegen.plan import plan_as_task, plan_case
+from pytest_autoweb.codegen.repair import repair_script
+from pytest_autoweb.codegen.show_pages import capture_pages
 from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
@@ -39,6 +42,11 @@ class Strategy:
 STRATEGIES: Variants[Strategy] = Variants("strategy", "pytest_autoweb.strategies")
 
 OPEN = NamedStage("open", open_entry)
+PLAN = NamedStage("plan", plan_case)
+PLAN_AS_TASK = NamedStage("plan", plan_as_task)
+CAPTURE = NamedStage("capture", capture_pages)
+GENERATE = NamedStage("generate", write_script)
+REPAIR = NamedStage("repair", repair_script)
 LINT = NamedStage("lint", lint_script)
 EXECUTE = NamedStage("execute", run_steps)
 JUDGE = NamedStage("judge", judge_outcome)

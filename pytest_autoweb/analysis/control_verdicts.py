@@ -1,6 +1,6 @@
 """The verdict of the controls on each case: the oracle must pass, and doing nothing must fail.
 
-The same rules apply to complete cells and to the rows kept for comparisons (`report.rows`).
+The same rules apply to complete cells and to the rows kept for comparisons (`analysis.run_rows`).
 """
 
 from collections.abc import Iterable, Sequence

@@ -135,7 +135,7 @@ def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
 
 
 class Recall:
-    """The calls of one attempt, seen at the border of the sandbox (`sandbox.base.Recall`).
+    """The calls of one attempt, seen at the border of the sandbox (`sandbox.engine.CallMemory`).
 
     Args:
         look: the page's address and a digest of what it shows; None where it cannot be told.

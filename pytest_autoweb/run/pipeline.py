@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
-    """Names of `sandbox.members.FINDERS`; see `Border.finders`."""
+    """Names of `sandbox.allowed_members.FINDERS`; see `Border.finders`."""
     offered: dict[str, Finder] = {"get_by_mark": tools.marks.find}
     if tools.spec.vision:
         offered["get_by_sight"] = SightAtHand(tools).find
@@ -71,7 +71,7 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
-    """Names of `sandbox.members.FUNCTIONS`; see `Border.functions`."""
+    """Names of `sandbox.allowed_members.FUNCTIONS`; see `Border.functions`."""
     return {"collect_urls": partial(collect_urls, tools)}
 
 

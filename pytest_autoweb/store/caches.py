@@ -47,7 +47,7 @@ class RedisCache:
         self._lost = False
 
     def get(self, key: str) -> str | None:
-        """Return a kept answer; see `calibrate.redundancy.Cache`."""
+        """Return a kept answer; see `correct.call_cache.Cache`."""
         if self._lost:
             return None
         try:
@@ -58,7 +58,7 @@ class RedisCache:
         return kept if isinstance(kept, str) else None
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """Keep an answer; see `calibrate.redundancy.Cache`."""
+        """Keep an answer; see `correct.call_cache.Cache`."""
         if self._lost:
             return
         try:
@@ -67,7 +67,7 @@ class RedisCache:
             self._lose(error)
 
     def close(self) -> None:
-        """Close the connection; see `calibrate.redundancy.Cache`."""
+        """Close the connection; see `correct.call_cache.Cache`."""
         self._redis.close()
 
     def _lose(self, error: Exception) -> None:

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 CONFTEST = """
-from pytest_autoweb.gates.gate_context import Gate
-from pytest_autoweb.runs.side_files import GateResult
-from pytest_autoweb.report.panel import Panel
-from pytest_autoweb.report.panel_content import PanelContent
+from pytest_autoweb import Gate, GateResult, Panel, PanelContent
 
 def few_cells(context):
     cells = len(context.run.rows)

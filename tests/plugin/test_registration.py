@@ -13,7 +13,7 @@ import pytest
 TITLE_CHECK = '''
 import fnmatch
 
-from pytest_autoweb.checks import Check, Evidence, Probe, Verdict
+from pytest_autoweb.checks import Check, CheckProbe, Evidence, Verdict
 
 
 class TitleCheck(Check):
@@ -24,12 +24,12 @@ class TitleCheck(Check):
 
     title: str
 
-    def probe(self, evidence: Evidence) -> Probe:
+    def probe(self, evidence: Evidence) -> CheckProbe:
         def look(seconds: float) -> Verdict:
             seen = evidence.page.title()
             return Verdict(fnmatch.fnmatchcase(seen, self.title), seen, where=evidence.page.url)
 
-        return Probe(f"title {self.title!r}", look)
+        return CheckProbe(f"title {self.title!r}", look)
 
 
 def pytest_autoweb_register(registry):

@@ -7,24 +7,11 @@ from collections.abc import Callable
 import pytest
 
 REGISTER = """
-from pytest_autoweb.correction_arms.correction_arm import CorrectionArm
-from pytest_autoweb.page.capture import CaptureMode
-from pytest_autoweb.llm.client import Message
-from pytest_autoweb.attempt.tools import ask
-from pytest_autoweb.codegen.show_pages import capture_pages
-from pytest_autoweb.codegen.generate import take_code, write_script
-from pytest_autoweb.attempt.tools import NamedStage
-from pytest_autoweb.codegen.plan import plan_as_task
-from pytest_autoweb.strategies.stage_lists import EXECUTE, JUDGE, LINT, OPEN, Strategy
+from pytest_autoweb import CaptureMode, CorrectionArm, Message, Strategy, stages
+from pytest_autoweb.stages import NamedStage, ask, take_code
 
-WRITTEN = (
-    NamedStage("plan", plan_as_task),
-    NamedStage("capture", capture_pages),
-    NamedStage("generate", write_script),
-    LINT,
-    EXECUTE,
-    JUDGE,
-)
+RUN = (stages.LINT, stages.EXECUTE, stages.JUDGE)
+WRITE_AGAIN = NamedStage("repair", stages.GENERATE.run)
 
 def write_once_more(attempt, tools):
     ending = tools.guidance.evidence[0]
@@ -37,8 +24,8 @@ def pytest_autoweb_register(registry):
         Strategy(
             name="at_once",
             summary="a script without a plan",
-            first=(OPEN, *WRITTEN),
-            repair=(OPEN, WRITTEN[0], NamedStage("repair", write_script), LINT, EXECUTE, JUDGE),
+            first=(stages.OPEN, stages.PLAN_AS_TASK, stages.CAPTURE, stages.GENERATE, *RUN),
+            repair=(stages.OPEN, stages.PLAN_AS_TASK, WRITE_AGAIN, *RUN),
             prompts=("generate",),
         )
     )

@@ -161,6 +161,14 @@ def test_doing_what_the_section_says_gives_what_it_promises(
         follow(block, tmp_path)
 
 
+def test_what_users_are_told_to_write_imports_public_names_alone() -> None:
+    doors = {"", ".checks", ".stages", ".testing"}
+    told = "\n".join(text for _, heading, text in sections() if heading != INSIDE)
+
+    assert set(re.findall(r"^from pytest_autoweb([\w.]*) import", told, re.MULTILINE)) <= doors
+    assert "import pytest_autoweb" not in told
+
+
 def test_every_page_says_both_ways_and_promises_something() -> None:
     told: dict[str, list[tuple[str, str]]] = {}
     for page, heading, text in sections():

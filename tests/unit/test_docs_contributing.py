@@ -54,11 +54,3 @@ def test_each_file_that_contributing_names_exists() -> None:
         if not (ROOT / path).exists() and not (ROOT / "pytest_autoweb" / path).exists()
     ]
     assert missing == []
-
-
-def test_each_target_of_make_that_contributing_names_exists() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-
-    assert set(re.findall(r"make ([a-z-]+)`", text)) <= targets

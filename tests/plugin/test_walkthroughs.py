@@ -114,7 +114,7 @@ def run(command: str, expected: list[str], folder: Path) -> None:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env=environment(folder),
     )
     lines = iter((done.stdout + done.stderr).splitlines())

@@ -18,14 +18,14 @@ MarkNumber = Annotated[int, BeforeValidator(mark_of)]
 Confidence = Annotated[float | None, BeforeValidator(confidence_of), Field(ge=0, le=1)]
 
 
-class _Decided(BaseModel):
+class _DecidedAction(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     thinking: str = ""
     confidence: Confidence = None
 
 
-class OnElement(_Decided):
+class OnElement(_DecidedAction):
     """An action on one marked element."""
 
     expected_text: str
@@ -61,48 +61,48 @@ class Extract(OnElement):
     action: Literal["extract"]
 
 
-class Press(_Decided):
+class Press(_DecidedAction):
     """Press a key, in the element that has the focus."""
 
     action: Literal["press"]
     key: str = "Enter"
 
 
-class Scroll(_Decided):
+class Scroll(_DecidedAction):
     """Scroll the page."""
 
     action: Literal["scroll"]
     direction: Literal["down", "up"] = "down"
 
 
-class Navigate(_Decided):
+class Navigate(_DecidedAction):
     """Open an address."""
 
     action: Literal["navigate"]
     url: str
 
 
-class Wait(_Decided):
+class Wait(_DecidedAction):
     """Wait for the page."""
 
     action: Literal["wait"]
     timeout_ms: int = Field(default=1_000, ge=0, le=MAX_WAIT_MS)
 
 
-class GoBack(_Decided):
+class GoBack(_DecidedAction):
     """Go back in the history."""
 
     action: Literal["go_back"]
 
 
-class Done(_Decided):
+class Done(_DecidedAction):
     """Nothing is left to do; with the data that the task asks for."""
 
     action: Literal["done"]
     answer: Any = None
 
 
-class Retry(_Decided):
+class Retry(_DecidedAction):
     """Look again, without doing anything."""
 
     action: Literal["retry"]
@@ -114,7 +114,7 @@ Action = Annotated[
 ]
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
 _MODELS = (Click, Type, Select, Extract, Press, Scroll, Navigate, Wait, GoBack, Done, Retry)
-NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
+ACTION_NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
 _INTERNAL = ("title", "description", "maxLength", "default")
 
 
@@ -135,7 +135,7 @@ def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
     named = fields.get("action")
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
         given = f"{named!r:.40} is no action" if named else "the reply names no action"
-        return f"{given}; allowed: {', '.join(NAMES)}"
+        return f"{given}; allowed: {', '.join(ACTION_NAMES)}"
     name = str(first["loc"][-1])
     if first["type"] == "missing":
         why = ": copy the element's text" if name == "expected_text" else ""
@@ -240,7 +240,7 @@ Banned = Collection[tuple[str, int]]
 """Action and mark that may not be decided on again."""
 
 
-class Moves(NamedTuple):
+class OtherActions(NamedTuple):
     """What can be decided on beside actions on elements."""
 
     scroll: tuple[str, ...] = ("down", "up")
@@ -253,7 +253,7 @@ class Moves(NamedTuple):
 
 def grammar(
     marks: Sequence[Mark],
-    moves: Moves,
+    others: OtherActions,
     *,
     banned: Banned = (),
     alike: Collection[int] = (),
@@ -263,7 +263,7 @@ def grammar(
 
     Args:
         marks: of the picture.
-        moves: what else can be decided.
+        others: what else can be decided.
         banned: what was done or refused on this very picture.
         alike: marks that share their text: what is near them may be named.
         again: it must be named, because this is a second look.
@@ -276,11 +276,11 @@ def grammar(
             rules.append(_on_element(action, fitting))
         if shared:
             rules.append(_on_element(action, shared, near=True))
-    rules += [_plain({"action": "scroll", "direction": way}) for way in moves.scroll]
-    if moves.enter:
-        rules.append(_plain({"action": "press", "key": "Enter"}))
-    if moves.done or not rules:
-        rules.append(_done(moves.answers))
+    rules += [_without_mark({"action": "scroll", "direction": way}) for way in others.scroll]
+    if others.enter:
+        rules.append(_without_mark({"action": "press", "key": "Enter"}))
+    if others.done or not rules:
+        rules.append(_done(others.answers))
     return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
 
 
@@ -310,9 +310,9 @@ def _on_element(action: str, numbers: Sequence[int], *, near: bool = False) -> s
 
 def _done(answers: bool) -> str:
     if not answers:
-        return _plain({"action": "done"})
+        return _without_mark({"action": "done"})
     return " ".join([literal('{"action": "done", "answer": '), "str", literal("}")])
 
 
-def _plain(fields: dict[str, str]) -> str:
+def _without_mark(fields: dict[str, str]) -> str:
     return literal(json.dumps(fields))

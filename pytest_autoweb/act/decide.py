@@ -3,13 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from pytest_autoweb.act.actions import Moves, decision_schema, forms_text, grammar, validate_action
-from pytest_autoweb.act.memory import Course
+from pytest_autoweb.act.actions import (
+    OtherActions,
+    decision_schema,
+    forms_text,
+    grammar,
+    validate_action,
+)
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import Tools, ask
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
-from pytest_autoweb.choice.disambiguate import ambiguous, telling
+from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
 from pytest_autoweb.choice.feedback import section
 from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.llm.client import Message, picture_uri
@@ -24,7 +30,7 @@ BRIEF_TOKENS = 200
 """Of a reply in the brief form."""
 
 
-def decide(turn: Turn, course: Course) -> Turn:
+def decide(turn: Turn, memory: ActMemory) -> Turn:
     """Return the turn with the model's action, or with what is wrong with its reply.
 
     After a reply of the wrong form the model is asked once more and told what is wrong, unless
@@ -32,7 +38,7 @@ def decide(turn: Turn, course: Course) -> Turn:
     """
     tools, problem = turn.tools, ""
     for _ in range(2):
-        attempt, reply = _ask(turn, course, problem)
+        attempt, reply = _ask(turn, memory, problem)
         turn = replace(turn, attempt=attempt, calls=turn.calls + 1, action=None, problem="")
         if turn.failed:
             return turn
@@ -41,29 +47,29 @@ def decide(turn: Turn, course: Course) -> Turn:
         except ReplyProblem as wrong:
             problem = str(wrong)
             tools.log.write(f"unusable reply: {problem}")
-        if not course.feedback.enabled:
+        if not memory.feedback.enabled:
             break
     return replace(turn, problem=problem)
 
 
-def _ask(turn: Turn, course: Course, problem: str) -> tuple[Attempt, str]:
+def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
     situation, tools = turn.situation, turn.tools
     view, spec, brief = situation.view, tools.spec, is_brief(tools)
     answers = wants_data(tools)
-    course.asked += 1
+    memory.asked += 1
     marks = _allowed(view.marks, tools)
     numbers = [mark.number for mark in marks]
-    near = _near(situation)
+    near = _texts_apart(situation)
     return ask(
         turn.attempt,
         tools,
         "decide",
-        _messages(turn, course, problem),
-        turn=course.asked,
+        _messages(turn, memory, problem),
+        turn=memory.asked,
         grammar=grammar(
             marks,
-            _moves(view, course, answers),
-            banned=course.banned(view.digest),
+            _other_actions(view, memory, answers),
+            banned=memory.banned(view.digest),
             alike=near,
             again=bool(situation.second_look),
         )
@@ -76,11 +82,11 @@ def _ask(turn: Turn, course: Course, problem: str) -> tuple[Attempt, str]:
     )
 
 
-def _near(situation: Situation) -> dict[int, str]:
+def _texts_apart(situation: Situation) -> dict[int, str]:
     """Return what tells marks apart that read alike; in a second look all of them do."""
     view = situation.view
     if situation.second_look:
-        return {mark.number: telling(mark, view.marks) for mark in view.marks}
+        return {mark.number: distinguishing_text(mark, view.marks) for mark in view.marks}
     return ambiguous(view.marks)
 
 
@@ -100,19 +106,19 @@ def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
     return left or marks
 
 
-def _moves(view: View, course: Course, answers: bool) -> Moves:
-    return Moves(
+def _other_actions(view: View, memory: ActMemory, answers: bool) -> OtherActions:
+    return OtherActions(
         scroll=view.scroll,
-        enter=course.last_action == "type",
-        done=bool(course.done) or answers,
+        enter=memory.last_action == "type",
+        done=bool(memory.done) or answers,
         answers=answers,
     )
 
 
-def _messages(turn: Turn, course: Course, problem: str) -> tuple[Message, ...]:
+def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...]:
     situation, tools = turn.situation, turn.tools
     view, brief, vision = situation.view, is_brief(tools), tools.spec.vision
-    near = _near(situation)
+    near = _texts_apart(situation)
     listed = not vision or situation.second_look
     variables: dict[str, Any] = {
         "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
@@ -121,7 +127,7 @@ def _messages(turn: Turn, course: Course, problem: str) -> tuple[Message, ...]:
         "secrets": sorted(tools.case.secrets),
         "answers": wants_data(tools),
         "hint": situation.hint,
-        "done": course.history(),
+        "done": memory.history(),
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
         "problem": problem,

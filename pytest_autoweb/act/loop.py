@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_IN_VAIN, Course
+from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW, ActMemory
 from pytest_autoweb.act.observe import observe
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
@@ -28,17 +28,17 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     On a mismatch nothing is performed. What was wrong is told in the next prompt only, unless
     `--autoweb-feedback=false` makes this the control arm.
     """
-    course = Course(Feedback(enabled=tools.settings.feedback))
+    memory = ActMemory(Feedback(enabled=tools.settings.feedback))
     limit = tools.settings.max_decisions
     last: Turn | None = None
-    with dialogs_answered(tools, course.done.append):
+    with dialogs_answered(tools, memory.done.append):
         for index in range(1, limit + 1):
             tools.progress(f"decision {index}")
             if tools.budget.left <= 0:
                 message = f"the attempt's {tools.case.timeout:g} s are over"
                 attempt = _stopped(attempt, "timeout", message)
                 break
-            last = _one_turn(observe(attempt, tools, course, last), course)
+            last = _one_turn(observe(attempt, tools, memory, last), memory)
             attempt = last.attempt
             if last.failed or last.done:
                 break
@@ -55,25 +55,25 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     )
 
 
-def _one_turn(turn: Turn, course: Course) -> Turn:
+def _one_turn(turn: Turn, memory: ActMemory) -> Turn:
     """Take an observed turn to its end; a call that failed ends it without a record."""
     for step in (decide, resolve, perform):
-        turn = step(turn, course)
+        turn = step(turn, memory)
         if turn.failed:
             return turn
-    return _ended(turn, course)
+    return _ended(turn, memory)
 
 
-def _ended(turn: Turn, course: Course) -> Turn:
+def _ended(turn: Turn, memory: ActMemory) -> Turn:
     """Record the turn, and fail the attempt when a limit is reached or the page is lost."""
     turn = turn.with_attempt(_recorded(turn))
-    if course.circles >= MAX_CIRCLES:
+    if memory.circles >= MAX_CIRCLES:
         message = f"the model goes in circles: {turn.error}"
         return turn.with_attempt(_stopped(turn.attempt, "limit", message))
-    if course.in_vain >= MAX_IN_VAIN:
-        history = course.feedback.history
+    if memory.failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+        history = memory.feedback.history
         last = f": {history[-1].line}" if history else ""
-        message = f"{MAX_IN_VAIN} decisions in a row came to nothing{last}"
+        message = f"{MAX_FAILURES_IN_A_ROW} decisions in a row came to nothing{last}"
         turn = turn.with_attempt(_stopped(turn.attempt, "limit", message))
     if turn.lost:
         turn = turn.with_attempt(change(turn.attempt, failure=turn.lost))

@@ -18,7 +18,7 @@ HISTORY = 15
 """Lines of what was done that the model is shown."""
 MAX_CIRCLES = 2
 """Circles after which an attempt ends."""
-MAX_IN_VAIN = 4
+MAX_FAILURES_IN_A_ROW = 4
 """Decisions in a row that nothing could be made of, after which an attempt ends."""
 WINDOW = 8
 THRESHOLD = 3
@@ -54,7 +54,7 @@ class Fingerprint:
 
 
 @dataclass(slots=True)
-class Loops:
+class LoopDetector:
     """The last decisions of an attempt."""
 
     recent: list[Fingerprint] = field(default_factory=list)
@@ -88,7 +88,7 @@ def _cycle(recent: Sequence[Fingerprint]) -> int:
 
 
 @dataclass(slots=True)
-class Course:
+class ActMemory:
     """The memory of one attempt: the only value that its turns change.
 
     It is changed in place, because a dialog of the page may speak at any moment of a turn. The
@@ -96,7 +96,7 @@ class Course:
     """
 
     feedback: Feedback
-    loops: Loops = field(default_factory=Loops)
+    loops: LoopDetector = field(default_factory=LoopDetector)
     done: list[str] = field(default_factory=list)
     """What was done, one line each."""
     failed: tuple[Mark, ...] = ()
@@ -108,7 +108,7 @@ class Course:
     still."""
     circles: int = 0
     """Times that the model went in a circle."""
-    in_vain: int = 0
+    failures_in_a_row: int = 0
     """Decisions in a row that nothing could be made of."""
     asked: int = 0
     """Model calls so far."""
@@ -117,7 +117,7 @@ class Course:
     refusals: dict[str, int] = field(default_factory=dict)
     """Of each expected text, how often it was refused since something was done."""
 
-    def note(self, index: int, mark: Mark | None, reason: str) -> None:
+    def add_problem(self, index: int, mark: Mark | None, reason: str) -> None:
         """Note what the next prompt is to say about this decision.
 
         Args:
@@ -128,18 +128,18 @@ class Course:
         number = mark.number if mark else None
         self.feedback.add(Problem("act", index, number, "", "", None, reason))
 
-    def went_well(self, line: str) -> None:
+    def note_success(self, line: str) -> None:
         """Note what was done, in one line without secrets."""
-        self.in_vain = 0
+        self.failures_in_a_row = 0
         self.refusals.clear()
         self.done.append(line)
 
-    def refused(self, text: str) -> int:
+    def count_refusal(self, text: str) -> int:
         """Count a refusal of an element for this text, and return how many there are by now."""
         self.refusals[text] = self.refusals.get(text, 0) + 1
         return self.refusals[text]
 
-    def try_once(self, digest: str, action: str, mark: int | None) -> None:
+    def note_tried(self, digest: str, action: str, mark: int | None) -> None:
         """Note what is about to be done on a page."""
         if mark is not None:
             self.tried.add((digest, action, mark))

@@ -4,9 +4,9 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.act.memory import Course
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.attempt.page_evidence import told
+from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.opening import settle
@@ -22,13 +22,13 @@ _TEXT_MS = 3_000.0
 _PAST_LINES = 10
 
 
-def observe(attempt: Attempt, tools: Tools, course: Course, last: Turn | None) -> Turn:
+def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None) -> Turn:
     """Begin a turn with a look at the tab in front.
 
     Args:
         attempt: what is known so far.
         tools: of the attempt.
-        course: what the attempt remembers; the problems of the turn before are taken from it.
+        memory: what the attempt remembers; the problems of the turn before are taken from it.
         last: the turn before; None: this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
@@ -36,9 +36,9 @@ def observe(attempt: Attempt, tools: Tools, course: Course, last: Turn | None) -
     here = tools if page is tools.page else replace(tools, page=page)
     if last:
         settle(page, quiet_ms=SETTLE_MS)
-    view = look(page, here, failed=course.failed if course.feedback.enabled else ())
-    course.failed = ()
-    problems = course.feedback.begin_cycle()
+    view = look(page, here, failed=memory.failed if memory.feedback.enabled else ())
+    memory.failed = ()
+    problems = memory.feedback.begin_cycle()
     index = last.index + 1 if last else 1
     picture = tools.folder / f"decision-{index}.png"
     picture.write_bytes(view.marked.picture)
@@ -105,7 +105,7 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
             "It did, in this order:" if lines else "It did nothing.",
             *(f"- {line}" for line in lines),
             "Do it better this time.",
-            *([more] if (more := told(attempt, tools)) else []),
+            *([more] if (more := retry_notes(attempt, tools)) else []),
         ]
     )
 

@@ -60,7 +60,7 @@ def code_of(
             return ""
 
 
-def by_sight(action: OnElement) -> str:
+def code_by_sight(action: OnElement) -> str:
     """The same action on whatever the vision locator finds for the expected text."""
     where = f" ({action.near})" if action.near else ""
     return f"page.get_by_sight({text(action.expected_text + where)}).{_call(action)}"
@@ -85,7 +85,7 @@ def _scroll(direction: str, viewport: tuple[float, float]) -> str:
     return f"page.mouse.move({width / 2:.0f}, {height / 2:.0f})\npage.mouse.wheel(0, {way:.0f})"
 
 
-def told(action: Action) -> str:
+def describe_action(action: Action) -> str:
     """The action in one line, for the model's list of what is done."""
     match action:
         case Type():

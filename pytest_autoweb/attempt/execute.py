@@ -115,11 +115,11 @@ def split_blocks(code: str) -> Blocks:
             notes.append(f"Step {step} has two blocks (line {start}); they were joined.")
         first = 1 if position == 0 else start
         spans.setdefault(step, []).append(range(first, end))
-    blocks = {step: Block(_only(lines, ranges)) for step, ranges in sorted(spans.items())}
+    blocks = {step: Block(_lines_within(lines, ranges)) for step, ranges in sorted(spans.items())}
     return Blocks(blocks, tuple(notes))
 
 
-def _only(lines: list[str], keep: list[range]) -> str:
+def _lines_within(lines: list[str], keep: list[range]) -> str:
     kept = [line if any(n in r for r in keep) else "" for n, line in enumerate(lines, start=1)]
     return "\n".join(kept).rstrip("\n") + "\n"
 
@@ -156,7 +156,7 @@ LOG_TAIL_LINES = 20
 NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
 
-class _Ran(NamedTuple):
+class _StepRun(NamedTuple):
     result: StepResult
     calls: tuple[ToolCall, ...]
 
@@ -246,10 +246,10 @@ def _all_ok(attempt: Attempt) -> bool:
     return all(result.ok for result in attempt.step_results)
 
 
-def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
+def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
     if not code.strip():
         failure = Failure(kind="step", message=NO_CODE_FOR_STEP, step_index=index)
-        return _Ran(
+        return _StepRun(
             StepResult(
                 step_index=index, ok=False, status="failed", error=failure.message, failure=failure
             ),
@@ -269,7 +269,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
             resume = before if any(call.acting and call.ok for call in before) else ()
             context, outcome = _run_once(index, code, hint, tools, limit=boosted, resume=resume)
             calls, retried = (*calls, *(c for c in outcome.calls if not c.replayed)), True
-    return _Ran(_result(index, outcome, context, tools, retried=retried), calls)
+    return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
 
 
 def _run_once(

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.attempt.tools import Tools, change, charge
-from pytest_autoweb.choice.text_match import shown
+from pytest_autoweb.choice.text_match import excerpt
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Frame, Locator, Page
 
 
-class MarksAtHand:
+class MarkFinder:
     """Remembers the marked page that a decision was made on.
 
     Without one (in scripts) each call marks the page as it is then.
@@ -96,7 +96,7 @@ def _chosen(mark: Mark, expected: str) -> ChosenMark:
 
 
 def _refusal(chosen: ChosenMark) -> StepCallError:
-    expected, actual = shown(chosen.expected_text), shown(chosen.actual_text)
+    expected, actual = excerpt(chosen.expected_text), excerpt(chosen.actual_text)
     line = f"[{chosen.mark}] 验证失败: 期望'{expected}' 实际'{actual}' ({chosen.reason})"
     return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
 
@@ -126,7 +126,7 @@ def with_sight(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     return (*before, last.model_copy(update={"content": text}))
 
 
-class SightAtHand:
+class SightFinder:
     """Finds elements for the steps of one attempt, and leaves each search on it.
 
     Args:
@@ -167,7 +167,7 @@ class SightAtHand:
         tools = self._tools
         tools.progress("looking")
         sight = Sight(
-            _finding_page_of(found_on),
+            _page_of(found_on),
             self._eyes,
             algorithm=tools.settings.locator,
             hide=tools.hidden,
@@ -175,7 +175,7 @@ class SightAtHand:
             memory=self._memory,
         )
         result = sight.locate(description, expected_text=expected_text, role=role, within=found_on)
-        tools.after_step.append(partial(_left_on, result))
+        tools.after_step.append(partial(_with_search, result))
         location = result.location
         tools.log.write(
             f"get_by_sight({description!r:.80}): {location.status} after {location.calls} calls"
@@ -197,13 +197,7 @@ class SightAtHand:
         return path.relative_to(self._tools.cell_folder).as_posix()
 
 
-def _left_on(result: LocatorResult, attempt: Attempt) -> Attempt:
+def _with_search(result: LocatorResult, attempt: Attempt) -> Attempt:
     for exchange in result.transcript:
         attempt = charge(attempt, "locate", exchange)
     return change(attempt, locations=(*attempt.locations, result.location))
-
-
-def _finding_page_of(found_on: "Page | Frame | Locator") -> "Page":
-    from playwright.sync_api import Page
-
-    return found_on if isinstance(found_on, Page) else found_on.page

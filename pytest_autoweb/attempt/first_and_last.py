@@ -47,7 +47,7 @@ SERVER_FILE = "server.json"
 def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
     """Save the page as the judge saw it (`dom`)."""
     path = tools.folder / DOM_FILE
-    return _kept(attempt, tools, "dom", path, lambda: copy_page(tools.page, tools.redact))
+    return _with_file(attempt, tools, "dom", path, lambda: copy_page(tools.page, tools.redact))
 
 
 def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
@@ -61,25 +61,29 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
     wire.stop()
     files.stop()
     path = tools.folder / WIRE_FILE
-    attempt = _kept(
-        attempt, tools, "wire", path, lambda: har_text(wire, tools.keep, dropped=wire.dropped)
+    attempt = _with_file(
+        attempt,
+        tools,
+        "wire",
+        path,
+        lambda: har_text(wire, tools.redact_evidence, dropped=wire.dropped),
     )
     if tools.server_url:
         place = json_text({"url": tools.server_url})
-        attempt = _kept(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
+        attempt = _with_file(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
     if not files:
         return attempt
     path = tools.folder / DOWNLOADS_FILE
-    return _kept(
+    return _with_file(
         attempt,
         tools,
         "downloads",
         path,
-        lambda: downloads_text(files, tools.folder, tools.keep),
+        lambda: downloads_text(files, tools.folder, tools.redact_evidence),
     )
 
 
-def _kept(
+def _with_file(
     attempt: Attempt, tools: Tools, name: str, path: Path, make: Callable[[], str]
 ) -> Attempt:
     """The attempt with one more file; a page or a disk that refuses costs the file only."""
@@ -124,7 +128,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = change(
         attempt,
         # The checks have seen it as it is; what is kept holds no secrets.
-        answer=_mapped(attempt.answer, tools.redact),
+        answer=_map_texts(attempt.answer, tools.redact),
         checks=results,
         checks_passed=passed,
         score=points,
@@ -145,15 +149,15 @@ def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
     if isinstance(check, JudgeCheck):
         return check
     plain = check.model_dump(by_alias=True, exclude_unset=True)
-    return type(check).model_validate(_mapped(plain, reveal))
+    return type(check).model_validate(_map_texts(plain, reveal))
 
 
-def _mapped(value: Any, change_text: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change_text(value)
     if isinstance(value, dict):
-        return {key: _mapped(item, change_text) for key, item in value.items()}
-    return [_mapped(item, change_text) for item in value] if isinstance(value, list) else value
+        return {key: _map_texts(item, change_text) for key, item in value.items()}
+    return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
 
 
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:

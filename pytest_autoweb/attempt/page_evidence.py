@@ -47,7 +47,7 @@ def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, .
 _LINES = 12
 
 
-def told(attempt: Attempt, tools: Tools) -> str:
+def retry_notes(attempt: Attempt, tools: Tools) -> str:
     """Advice, evidence and reflection; empty where a retry is told nothing of the kind.
 
     Page text and the model's own words stand between fences: both may be hostile.

@@ -122,7 +122,7 @@ class Tools:
     """Puts secrets back into the case's own checks (`<secret:name>`); for the judge only."""
     log: RunLog
     clock: Clock
-    keep: Callable[[str], str]
+    redact_evidence: Callable[[str], str]
     """`redact`, and also without what looks like a key, a cookie or a token: for what is kept."""
     budget: StepBudget
     """Time left for the attempt's steps, whatever the limit of each."""

@@ -8,8 +8,8 @@ where that is the same too, its place among them.
 from collections.abc import Sequence
 
 from pytest_autoweb.choice.mark_listing import label_of
-from pytest_autoweb.choice.text_forms import fold, is_border, undecorated
-from pytest_autoweb.choice.text_match import SHORT, compare, shown
+from pytest_autoweb.choice.text_forms import fold, is_border, without_decoration
+from pytest_autoweb.choice.text_match import SHORT, compare, excerpt
 from pytest_autoweb.choice.verify_choice import (
     CANDIDATES,
     Choice,
@@ -35,22 +35,22 @@ def resolve_apart(choice: Choice, marks: Sequence[Mark], *, again: bool = False)
     first = resolve(choice, marks)
     rivals = _rivals(first, choice, marks)
     lost = first.status in ("text_not_found", "no_such_mark")
-    if lost and (field := _beside_text(choice, marks)):
-        what = f"a field without a name; '{shown(choice.expected_text)}' is what tells it apart"
+    if lost and (field := _nameless_field(choice, marks)):
+        what = f"a field without a name; '{excerpt(choice.expected_text)}' is what tells it apart"
         return _taken(first, choice, field, what, verdict="match")
     if len(rivals) < 2:
         return first
-    what = f"{len(rivals)} elements fit '{shown(choice.expected_text)}'"
-    if _same_deed(rivals):
+    what = f"{len(rivals)} elements fit '{excerpt(choice.expected_text)}'"
+    if _same_target(rivals):
         own = [mark for mark in rivals if mark.number == choice.number]
         return _taken(first, choice, (own or rivals)[0], f"{what}; all lead to one address")
-    left = nearest(choice.near, rivals) or nearest(_beside(choice), rivals)
+    left = nearest(choice.near, rivals) or nearest(_near_only(choice), rivals)
     # Of marks that were not taken for alike before, nobody has read yet what is near.
     known = again or all(m.near for m in rivals) or fold(choice.near) in _places(rivals)
     if len(left) == 1 and known:
-        return _taken(first, choice, left[0], f"{what}; this one is near '{shown(choice.near)}'")
+        return _taken(first, choice, left[0], f"{what}; this one is near '{excerpt(choice.near)}'")
     count = "one" if len(left) == 1 else "several" if left else "none"
-    near = f"'{shown(choice.near)}' is near {count} of them"
+    near = f"'{excerpt(choice.near)}' is near {count} of them"
     reason = f"{what}; {near if fold(choice.near) else 'nothing near it was named'}"
     chosen = first.chosen.model_copy(update={"verdict": "unverifiable", "reason": reason})
     # The number is a hint still: those around it are shown, when there are too many.
@@ -74,14 +74,14 @@ def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:
     for mark in marks:
         groups.setdefault(fold(label_of(mark)), []).append(mark)
     return {
-        mark.number: telling(mark, group)
+        mark.number: distinguishing_text(mark, group)
         for group in groups.values()
-        if len(group) > 1 and not _same_deed(group)
+        if len(group) > 1 and not _same_target(group)
         for mark in group
     }
 
 
-def telling(mark: Mark, group: Sequence[Mark]) -> str:
+def distinguishing_text(mark: Mark, group: Sequence[Mark]) -> str:
     """What tells one mark of a group apart: a text near it, or its place."""
     others = {fold(piece) for other in group if other is not mark for piece in other.near}
     found = next((piece for piece in mark.near if fold(piece) not in others), None)
@@ -110,10 +110,10 @@ def nearest(near: str, group: Sequence[Mark]) -> list[Mark]:
     return [mark for mark in group if degrees[mark.number] == best] if best else []
 
 
-def _beside(choice: Choice) -> str:
+def _near_only(choice: Choice) -> str:
     """What was named as near, without the element's own text: rows are read with all they hold."""
     own, near = fold(choice.expected_text), fold(choice.near)
-    left = undecorated(fold(near.replace(own, " ", 1))) if own else near
+    left = without_decoration(fold(near.replace(own, " ", 1))) if own else near
     return left if any(map(str.isalnum, left)) else ""
 
 
@@ -139,7 +139,7 @@ def _within(part: str, whole: str) -> bool:
     return False
 
 
-def _beside_text(choice: Choice, marks: Sequence[Mark]) -> Mark | None:
+def _nameless_field(choice: Choice, marks: Sequence[Mark]) -> Mark | None:
     """The only field without a name that the expected text stands beside, or whose place it is."""
     fields = [mark for mark in marks if mark.is_nameless_field]
     named = [
@@ -165,7 +165,7 @@ def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Ma
     ]
 
 
-def _same_deed(group: Sequence[Mark]) -> bool:
+def _same_target(group: Sequence[Mark]) -> bool:
     """Whether all are links to one address."""
     urls = {mark.url for mark in group}
     return len(urls) == 1 and not urls & {""} and not next(iter(urls)).endswith("#")

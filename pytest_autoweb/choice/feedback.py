@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_autoweb.choice.text_match import shown
+from pytest_autoweb.choice.text_match import excerpt
 from pytest_autoweb.results import Verdict
 
 HEADING = "## ⚠️ 上次元素验证失败详情（你选错了这些元素！）"
@@ -46,12 +46,14 @@ class Problem:
         """As the prompt and the report show it, page text cut and on one line."""
         label = "-" if self.mark is None else self.mark
         if self.verdict is None:
-            return f"[{label}] {shown_reason(self.reason)}"
+            return f"[{label}] {one_line(self.reason)}"
         if self.phase == "paginate":
-            inner = f"文本不匹配: 期望包含'{shown(self.expected)}'，实际是'{shown(self.actual)}'"
+            inner = (
+                f"文本不匹配: 期望包含'{excerpt(self.expected)}'，实际是'{excerpt(self.actual)}'"
+            )
             return f"[{label}] 翻页按钮验证失败: {inner}"
-        line = f"[{label}] 验证失败: 期望'{shown(self.expected)}' 实际'{shown(self.actual)}'"
-        return f"{line} ({shown_reason(self.note)})" if self.note else line
+        line = f"[{label}] 验证失败: 期望'{excerpt(self.expected)}' 实际'{excerpt(self.actual)}'"
+        return f"{line} ({one_line(self.note)})" if self.note else line
 
 
 @dataclass(slots=True)
@@ -90,14 +92,14 @@ def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
         same_picture: the marks have the numbers that they had then.
     """
     wrong = [f"  - {problem.line}" for problem in problems if problem.verdict]
-    others = [f"  - {shown_reason(problem.reason)}" for problem in problems if not problem.verdict]
+    others = [f"  - {one_line(problem.reason)}" for problem in problems if not problem.verdict]
     lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
     if wrong and not same_picture:
         lines.append(_OTHER_PICTURE)
     return "\n".join([*lines, _FAILED, *others] if others else lines)
 
 
-def shown_reason(reason: str) -> str:
+def one_line(reason: str) -> str:
     """A sentence of ours in one line, without control characters."""
     plain = "".join(char if char.isprintable() else " " for char in reason)
     return " ".join(plain.split())[:200]

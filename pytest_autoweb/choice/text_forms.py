@@ -52,12 +52,12 @@ def _digit(char: str) -> str:
     return str(unicodedata.decimal(char)) if not char.isascii() and char.isdecimal() else char
 
 
-def tight(folded: str) -> str:
+def without_spaces(folded: str) -> str:
     """A folded text without spaces; those between digits stay."""
     return _LOOSE_SPACE.sub("", folded)
 
 
-def undecorated(folded: str) -> str:
+def without_decoration(folded: str) -> str:
     """A folded text without arrows, bullets, punctuation and emoji at its ends.
 
     A text of nothing else stays as it is.

@@ -18,9 +18,9 @@ from pytest_autoweb.choice.text_forms import (
     names_icon,
     names_picture,
     roles_of,
-    tight,
-    undecorated,
+    without_decoration,
     without_icon_words,
+    without_spaces,
 )
 from pytest_autoweb.results import Verdict
 from pytest_autoweb.values.dates import date_readings
@@ -151,7 +151,7 @@ def _code(expected: str, actual: str) -> Code:
         return "icon" if describes_icon(expected) else "no_text"
     if same := _same(expected, actual):
         return same
-    if min(len(tight(expected)), len(tight(actual))) <= SHORT:
+    if min(len(without_spaces(expected)), len(without_spaces(actual))) <= SHORT:
         return "short"
     return _variant(expected, actual) or "different"
 
@@ -159,9 +159,9 @@ def _code(expected: str, actual: str) -> Code:
 def _same(expected: str, actual: str) -> Code | None:
     if expected == actual:
         return "equal"
-    if tight(expected) == tight(actual):
+    if without_spaces(expected) == without_spaces(actual):
         return "spacing"
-    bare = tight(undecorated(expected)), tight(undecorated(actual))
+    bare = without_spaces(without_decoration(expected)), without_spaces(without_decoration(actual))
     arrows = {directions(expected), directions(actual)} - {""}
     if bare[0] == bare[1] and len(arrows) < 2:
         return "decoration"
@@ -189,30 +189,32 @@ def _variant(expected: str, actual: str) -> Code | None:
         return "ellipsis"
     if _but_for_addition(expected, actual) or _but_for_addition(actual, expected):
         return "addition"
-    shorter, longer = sorted((undecorated(expected), undecorated(actual)), key=len)
+    shorter, longer = sorted((without_decoration(expected), without_decoration(actual)), key=len)
     # What is missing from the element must not be a number: it tells rows of a list apart.
-    if shorter == undecorated(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
+    if shorter == without_decoration(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
         return None
     if _is_long_beginning(shorter, longer):
         return "prefix"
-    share = PART_SHARE if shorter == undecorated(expected) else PART_SHARE_OF_EXPECTED
+    share = PART_SHARE if shorter == without_decoration(expected) else PART_SHARE_OF_EXPECTED
     return "contained" if _is_large_part(shorter, longer, share) else None
 
 
 def _cut_with_dots(cut: str, whole: str) -> bool:
     head, dots, _ = cut.partition("...")
-    head, other = tight(head), tight(whole.partition("...")[0])
+    head, other = without_spaces(head), without_spaces(whole.partition("...")[0])
     if not dots or len(head) <= SHORT:
         return False
     return other.startswith(head)
 
 
 def _but_for_addition(longer: str, plain: str) -> bool:
-    if (rest := _ORDINAL.sub("", longer)) != longer and tight(rest) == tight(plain):
-        return len(tight(rest)) > SHORT
+    if (rest := _ORDINAL.sub("", longer)) != longer and without_spaces(rest) == without_spaces(
+        plain
+    ):
+        return len(without_spaces(rest)) > SHORT
     head, sign, _ = longer.partition("(")
-    head = tight(undecorated(head))
-    return bool(sign) and "(" not in plain and len(head) > SHORT and head == tight(plain)
+    head = without_spaces(without_decoration(head))
+    return bool(sign) and "(" not in plain and len(head) > SHORT and head == without_spaces(plain)
 
 
 def _is_long_beginning(shorter: str, longer: str) -> bool:
@@ -265,10 +267,10 @@ def _reason(code: Code, expected: str, actual: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"'{shown(text)}'"
+    return f"'{excerpt(text)}'"
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """A text of the page as messages quote it: one line, no control characters, cut short."""
     plain = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(plain.split())[:SHOWN]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from pytest_autoweb.choice.text_forms import names_icon
-from pytest_autoweb.choice.text_match import TextComparison, compare_element, shown
+from pytest_autoweb.choice.text_match import TextComparison, compare_element, excerpt
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
 
@@ -92,7 +92,9 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
     if len(sure) > 1:
         return _refused("text_ambiguous", choice, own, by_number, sure)
     if own and own.verdict == "match":
-        return _rough(choice, own, by_number, [n for n, fit in others.items() if fit.cut])
+        return _take_rough_match(
+            choice, own, by_number, [n for n, fit in others.items() if fit.cut]
+        )
     if own and own.allowed:
         return _taken("number_only", choice, own, by_number)
     if own and own.code == "no_expected":
@@ -121,7 +123,7 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
     )
 
 
-def _rough(
+def _take_rough_match(
     choice: Choice, own: TextComparison, by_number: dict[int, Mark], rivals: list[int]
 ) -> Resolution:
     """The mark fits roughly; so may others, and then nobody knows which one is meant."""
@@ -142,7 +144,7 @@ def _taken(
     if instead is None:
         return Resolution(status, chosen, by_number[chosen.mark or 0])
     mark = by_number[instead]
-    note = f"{chosen.reason}; mark {instead} alone reads '{shown(_text_of(mark))}'"
+    note = f"{chosen.reason}; mark {instead} alone reads '{excerpt(_text_of(mark))}'"
     return Resolution(
         status,
         chosen.model_copy(update={"taken": instead, "reason": note, "box": tuple(mark.box)}),

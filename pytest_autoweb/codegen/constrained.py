@@ -12,7 +12,7 @@ from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt
 
 MAX_CALLS = 12
-MOST = 80
+MAX_ELEMENTS = 80
 """Elements offered."""
 _ANY = ("click", "fill", "check", "uncheck", "select_option", "press")
 _TAKES_TEXT = frozenset({"fill", "press", "select_option"})
@@ -23,13 +23,13 @@ _BY_ROLE: dict[str, tuple[str, ...]] = {
     "radio": ("check",),
 }
 _STRING = string_rule(MAX_TEXT)
-_FREE = ('page.keyboard.press("Enter")', "page.go_back()")
+_ALWAYS_ALLOWED = ('page.keyboard.press("Enter")', "page.go_back()")
 
 Pair = tuple[str, str]
 """Locator, in normal form, and method."""
 
 
-class Offer(NamedTuple):
+class OfferedCalls(NamedTuple):
     """What may be said."""
 
     elements: Mapping[str, tuple[str, ...]]
@@ -38,9 +38,9 @@ class Offer(NamedTuple):
     may_answer: bool = False
 
 
-def offer(
+def offered_calls(
     here: Sequence[RefElement], attempts: Sequence[Attempt], *, may_answer: bool = False
-) -> Offer:
+) -> OfferedCalls:
     """Elements of the page where the task begins, of calls that worked, and of where it failed.
 
     Args:
@@ -52,8 +52,8 @@ def offer(
     failed = attempts[-1]
     near = [f for f in failed.findings if f.code in ("near", "ambiguous", "other_frame")]
     listed = [f for f in failed.findings if f.code == "on_page"]
-    shut = _blocked(failed)
-    known = {normal(each.locator): each.actions for each in here}
+    blocked = _blocked(failed)
+    known = {normalized(each.locator): each.actions for each in here}
     worked = [call.target for call in failed.tool_calls if call.ok and call.acting]
     texts = [
         *(locator for finding in near for locator in finding.locators),
@@ -64,14 +64,14 @@ def offer(
     elements: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for text in texts:
-        form = normal(text)
-        if not form.startswith("page.") or form in seen or form in shut:
+        form = normalized(text)
+        if not form.startswith("page.") or form in seen or form in blocked:
             continue
         seen.add(form)
         actions = known.get(form) or _actions_of(form)
         if left := tuple(name for name in actions if (form, name) not in banned):
             elements[text] = left
-    return Offer(dict(list(elements.items())[:MOST]), banned, may_answer)
+    return OfferedCalls(dict(list(elements.items())[:MAX_ELEMENTS]), banned, may_answer)
 
 
 def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
@@ -85,23 +85,23 @@ def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
 
 
 def _failed_in(attempt: Attempt) -> set[Pair]:
-    failed = {(normal(c.target), c.method) for c in attempt.tool_calls if not c.ok}
-    acted = {(normal(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
+    failed = {(normalized(c.target), c.method) for c in attempt.tool_calls if not c.ok}
+    acted = {(normalized(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
     return failed if failed or len(acted) != 1 else acted
 
 
 def _blocked(attempt: Attempt) -> frozenset[str]:
     """Locators of elements that cannot be acted on as the page stands, when that is why it failed.
 
-    What only lies behind a dialog is not shut: closing the dialog opens it again.
+    What only lies behind a dialog is not blocked: closing the dialog opens it again.
     """
     codes = {finding.code for finding in attempt.findings}
     if not codes & {"missing", "disabled", "wrong_kind"}:
         return frozenset()
-    return frozenset(normal(call.target) for call in attempt.tool_calls if not call.ok)
+    return frozenset(normalized(call.target) for call in attempt.tool_calls if not call.ok)
 
 
-def normal(expression: str) -> str:
+def normalized(expression: str) -> str:
     """An expression in one spelling, so that quotes and spaces do not tell two apart."""
     try:
         return ast.unparse(ast.parse(expression.strip(), mode="eval"))
@@ -109,7 +109,7 @@ def normal(expression: str) -> str:
         return expression.strip()
 
 
-def grammar(offered: Offer) -> str | None:
+def grammar(offered: OfferedCalls) -> str | None:
     """GBNF of a fenced script that names only offered elements; None if there are none."""
     acts = [
         _rule(locator, action)
@@ -118,14 +118,14 @@ def grammar(offered: Offer) -> str | None:
     ]
     if not acts:
         return None
-    acts += [literal(call) for call in _FREE]
+    acts += [literal(call) for call in _ALWAYS_ALLOWED]
     if offered.may_answer:
         acts.append('"answer(" str ")"')
     body = f'act "\\n" (act "\\n"){{0,{MAX_CALLS - 1}}}'
     return f'root ::= "```python\\n" {body} "```"\nact ::= {" | ".join(acts)}\n{_STRING}\n'
 
 
-def schema(offered: Offer) -> dict[str, Any]:
+def schema(offered: OfferedCalls) -> dict[str, Any]:
     """JSON Schema of a list of calls on offered elements, for servers that know no grammar."""
     actions = sorted({name for names in offered.elements.values() for name in names})
     call = {
@@ -166,15 +166,15 @@ def code_of_calls(reply: str) -> str:
     return "\n".join(lines)
 
 
-def strays(code: str, offered: Offer) -> tuple[str, ...]:
+def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
     """What the code names beside the offer, a sentence each; empty when it keeps to it."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()  # the lint says it better
-    allowed = {normal(locator): actions for locator, actions in offered.elements.items()}
-    free = {normal(call) for call in _FREE}
-    found = [_stray(node, allowed, offered.banned, free) for node in _outermost(tree)]
+    allowed = {normalized(locator): actions for locator, actions in offered.elements.items()}
+    free = {normalized(call) for call in _ALWAYS_ALLOWED}
+    found = [_why_disallowed(node, allowed, offered.banned, free) for node in _outermost(tree)]
     return tuple(dict.fromkeys(sentence for sentence in found if sentence))
 
 
@@ -192,7 +192,7 @@ def _outermost(tree: ast.AST) -> Iterable[ast.Call]:
             yield node
 
 
-def _stray(
+def _why_disallowed(
     node: ast.Call,
     allowed: Mapping[str, tuple[str, ...]],
     banned: Collection[Pair],

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.execute import finish_execution, run_block, unified_diff
-from pytest_autoweb.attempt.page_evidence import told
+from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import failed_pairs, normal
+from pytest_autoweb.codegen.constrained import failed_pairs, normalized
 from pytest_autoweb.codegen.refs_dialect import Action, Actions, grammar, read_actions
 from pytest_autoweb.codegen.repair import repair_hint
 from pytest_autoweb.correct.retry_rules import may_pass
@@ -50,7 +50,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
         view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
-        view = narrowed(view, failed)
+        view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
             break
@@ -69,7 +69,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     return _finish(attempt, tools)
 
 
-def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
+def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
     """The list without what failed before: no grammar is needed to keep a model from it.
 
     Args:
@@ -81,7 +81,7 @@ def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
     left: list[RefElement] = []
     gone: set[str] = set()
     for element in view.elements:
-        form = normal(element.locator)
+        form = normalized(element.locator)
         actions = tuple(name for name in element.actions if (form, name) not in failed)
         if actions or not element.actions:
             left.append(replace(element, actions=actions))
@@ -147,7 +147,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
 def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
     if tools.previous is None or turn > 1:
         return ""
-    return "\n".join(filter(None, (repair_hint(tools.previous), told(attempt, tools))))
+    return "\n".join(filter(None, (repair_hint(tools.previous), retry_notes(attempt, tools))))
 
 
 def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:

@@ -4,14 +4,20 @@ import re
 
 from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.page_evidence import evidence_text, told
+from pytest_autoweb.attempt.page_evidence import evidence_text, retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import code_of_calls, grammar, offer, schema, strays
+from pytest_autoweb.codegen.constrained import (
+    code_of_calls,
+    disallowed_calls,
+    grammar,
+    offered_calls,
+    schema,
+)
 from pytest_autoweb.codegen.generate import take_code, write_script
 from pytest_autoweb.codegen.show_pages import page_budget
 from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
-from pytest_autoweb.correct.retry_rules import LEAST_CONFIDENCE
+from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
 from pytest_autoweb.language import (
     NOT_OFFERED,
     SAME_AGAIN,
@@ -44,7 +50,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         url=tools.case.entry_url,
         plan=fence(failed.plan_text, "plan"),
         code=fence(failed.code, "code"),
-        hint="\n".join(filter(None, (repair_hint(failed), told(attempt, tools)))),
+        hint="\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools)))),
         output=fence(execution_output(failed), "output"),
         page=_page_text(failed, tools),
         secrets=sorted(tools.case.secrets),
@@ -74,7 +80,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     failed = guidance.failed
     data = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
     here = observe(tools.page, budget_tokens=page_budget(tools, 2))
-    offered = offer(here.elements, guidance.attempts, may_answer=data)
+    offered = offered_calls(here.elements, guidance.attempts, may_answer=data)
     told_so = made.model_copy(update={"offered": len(offered.elements)})
     attempt = change(_with_plan_of(failed, attempt), correction=told_so)
     messages = render(
@@ -104,7 +110,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     numbers = sorted(split_blocks(attempt.code).by_step)
     steps = (PlanStep(index=n, description=tools.case.user_task[:200]) for n in numbers)
     attempt = change(attempt, plan_steps=tuple(steps))
-    if problems := strays(attempt.code, offered):
+    if problems := disallowed_calls(attempt.code, offered):
         failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
         return fail(attempt, failure, *(StepProblem.of("(lint)", NOT_OFFERED, p) for p in problems))
     return _unless_the_same(attempt, failed)
@@ -245,7 +251,7 @@ def reflect(attempt: Attempt, tools: Tools) -> Attempt:
             }
         ),
     )
-    unsure = said.confidence is not None and said.confidence < LEAST_CONFIDENCE
+    unsure = said.confidence is not None and said.confidence < MIN_CONFIDENCE
     if said.strategy != "ABANDON" and not unsure:
         return attempt
     why = "ABANDON" if said.strategy == "ABANDON" else f"confidence {said.confidence:g}"

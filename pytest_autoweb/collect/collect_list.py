@@ -41,9 +41,9 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     from playwright.sync_api import Error
 
     spec = tools.case.collect or CollectSpec()
-    asking = Asking(tools, attempt)
+    asker = QuestionAsker(tools, attempt)
     began = tools.clock.now()
-    job = job_of(tools, spec, given_collection(tools, spec), asking, folder=tools.folder)
+    job = job_of(tools, spec, known_collection(tools, spec), asker, folder=tools.folder)
     if spec.folder:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
@@ -54,11 +54,11 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
         message = tools.redact(str(error).strip().splitlines()[0])
         problem = StepProblem.of("1", BROWSER_FAILED, message)
         failure = Failure(kind="browser", message=f"collect: {message}")
-        return fail(asking.attempt, failure, problem)
-    return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
+        return fail(asker.attempt, failure, problem)
+    return _finished(asker.attempt, tools, progress, (tools.clock.now() - began) * 1000)
 
 
-def _ended(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: float) -> Attempt:
+def _finished(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: float) -> Attempt:
     """The attempt with its answer; one that found nothing, or was stopped, has failed."""
     urls = [tools.redact(url) for url in progress.urls]
     ok = progress.status == "done" and bool(urls)
@@ -81,7 +81,7 @@ def _ended(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: f
 
 
 def job_of(
-    tools: Tools, spec: CollectSpec, collection: Collection, asking: "Asking", *, folder: Path
+    tools: Tools, spec: CollectSpec, collection: Collection, asker: "QuestionAsker", *, folder: Path
 ) -> Job:
     """The job of collecting on the attempt's page, within the attempt's time."""
     began, waited = tools.clock.now(), tools.budget.waited()
@@ -93,8 +93,8 @@ def job_of(
     guide = None
     if not collection.has_pattern:
         guide = Guide(
-            asking.ask,
-            asking.keep,
+            asker.ask,
+            asker.keep,
             tools.hidden,
             Feedback(enabled=tools.settings.feedback),
         )
@@ -111,7 +111,7 @@ def job_of(
     )
 
 
-def given_collection(tools: Tools, spec: CollectSpec) -> Collection:
+def known_collection(tools: Tools, spec: CollectSpec) -> Collection:
     """What the case says of the list, or an earlier run's `collection.json` that it names.
 
     Raises:
@@ -128,7 +128,7 @@ def _beside_case(tools: Tools, name: str) -> Path:
     return folder / name
 
 
-class Asking:
+class QuestionAsker:
     """Puts the collector's questions to the model; the attempt holds calls and decisions.
 
     Args:
@@ -255,8 +255,8 @@ def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[st
     known = collection_of(spec, tools.page.url, description)
     if not known.has_pattern and not description:
         raise StepCallError("collect_urls needs a pattern, an xpath, or a description in words")
-    asking = Asking(tools, Attempt(attempt_index=_index(tools)), description)
-    job = job_of(tools, spec, known, asking, folder=tools.folder)
+    asker = QuestionAsker(tools, Attempt(attempt_index=_index(tools)), description)
+    job = job_of(tools, spec, known, asker, folder=tools.folder)
     began, limit = tools.clock.now(), tools.settings.step_timeout * STEP_SHARE
     waited = tools.budget.waited()
     job.over = lambda: tools.clock.now() - began - (tools.budget.waited() - waited) > limit
@@ -265,7 +265,7 @@ def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[st
     except CaseError as error:
         raise StepCallError(error.reason) from None
     finally:
-        tools.after_step.append(lambda attempt: _with_calls(attempt, asking.attempt))
+        tools.after_step.append(lambda attempt: _with_calls(attempt, asker.attempt))
     if not progress.urls and progress.status != "done":
         raise StepCallError(progress.pause_reason)
     return list(progress.urls)

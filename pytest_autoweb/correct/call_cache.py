@@ -134,8 +134,8 @@ def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Recall:
-    """The calls of one attempt, seen at the border of the sandbox (`sandbox.base.Recall`).
+class SeenCalls:
+    """The calls of one attempt, seen at the border of the sandbox (`sandbox.base.SeenCalls`).
 
     Args:
         look: the page's address and a digest of what it shows; None where it cannot be told.
@@ -149,7 +149,7 @@ class Recall:
         self._epoch = 0
         self._seen: set[str] = set()
 
-    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> "Remembered":
+    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> "SeenCall":
         """What is known of a call that is about to be made; it counts as made from now on.
 
         Args:
@@ -164,14 +164,14 @@ class Recall:
         if acting:
             self._epoch += 1
         cache = self._cache if method in READINGS and not acting else None
-        return Remembered(cache, lambda: self._state(page), (method, identity), duplicate)
+        return SeenCall(cache, lambda: self._state(page), (method, identity), duplicate)
 
     def _state(self, page: Any) -> PageState | None:
         seen = self._look(page)
         return None if seen is None else PageState(*seen, self._epoch)
 
 
-class Remembered:
+class SeenCall:
     """One call: whether it was made before, and the answer if there is a valid one.
 
     Attributes:
@@ -207,7 +207,7 @@ class Remembered:
         return call_hash(*self._call, tuple(state))
 
 
-class RememberedReplies:
+class CachingClient:
     """A client that answers identical requests from a cache.
 
     Only where asking again would give the same (temperature 0), and only whole replies; the repeat
@@ -238,6 +238,6 @@ class RememberedReplies:
         return reply
 
 
-def remembering(client: Client, spec: ModelSpec, cache: Cache | None) -> Client:
+def with_reply_cache(client: Client, spec: ModelSpec, cache: Cache | None) -> Client:
     """The client, with a memory where there is a cache."""
-    return client if cache is None else RememberedReplies(client, spec, cache)
+    return client if cache is None else CachingClient(client, spec, cache)

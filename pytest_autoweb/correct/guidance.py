@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pytest_autoweb.correct.failure_types import trigger_of
-from pytest_autoweb.correct.retry_rules import Move, Recovery, recover
+from pytest_autoweb.correct.retry_rules import Recovery, RetryDecision, recover
 from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.correction import Classification, FindingCode
 
@@ -54,21 +54,23 @@ class Guidance:
     def evidence(self) -> tuple[str, ...]:
         """How it ended, and what was seen on the page then; a sentence each."""
         seen = (found.fact for found in self.failed.findings if found.code in _TOLD)
-        return tuple(dict.fromkeys((f"the run ended with: {said(self.failed)}", *seen)))
+        return tuple(dict.fromkeys((f"the run ended with: {failure_text(self.failed)}", *seen)))
 
 
-def guide(arm: Arm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Guidance:
+def guidance_for(
+    arm: Arm, attempts: tuple[Attempt, ...], decision: RetryDecision, limit: int
+) -> Guidance:
     """What the next retry of an arm begins with.
 
     Args:
         arm: how it is corrected.
         attempts: so far.
-        move: what the policy decided.
+        decision: what the policy decided.
         limit: retries at most.
     """
     failed, retry = attempts[-1], len(attempts)
     found = failed.classification or Classification(type="UNKNOWN", by="none")
-    error = said(failed)
+    error = failure_text(failed)
     recovery = recover(found, error, tool=failed_tool(failed), retry=retry - 1, max_retries=limit)
     return Guidance(
         arm=arm,
@@ -79,12 +81,12 @@ def guide(arm: Arm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Gu
             of=found,
             trigger=trigger_of(failed),
             error=error,
-            waited_s=move.wait_s,
+            waited_s=decision.wait_s,
             recovery_prompt=recovery.user_prompt if arm.told else "",
             suggestions=recovery.suggestions if arm.told else (),
             alternatives=tuple(other.name for other in recovery.alternatives) if arm.told else (),
             requires_user_confirmation=recovery.requires_user_confirmation,
-            relogin=move.relogin,
+            relogin=decision.relogin,
         ),
         recovery=recovery,
     )
@@ -96,7 +98,7 @@ def failed_tool(attempt: Attempt) -> str:
     return failed[-1] if failed else ""
 
 
-def said(attempt: Attempt) -> str:
+def failure_text(attempt: Attempt) -> str:
     """What went wrong, without what the checks expect: a retry must reach the outcome, not them."""
     if attempt.failure is None or attempt.failure.kind == "check":
         hints = [c.hint for c in attempt.checks if c.passed is False and c.hint and not c.advisory]

@@ -18,7 +18,7 @@ from pytest_autoweb.results.correction import FindingCode
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-LEAST = 0.45
+MIN_LIKENESS = 0.45
 """Likeness below which an element is not worth naming."""
 _SAME_ROLE = 0.15
 _ALIKE_ROLES = (
@@ -29,7 +29,7 @@ _ALIKE_ROLES = (
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Near(NamedTuple):
+class SimilarElement(NamedTuple):
     """An element and how like it is, 0 to 1."""
 
     element: RefElement
@@ -55,7 +55,7 @@ def likeness(one: str, other: str) -> float:
 
 def nearest(
     elements: Sequence[RefElement], *, words: str, role: str, method: str, most: int = 5
-) -> tuple[Near, ...]:
+) -> tuple[SimilarElement, ...]:
     """The elements most like what was looked for, the best first.
 
     Args:
@@ -65,15 +65,15 @@ def nearest(
         method: what was to be done; an element on which it cannot be done comes last.
         most: elements at most.
     """
-    alike = [each for each in elements if _named_like(each, words) >= LEAST]
-    found = [Near(each, _score(each, words, role, method)) for each in alike]
+    alike = [each for each in elements if _named_like(each, words) >= MIN_LIKENESS]
+    found = [SimilarElement(each, _score(each, words, role, method)) for each in alike]
     return tuple(sorted(found, key=lambda near: -near.likeness)[:most])
 
 
 def near_texts(texts: Sequence[str], wanted: str, *, most: int = 5) -> tuple[str, ...]:
     """The texts most like the wanted one, the best first, e.g. of a select box's options."""
     scored = sorted(((likeness(text, wanted), text) for text in texts), key=lambda pair: -pair[0])
-    return tuple(text for score, text in scored[:most] if score >= LEAST)
+    return tuple(text for score, text in scored[:most] if score >= MIN_LIKENESS)
 
 
 def _named_like(element: RefElement, words: str) -> float:
@@ -165,7 +165,7 @@ class PageCritic:
 
         try:
             if isinstance(result, Claim):
-                findings = tuple(self._against(result))
+                findings = tuple(self._mismatches(result))
                 return PageVerdict("invalid" if findings else "valid", findings)
             return self._of_call(result)
         except Error:
@@ -195,7 +195,7 @@ class PageCritic:
         told = f"{call.target}.{call.method}({call.arguments}) ran, but the element has {shown}"
         return PageVerdict("invalid", (self._finding("value_differs", told, (call.target,)),))
 
-    def _against(self, claim: Claim) -> Iterable[Finding]:
+    def _mismatches(self, claim: Claim) -> Iterable[Finding]:
         page = self._page
         if claim.url and claim.url not in page.url:
             yield self._finding("url_differs", f"the address is {page.url}")
@@ -239,13 +239,13 @@ class PageCritic:
 
         try:
             # The only look with a deadline comes first: a page that hangs is not asked again.
-            said = self._says()
+            said = self._page_messages()
         except Error:
             return ()
         why: list[Finding] = []
         listed: list[Finding] = []
         try:
-            why = self._why(error)
+            why = self._why_failed(error)
             listed = self._on_page()
         except Error:
             # The page moved on meanwhile; what was seen so far is kept.
@@ -259,7 +259,7 @@ class PageCritic:
             self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements
         return self._elements
 
-    def _why(self, call: ToolCall | None) -> list[Finding]:
+    def _why_failed(self, call: ToolCall | None) -> list[Finding]:
         target = target_of(call) if call else None
         if call is None or target is None or not target.parts:
             return []
@@ -269,12 +269,16 @@ class PageCritic:
             return [self._finding("hidden", f"{what} is there, but it is hidden")]
         if not seen:
             missing = self._finding("missing", f"nothing on the page fits {what}")
-            return [missing, *self._elsewhere(target), *self._near_target(target, call.method)]
+            return [
+                missing,
+                *self._in_other_frames(target),
+                *self._near_target(target, call.method),
+            ]
         if len(seen) > 1 and not call.method.startswith(("all", "count")):
-            return [self._several(what, target, len(seen))]
+            return [self._ambiguous(what, target, len(seen))]
         return list(self._obstacles(what, call, seen[0]))
 
-    def _several(self, what: str, target: CallTarget, count: int) -> Finding:
+    def _ambiguous(self, what: str, target: CallTarget, count: int) -> Finding:
         near = nearest(self.elements, words=target.named, role=target.role, method="")
         locators = tuple(each.element.locator for each in near)
         return self._finding("ambiguous", f"{count} elements fit {what}", locators)
@@ -302,7 +306,7 @@ class PageCritic:
             elif isinstance(wanted, str) and wanted not in state["options"]:
                 yield self._missing_option(wanted, state["options"])
 
-    def _elsewhere(self, target: CallTarget) -> Iterable[Finding]:
+    def _in_other_frames(self, target: CallTarget) -> Iterable[Finding]:
         """The same locator in another frame."""
         for frame in self._page.frames:
             if frame == self._page.main_frame or not target.on(frame).count():
@@ -330,7 +334,7 @@ class PageCritic:
         told = f"there is no option {self._quoted(wanted)}; there are {shown}"
         return self._finding("option_missing", told)
 
-    def _says(self) -> list[Finding]:
+    def _page_messages(self) -> list[Finding]:
         says = run_script(self._page, "page_says", timeout_ms=_LOOK_MS)
         found = [
             self._finding(

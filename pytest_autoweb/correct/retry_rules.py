@@ -195,17 +195,17 @@ def alternatives(tool: str) -> tuple[Alternative, ...]:
     return ()
 
 
-LEAST_CONFIDENCE = 0.3
+MIN_CONFIDENCE = 0.3
 """Below it a reflection is not acted on (row 3.3.7 of the seed)."""
 
-LEAST_SUCCESS = 0.1
+MIN_SUCCESS_SHARE = 0.1
 """Share of corrections that must have helped before (row 3.3.5 of the seed)."""
-LAST = 100
+CORRECTIONS_COUNTED = 100
 """Corrections that count for it, the latest ones."""
-ENOUGH = 30
+MIN_CORRECTIONS = 30
 """With fewer nothing is concluded: at one in ten, 20 in a row fail in an eighth of all runs."""
 
-Past = Mapping[str, tuple[int, int]]
+PastCorrections = Mapping[str, tuple[int, int]]
 """Of each type's latest corrections by this model in this way: how many helped, and of how many."""
 
 
@@ -218,11 +218,11 @@ class Rules(NamedTuple):
     """Every attempt starts from the same state of the server."""
     can_relogin: bool = False
     """The user has a hook that logs in again."""
-    past: Past = MappingProxyType({})
+    past: PastCorrections = MappingProxyType({})
     """What a store remembers; empty: nothing is known."""
 
 
-class Move(NamedTuple):
+class RetryDecision(NamedTuple):
     """What to do after the last attempt."""
 
     retry: bool
@@ -237,7 +237,7 @@ def may_pass(attempt: Attempt) -> bool:
     return attempt.classification is not None and attempt.classification.type in TRANSIENT
 
 
-def next_move(attempts: Sequence[Attempt], rules: Rules) -> Move:
+def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
     """Stop, or try again after a pause.
 
     Three retries come after the first attempt, so there are up to four. Before retry 1, 2 and 3 it
@@ -251,17 +251,21 @@ def next_move(attempts: Sequence[Attempt], rules: Rules) -> Move:
     """
     last, made = attempts[-1], len(attempts) - 1
     if made >= rules.max_retries:
-        return Move(False, f"{made} retries were made" if made else "no retries are allowed")
+        return RetryDecision(
+            False, f"{made} retries were made" if made else "no retries are allowed"
+        )
     if any(attempt.writes for attempt in attempts) and not rules.resettable:
-        return Move(False, "it may have changed something, and nothing puts the server back")
+        return RetryDecision(
+            False, "it may have changed something, and nothing puts the server back"
+        )
     kind = last.classification.type if last.classification else "UNKNOWN"
     if kind in UNRECOVERABLE:
         used = any(attempt.correction and attempt.correction.relogin for attempt in attempts)
         if used or not rules.can_relogin:
             done = "logging in again did not help" if used else "nothing logs in again"
-            return Move(False, f"{kind} is not retried: {done}")
-        return Move(True, relogin=True)
+            return RetryDecision(False, f"{kind} is not retried: {done}")
+        return RetryDecision(True, relogin=True)
     helped, tried = rules.past.get(kind, (0, 0))
-    if tried >= ENOUGH and helped / tried < LEAST_SUCCESS:
-        return Move(False, f"{helped} of the last {tried} corrections of {kind} helped")
-    return Move(True, wait_s=float(2**made) if kind in TRANSIENT else 0.0)
+    if tried >= MIN_CORRECTIONS and helped / tried < MIN_SUCCESS_SHARE:
+        return RetryDecision(False, f"{helped} of the last {tried} corrections of {kind} helped")
+    return RetryDecision(True, wait_s=float(2**made) if kind in TRANSIENT else 0.0)

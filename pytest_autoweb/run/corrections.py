@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.tools import Clock, change
-from pytest_autoweb.correct.guidance import Arm, Guidance, guide
-from pytest_autoweb.correct.retry_rules import Rules, next_move
+from pytest_autoweb.correct.guidance import Arm, Guidance, guidance_for
+from pytest_autoweb.correct.retry_rules import Rules, decide_retry
 from pytest_autoweb.results import (
     ArmRun,
     Attempt,
@@ -70,12 +70,12 @@ def repairable(attempt: Attempt) -> bool:
     )
 
 
-Once = Callable[[Attempt, int, Guidance | None], Attempt]
+MakeAttempt = Callable[[Attempt, int, Guidance | None], Attempt]
 """Makes one more attempt, from a reset state: what failed, the new attempt's index, what it may
 know."""
 
 
-class Corrected(NamedTuple):
+class ArmAttempts(NamedTuple):
     """All attempts of one arm."""
 
     attempts: tuple[Attempt, ...]
@@ -84,7 +84,9 @@ class Corrected(NamedTuple):
     """Why there was no further retry; empty when it passed."""
 
 
-def correct(first: Attempt, arm: Arm, rules: Rules, clock: Clock, once: Once) -> Corrected:
+def correct(
+    first: Attempt, arm: Arm, rules: Rules, clock: Clock, make_attempt: MakeAttempt
+) -> ArmAttempts:
     """Retry until it passes or there is a reason to stop.
 
     The outcome of each retry is written back on its correction, so that the next reflection sees
@@ -95,31 +97,31 @@ def correct(first: Attempt, arm: Arm, rules: Rules, clock: Clock, once: Once) ->
         arm: how to correct; the ordinary repair knows no rules but the number.
         rules: what may be done for this cell.
         clock: for the waits.
-        once: makes one more attempt.
+        make_attempt: makes one more attempt.
     """
     attempts: tuple[Attempt, ...] = (first,)
     while True:
         last = attempts[-1]
         if last.checks_passed:
-            return Corrected(attempts, "")
+            return ArmAttempts(attempts, "")
         if not repairable(last):
-            return Corrected(attempts, _why_not(last))
+            return ArmAttempts(attempts, _why_not(last))
         if arm.ordinary:
             if len(attempts) > rules.max_retries:
-                return Corrected(attempts, f"{rules.max_retries} retries are allowed")
-            attempts = (*attempts, once(last, len(attempts) + 1, None))
+                return ArmAttempts(attempts, f"{rules.max_retries} retries are allowed")
+            attempts = (*attempts, make_attempt(last, len(attempts) + 1, None))
             continue
-        move = next_move(attempts, rules)
-        if not move.retry:
-            return Corrected(attempts, move.reason)
-        if move.wait_s:
-            clock.sleep(move.wait_s)
-        guidance = guide(arm, attempts, move, rules.max_retries)
-        made = once(last, len(attempts) + 1, guidance)
+        decision = decide_retry(attempts, rules)
+        if not decision.retry:
+            return ArmAttempts(attempts, decision.reason)
+        if decision.wait_s:
+            clock.sleep(decision.wait_s)
+        guidance = guidance_for(arm, attempts, decision, rules.max_retries)
+        made = make_attempt(last, len(attempts) + 1, guidance)
         attempts = (*attempts, _with_outcome(made))
 
 
-def beside(made: Corrected, arm: Arm) -> ArmRun:
+def arm_run(made: ArmAttempts, arm: Arm) -> ArmRun:
     """The retries of an arm that does not decide."""
     retries = made.attempts[1:]
     return ArmRun(

@@ -10,7 +10,7 @@ from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.cases.case import Case, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.call_cache import Cache
-from pytest_autoweb.correct.retry_rules import Past
+from pytest_autoweb.correct.retry_rules import PastCorrections
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -47,7 +47,7 @@ class ServerLender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class CellResources:
     """What a test process lends to the cells it runs."""
 
     settings: Settings
@@ -68,7 +68,7 @@ class Bench:
     """Shared with other processes; None: each attempt has its own, in memory."""
     relogin: Callable[[Case, "Page"], object] | None = None
     """The user's hook that logs in again; None: there is none."""
-    past: Past = field(default_factory=dict)
+    past: PastCorrections = field(default_factory=dict)
     """Whether the cell's way of correcting helped its model before, as a store remembers it."""
     judge: Callable[[JudgedAttempt], ModelJudge] | None = None
     """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""

@@ -54,7 +54,7 @@ class PortTaken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunningServer:
     """One start of a web server."""
 
     folder: Path
@@ -85,7 +85,7 @@ def start(
     *,
     ports: Path,
     owners: tuple[int, ...],
-) -> Run:
+) -> RunningServer:
     """Start a server with a fresh data folder and wait until it answers.
 
     Args:
@@ -110,14 +110,14 @@ def start(
 
 def _start_once(
     webserver: Webserver, case_path: Path | None, runs: Path, ports: Path, owners: tuple[int, ...]
-) -> Run:
+) -> RunningServer:
     runs.mkdir(parents=True, exist_ok=True)
     folder = Path(mkdtemp(dir=runs))
     data = folder / "data"
     data.mkdir()
     base = (case_path.parent if case_path else Path()).resolve()
     if "{port}" not in webserver.url:
-        _refuse_strangers(webserver.url)
+        _refuse_if_answering(webserver.url)
         port = urlsplit(webserver.url).port or 80
     else:
         port = 0 if webserver.static else _reserved_port(ports)
@@ -191,7 +191,7 @@ def _reserved_port(ports: Path) -> int:
         return port
 
 
-def _refuse_strangers(url: str) -> None:
+def _refuse_if_answering(url: str) -> None:
     if _status(url) is not None:
         raise WebServerError(
             f"something answers at {url} already; stop it, or let a free port be chosen by "
@@ -217,20 +217,20 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
         raise WebServerError(f"the supervisor could not be started{_log_tail(folder)}")
 
 
-def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> Run:
+def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> RunningServer:
     """Wait for the first answer."""
     name = f"the web server {shlex.join(config['command']) or webserver.static!r}"
     deadline, status = time.monotonic() + webserver.timeout, None
     url = Placeholders(config["port"], data).fill(webserver.url)
     while time.monotonic() < deadline:
         if not is_supervised(folder):
-            raise _ended(folder, name)
+            raise _early_end(folder, name)
         if config["static"] and config["port"] == 0:
             url = _static_url(webserver, folder, data) or ""
         status = _status(url) if url else None
         # The port may have been taken by a stranger, who answered while ours failed to bind.
         if status is not None and status < 500 and is_supervised(folder):
-            return Run(folder, ServerHandle(url=url, data=data))
+            return RunningServer(folder, ServerHandle(url=url, data=data))
         time.sleep(_POLL_S)
     how = "did not answer" if status is None else f"answered only with status {status}"
     raise WebServerError(f"{name} {how} at {url} within {webserver.timeout:g} s{_log_tail(folder)}")
@@ -244,7 +244,7 @@ def _static_url(webserver: Webserver, folder: Path, data: Path) -> str | None:
     return Placeholders(port, data).fill(webserver.url)
 
 
-def _ended(folder: Path, name: str) -> Exception:
+def _early_end(folder: Path, name: str) -> Exception:
     try:
         code = (folder / "exit").read_text()
     except OSError:
@@ -404,7 +404,9 @@ class ServerPool:
             _write(current, run)
             return run.handle
 
-    def _start(self, webserver: Webserver, case_path: Path | None, home: Path, *owners: int) -> Run:
+    def _start(
+        self, webserver: Webserver, case_path: Path | None, home: Path, *owners: int
+    ) -> RunningServer:
         ports = self._dir / "ports"
         return start(webserver, case_path, home / "runs", ports=ports, owners=owners)
 
@@ -423,12 +425,14 @@ def _homes(session_dir: Path) -> Path:
     return session_dir / "webservers"
 
 
-def _read(current: Path) -> Run:
+def _read(current: Path) -> RunningServer:
     saved = json.loads(current.read_text())
-    return Run(Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"])))
+    return RunningServer(
+        Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"]))
+    )
 
 
-def _write(current: Path, run: Run) -> None:
+def _write(current: Path, run: RunningServer) -> None:
     saved = {"folder": str(run.folder), "url": run.handle.url, "data": str(run.handle.data)}
     draft = current.with_suffix(".new")
     draft.write_text(json.dumps(saved))

@@ -164,25 +164,25 @@ def _write(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-class _Watch:
+class _EndConditions:
     """The reasons to end."""
 
     def __init__(self, folder: Path, owners: list[list[str]]) -> None:
         self._stop = folder / "stop"
         self._owners = [(int(pid), mark) for pid, mark in owners]
-        self._told = False
+        self._end_asked = False
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._tell)
+            signal.signal(number, self._on_signal)
 
-    def _tell(self, number: int, frame: FrameType | None) -> None:
-        self._told = True
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._end_asked = True
 
     def is_over(self) -> bool:
         gone = not all(is_alive(pid, mark) for pid, mark in self._owners)
-        return self._told or gone or self._stop.exists()
+        return self._end_asked or gone or self._stop.exists()
 
 
-def _keep_command(folder: Path, config: Config, watch: _Watch) -> str:
+def _keep_command(folder: Path, config: Config, watch: _EndConditions) -> str:
     """Run the command until it ends or has to; its exit code."""
     process = subprocess.Popen(
         config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL, start_new_session=True
@@ -202,7 +202,7 @@ def _keep_command(folder: Path, config: Config, watch: _Watch) -> str:
     return str(process.wait() if code is None else code)
 
 
-def _keep_static(folder: Path, config: Config, watch: _Watch) -> str:
+def _keep_static(folder: Path, config: Config, watch: _EndConditions) -> str:
     server = _serve_static(folder, config)
     while not watch.is_over():
         time.sleep(POLL_S)
@@ -214,7 +214,7 @@ def _keep_static(folder: Path, config: Config, watch: _Watch) -> str:
 def supervise(folder: Path) -> None:
     """Run the folder's server to its end."""
     config: Config = json.loads((folder / "config.json").read_text())
-    watch = _Watch(folder, config["owners"])
+    watch = _EndConditions(folder, config["owners"])
     code = "could not be started"
     try:
         keep = _keep_static if config["static"] else _keep_command

@@ -19,6 +19,7 @@ Confidence = Annotated[float | None, BeforeValidator(confidence_of), Field(ge=0,
 
 
 class _DecidedAction(BaseModel):
+    # Models add fields of their own, and write numbers where a text is asked for.
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     thinking: str = ""
@@ -31,7 +32,7 @@ class OnElement(_DecidedAction):
     expected_text: str
     """The element's text as the model sees it; empty or a description for icons."""
     near: str = ""
-    """What the element stands in (a row, a card), where others have the same text."""
+    """What surrounds the element (a row, a card), where others have the same text."""
     mark_id: MarkNumber
 
 
@@ -115,14 +116,15 @@ Action = Annotated[
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
 _MODELS = (Click, Type, Select, Extract, Press, Scroll, Navigate, Wait, GoBack, Done, Retry)
 ACTION_NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
+# Left out of schemas: some services refuse these keywords, and docstrings are not for models.
 _INTERNAL = ("title", "description", "maxLength", "default")
 
 
 def validate_action(fields: dict[str, Any]) -> Action:
-    """The action that the fields of a reply describe.
+    """Return the action that the fields of a reply describe.
 
     Raises:
-        ReplyProblem: a sentence for the model that says what is wrong.
+        ReplyProblem: the fields describe no action; the message is a sentence for the model.
     """
     try:
         return _ACTIONS.validate_python(fields)
@@ -146,13 +148,13 @@ def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
 def decision_schema(
     numbers: Sequence[int], *, brief: bool = False, answers: bool = True, near: bool = False
 ) -> dict[str, Any]:
-    """The JSON schema of a decision on a picture with these marks, without references.
+    """Return the JSON schema of a decision on a picture with these marks, without references.
 
-    The forms stand under `decision`, because services want an object at the top.
+    The forms are nested under `decision`, because services require an object at the top.
 
     Args:
         numbers: the marks that exist.
-        brief: without `thinking` and `confidence`, for small models.
+        brief: leave out `thinking` and `confidence`, for small models.
         answers: whether the task asks for data.
         near: whether elements share their text.
     """
@@ -176,7 +178,7 @@ BRIEF = ("click", "type", "select", "press", "scroll", "done")
 def action_forms(
     *, brief: bool = False, answers: bool = True, near: bool = False
 ) -> tuple[dict[str, Any], ...]:
-    """Of each action the fields of its reply in their order, with the schema of each field."""
+    """Return, for each action, the fields of its reply in order, with the schema of each field."""
     left_out = set() if near else {"near"}
     left_out |= set() if answers else {"answer"}
     return tuple(
@@ -194,6 +196,7 @@ def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, 
     own = [n for n in fields if n not in {"thinking", "action", "confidence", *left_out}]
     if "answer" in fields:
         fields["answer"] = {"type": "string"}
+    # A model writes the fields in this order, so it reasons first and rates itself last.
     order = ["action", *own] if brief else ["thinking", "action", *own, "confidence"]
     return {name: fields[name] for name in order}
 
@@ -209,7 +212,7 @@ def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, An
 
 
 def forms_text(*, brief: bool = False, answers: bool = True, near: bool = False) -> str:
-    """The forms of a reply as examples, one a line, for the prompt; of few actions when brief."""
+    """Return examples of replies for the prompt, one a line; only of the brief actions if brief."""
     return "\n".join(
         json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
         for form in action_forms(brief=brief, answers=answers, near=near)
@@ -237,18 +240,18 @@ _STRING = string_rule(MAX_TEXT)
 _TYPED = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
 
 Banned = Collection[tuple[str, int]]
-"""Action and mark that may not be decided on again."""
+"""Pairs of an action and a mark that may not be decided on again."""
 
 
 class OtherActions(NamedTuple):
-    """What can be decided on beside actions on elements."""
+    """The actions that are possible besides those on elements."""
 
     scroll: tuple[str, ...] = ("down", "up")
     enter: bool = True
-    """Pressing Enter, which makes sense after typing."""
+    """Whether Enter may be pressed, which makes sense after typing."""
     done: bool = True
     answers: bool = False
-    """Whether `done` brings data."""
+    """Whether `done` carries an answer."""
 
 
 def grammar(
@@ -259,14 +262,14 @@ def grammar(
     alike: Collection[int] = (),
     again: bool = False,
 ) -> str:
-    """Allows one line of JSON: an action that fits an existing mark, or one without a mark.
+    """Return a grammar of one line of JSON: an action on a mark that it fits, or without a mark.
 
     Args:
-        marks: of the picture.
-        others: what else can be decided.
+        marks: the marks of the picture.
+        others: the actions that need no mark.
         banned: what was done or refused on this very picture.
-        alike: marks that share their text: what is near them may be named.
-        again: it must be named, because this is a second look.
+        alike: numbers of marks that share their text, for which the reply may also name `near`.
+        again: this is a second look, in which `near` must be named.
     """
     rules = []
     for action in ("click", "type", "select"):
@@ -279,13 +282,14 @@ def grammar(
     rules += [_without_mark({"action": "scroll", "direction": way}) for way in others.scroll]
     if others.enter:
         rules.append(_without_mark({"action": "press", "key": "Enter"}))
+    # A grammar needs at least one way to go on.
     if others.done or not rules:
         rules.append(_done(others.answers))
     return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
 
 
 def fits(action: str, mark: Mark) -> bool:
-    """Whether an action makes sense on an element of this role."""
+    """Return whether an action makes sense on an element of this role."""
     if action == "select":
         return mark.tag == "select"
     if action == "type":

@@ -24,17 +24,18 @@ from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Attempt
 
 TEXT_SHARE = 16
-"""The page's text may take this part of the model's context."""
+"""Divisor of the model's context: the share of it that the page's text may take."""
 CHARS_PER_TOKEN = 3
+"""Characters per token in texts of a page; a cautious estimate."""
 BRIEF_TOKENS = 200
-"""Of a reply in the brief form."""
+"""Limit on the tokens of a reply in the brief form."""
 
 
 def decide(turn: Turn, memory: ActMemory) -> Turn:
     """Return the turn with the model's action, or with what is wrong with its reply.
 
-    After a reply of the wrong form the model is asked once more and told what is wrong, unless
-    this is the control arm. A call that failed is the attempt's failure.
+    After a reply of the wrong form, the model is asked once more and told what is wrong, unless
+    this is the control arm. A call that fails makes the attempt fail.
     """
     tools, problem = turn.tools, ""
     for _ in range(2):
@@ -83,7 +84,7 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
 
 
 def _texts_apart(situation: Situation) -> dict[int, str]:
-    """Return what tells marks apart that read alike; in a second look all of them do."""
+    """Return the texts that tell marks apart that read alike; in a second look, of all marks."""
     view = situation.view
     if situation.second_look:
         return {mark.number: distinguishing_text(mark, view.marks) for mark in view.marks}
@@ -91,7 +92,7 @@ def _texts_apart(situation: Situation) -> dict[int, str]:
 
 
 def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
-    """Leave out, in an arm that bans them, the elements on which an action failed before."""
+    """Return the marks without those on which an action failed before, in an arm that bans them."""
     guidance = tools.guidance
     if guidance is None or not guidance.arm.bans_failed_calls:
         return marks
@@ -103,10 +104,12 @@ def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
         for chosen in decision.chosen
     }
     left = tuple(m for m in marks if not any((m.role or m.tag, t) in failed for t in m.texts))
+    # Without any element left, the model could only give up.
     return left or marks
 
 
 def _other_actions(view: View, memory: ActMemory, answers: bool) -> OtherActions:
+    # Nothing can be done before the first action, unless the task only asks for data.
     return OtherActions(
         scroll=view.scroll,
         enter=memory.last_action == "type",
@@ -119,6 +122,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     situation, tools = turn.situation, turn.tools
     view, brief, vision = situation.view, is_brief(tools), tools.spec.vision
     near = _texts_apart(situation)
+    # In a second look the elements look alike, so that a picture alone does not tell them apart.
     listed = not vision or situation.second_look
     variables: dict[str, Any] = {
         "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
@@ -151,7 +155,7 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
 
 
 def is_brief(tools: Tools) -> bool:
-    """Return whether the model is small: it gets short prompts and answers in the brief form."""
+    """Return whether the model is small, and gets short prompts and replies in the brief form."""
     return tools.spec.dialect == "refs" and not tools.spec.vision
 
 

@@ -1,4 +1,4 @@
-"""Strategy `act`: observe, decide, resolve, perform, until nothing is left to do."""
+"""The loop of the strategy `act`: observe, decide, resolve, perform, until the task is done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,10 +23,10 @@ _DIALOG_CHARS = 200
 
 
 def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
-    """Decide and act until the model says done, or a limit is reached.
+    """Decide and act until the model says it is done or a limit is reached.
 
-    On a mismatch nothing is performed. What was wrong is told in the next prompt only, unless
-    `--autoweb-feedback=false` makes this the control arm.
+    On a mismatch nothing is performed. The next prompt, and only that one, says what was wrong,
+    unless `--autoweb-feedback=false` makes this the control arm.
     """
     memory = ActMemory(Feedback(enabled=tools.settings.feedback))
     limit = tools.settings.max_decisions
@@ -49,6 +49,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     acted = any(decision.status == "performed" for decision in attempt.decisions)
     return change(
         attempt,
+        # A model that says it is done without having acted or answered has not executed the task.
         executed=last is not None and last.done and (acted or answered),
         answered=answered,
         answer=answer,
@@ -56,7 +57,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _one_turn(turn: Turn, memory: ActMemory) -> Turn:
-    """Take an observed turn to its end; a call that failed ends it without a record."""
+    """Take an observed turn to its end; a failed model call ends it without a record."""
     for step in (decide, resolve, perform):
         turn = step(turn, memory)
         if turn.failed:
@@ -81,7 +82,7 @@ def _ended(turn: Turn, memory: ActMemory) -> Turn:
 
 
 def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
-    """Return the attempt, failed without having done the task."""
+    """Return the attempt as failed at a limit of time, decisions or circles."""
     return fail(attempt, Failure(kind=kind, message=message), StepProblem.told("(act)", message))
 
 
@@ -147,11 +148,11 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 @contextmanager
 def dialogs_answered(tools: Tools, tell: Callable[[str], None]) -> Iterator[None]:
-    """Accept every dialog, since nobody sees them on a picture.
+    """Accept every dialog, because a picture of the page does not show it.
 
     Args:
-        tools: of the attempt.
-        tell: hears in one line, without secrets, what each dialog said.
+        tools: the tools of the attempt.
+        tell: called with one line for each dialog, without secrets.
     """
     from playwright.sync_api import Error
 

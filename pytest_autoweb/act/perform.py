@@ -1,4 +1,4 @@
-"""Perform a decision as a step of the attempt's script, and see what became of it."""
+"""Performing a decision as a step of the attempt's script."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ _WHY_CHARS = 300
 
 
 def perform(turn: Turn, memory: ActMemory) -> Turn:
-    """Return the turn with what became of its decision; one that is settled already stays so."""
+    """Return the turn with the result of its decision; a settled turn is returned unchanged."""
     if turn.status:
         return turn
     if turn.action is None:
@@ -55,14 +55,14 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
 
 
 def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
-    """Let the vision locator find what is in doubt, or was refused again and again."""
+    """Let the vision locator find an element that is in doubt or was refused repeatedly."""
     assert isinstance(action, OnElement)
     before, view, line = len(turn.attempt.locations), turn.verified.view, describe_action(action)
     memory.refusals.clear()
     turn, result = _run(turn, code_by_sight(action), view, line)
     click = result.failure.evidence.get("click") if result.failure else None
     if click and action.action == "click":
-        # It is drawn on a canvas: there is a place, but no element.
+        # What is drawn on a canvas has a position, but no element to click.
         turn, result = _run(turn, str(click), view, line)
     turn = replace(turn, location=before if len(turn.attempt.locations) > before else None)
     if result.ok:
@@ -73,7 +73,7 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
 
 
 def _take_answer(turn: Turn, action: Done, memory: ActMemory) -> Turn:
-    """End the task with the model's answer; without one, what was extracted is the answer."""
+    """End the task with the model's answer, or with what it extracted if it gives none."""
     read = memory.extracted
     if action.answer in (None, "") and read and wants_data(turn.tools):
         action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
@@ -86,7 +86,7 @@ def _take_answer(turn: Turn, action: Done, memory: ActMemory) -> Turn:
 
 
 def _failed(turn: Turn, action: Action, result: StepResult, memory: ActMemory) -> Turn:
-    """Settle what the browser could not do, or refuse an element that reads otherwise by now."""
+    """Settle an action that the browser could not do, or refuse an element whose text changed."""
     evidence = result.failure.evidence if result.failure else {}
     chosen = turn.verified
     if "chosen" in evidence and chosen.resolution:
@@ -106,7 +106,7 @@ def _failed(turn: Turn, action: Action, result: StepResult, memory: ActMemory) -
 
 
 def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult]:
-    """Run the code as a step of the script; a step that fails does not fail the attempt."""
+    """Run the code as a step of the script; its failure does not fail the attempt."""
     attempt, tools = turn.attempt, turn.tools
     tools.marks.hold(view.marked)
     block = f"# Step {turn.index}\n{code}\n"
@@ -119,6 +119,7 @@ def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult
     )
     known = attempt.plan_steps if attempt.step_results else ()
     attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    # Blank lines keep the line numbers of errors those of the whole script.
     placed = "\n" * (first_line - 1) + block
     attempt = change(run_block(attempt, tools, turn.index, placed, line), failure=None)
     return turn.with_attempt(attempt), attempt.step_results[-1]

@@ -1,4 +1,4 @@
-"""Find the element that a decision surely means, or say why nothing must be done."""
+"""Finding the element that a decision means for certain, or the reason to do nothing."""
 
 from dataclasses import replace
 
@@ -13,16 +13,16 @@ from pytest_autoweb.choice.feedback import Problem
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
 LOW_CONFIDENCE = 0.5
-"""Below it an icon without text is looked for by sight, where there is a locator."""
+"""Confidence below which an icon without text is left to the vision locator, if there is one."""
 SIGHT_AFTER = 2
-"""Refusals of one text after which the vision locator looks for it, where there is one."""
+"""Refusals of one text after which the vision locator looks for it, if there is one."""
 
 
 def resolve(turn: Turn, memory: ActMemory) -> Turn:
-    """Return the turn with the element to act on; a decision that must not be performed is settled.
+    """Return the turn with the element to act on, or settle a decision that must not be performed.
 
-    An action that closes a circle is not performed, nor is one whose element cannot be told for
-    certain. Where the model has a vision locator, that may be asked instead.
+    An action that closes a circle is not performed, nor is one whose element is uncertain. A model
+    with a vision locator may have that look for the element instead.
     """
     action = turn.action
     if action is None or isinstance(action, Done):
@@ -42,11 +42,11 @@ def resolve(turn: Turn, memory: ActMemory) -> Turn:
 
 
 def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
-    """Resolve the element that is meant; if several may be, one second look shows only these."""
+    """Resolve the element that is meant; if several may be meant, show only these once more."""
     view = turn.view
     if not isinstance(action, OnElement):
         return replace(turn, chosen=Chosen(view))
-    # A text only stands for elements on which the action can be done.
+    # A text can mean only elements on which the action is possible.
     number = action.mark_id
     fitting = [m for m in view.marks if m.number == number or fits(action.action, m)]
     first = resolve_apart(Choice(number, action.expected_text, action.near), fitting)
@@ -64,7 +64,7 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
 
 
 def _second_choice(turn: Turn, closer: Chosen, first: Resolution) -> Chosen:
-    """Join both looks: the record keeps to the numbers of its picture, the first one."""
+    """Combine both looks; the record keeps the numbers of the first picture, which it shows."""
     assert closer.resolution is not None
     found, second = closer.mark, closer.resolution.chosen
     same = next((m for m in turn.view.marks if found and m.identity == found.identity), None)
@@ -79,7 +79,7 @@ def _second_choice(turn: Turn, closer: Chosen, first: Resolution) -> Chosen:
 
 
 def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory) -> Turn:
-    """Perform nothing, so that the next prompt says why; or let the vision locator look for it."""
+    """Settle the turn as refused, or leave the element to the vision locator."""
     chosen = turn.verified
     found = resolution.chosen
     wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
@@ -109,7 +109,7 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
 
 
 def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
-    """Whether nothing speaks for an icon but a number of which the model is not sure."""
+    """Return whether only an uncertain number says that this icon is meant."""
     if chosen.resolution is None or chosen.resolution.status != "number_only":
         return False
     unsure = action.confidence is not None and action.confidence < LOW_CONFIDENCE

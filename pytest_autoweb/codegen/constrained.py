@@ -1,4 +1,4 @@
-"""The second try's language: calls on elements that were found, and none that failed. Pure text."""
+"""The language of a constrained retry: calls on found elements, none that failed. Pure text."""
 
 import ast
 import json
@@ -12,8 +12,9 @@ from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt
 
 MAX_CALLS = 12
+"""Limit on the calls of a script, so that a model cannot repeat a line without end."""
 MAX_ELEMENTS = 80
-"""Elements offered."""
+"""Limit on the elements that are offered."""
 _ANY = ("click", "fill", "check", "uncheck", "select_option", "press")
 _TAKES_TEXT = frozenset({"fill", "press", "select_option"})
 _BY_ROLE: dict[str, tuple[str, ...]] = {
@@ -26,14 +27,14 @@ _STRING = string_rule(MAX_TEXT)
 _ALWAYS_ALLOWED = ('page.keyboard.press("Enter")', "page.go_back()")
 
 Pair = tuple[str, str]
-"""Locator, in normal form, and method."""
+"""A locator in normal form, and a method."""
 
 
 class OfferedCalls(NamedTuple):
-    """What may be said."""
+    """The calls that a retry may make."""
 
     elements: Mapping[str, tuple[str, ...]]
-    """Locator as it is to be written, and what may be done with it."""
+    """The methods that may be called, by locator as the script has to spell it."""
     banned: frozenset[Pair] = frozenset()
     may_answer: bool = False
 
@@ -41,12 +42,12 @@ class OfferedCalls(NamedTuple):
 def offered_calls(
     here: Sequence[RefElement], attempts: Sequence[Attempt], *, may_answer: bool = False
 ) -> OfferedCalls:
-    """Elements of the page where the task begins, of calls that worked, and of where it failed.
+    """Return calls on elements of the entry page, of calls that worked, and of the failed page.
 
     Args:
-        here: on the entry page, as it is now.
-        attempts: that failed, with what was found on the page then.
-        may_answer: the task asks for data.
+        here: the elements of the entry page as it is now.
+        attempts: the failed attempts, with what was found on the page at the time.
+        may_answer: whether the task asks for data.
     """
     banned = failed_pairs(attempts)
     failed = attempts[-1]
@@ -55,6 +56,7 @@ def offered_calls(
     blocked = _blocked(failed)
     known = {normalized(each.locator): each.actions for each in here}
     worked = [call.target for call in failed.tool_calls if call.ok and call.acting]
+    # The order decides what is dropped at the limit, so elements like the missing one come first.
     texts = [
         *(locator for finding in near for locator in finding.locators),
         *(each.locator for each in here),
@@ -75,9 +77,9 @@ def offered_calls(
 
 
 def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
-    """The calls that failed; of a script that ran through, its only acting call.
+    """Return the calls that failed; of a script that ran to its end, its only acting call.
 
-    None where the failure may pass by itself: then the same call again is what helps.
+    Failures that may pass by themselves are left out, because repeating the call may help then.
     """
     return frozenset(
         pair for attempt in attempts if not may_pass(attempt) for pair in _failed_in(attempt)
@@ -91,9 +93,9 @@ def _failed_in(attempt: Attempt) -> set[Pair]:
 
 
 def _blocked(attempt: Attempt) -> frozenset[str]:
-    """Locators of elements that cannot be acted on as the page stands, when that is why it failed.
+    """Return the locators of elements that failed because they are missing, disabled or unfit.
 
-    What only lies behind a dialog is not blocked: closing the dialog opens it again.
+    An element covered by a dialog is not blocked, because closing the dialog uncovers it.
     """
     codes = {finding.code for finding in attempt.findings}
     if not codes & {"missing", "disabled", "wrong_kind"}:
@@ -102,7 +104,7 @@ def _blocked(attempt: Attempt) -> frozenset[str]:
 
 
 def normalized(expression: str) -> str:
-    """An expression in one spelling, so that quotes and spaces do not tell two apart."""
+    """Return an expression in one spelling, so that quotes and spaces make no difference."""
     try:
         return ast.unparse(ast.parse(expression.strip(), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -110,7 +112,7 @@ def normalized(expression: str) -> str:
 
 
 def grammar(offered: OfferedCalls) -> str | None:
-    """GBNF of a fenced script that names only offered elements; None if there are none."""
+    """Return the GBNF of a fenced script of offered calls; None if there are no elements."""
     acts = [
         _rule(locator, action)
         for locator, actions in offered.elements.items()
@@ -126,7 +128,7 @@ def grammar(offered: OfferedCalls) -> str | None:
 
 
 def schema(offered: OfferedCalls) -> dict[str, Any]:
-    """JSON Schema of a list of calls on offered elements, for servers that know no grammar."""
+    """Return the JSON Schema of a list of offered calls, for servers that know no grammar."""
     actions = sorted({name for names in offered.elements.values() for name in names})
     call = {
         "type": "object",
@@ -152,7 +154,7 @@ def schema(offered: OfferedCalls) -> dict[str, Any]:
 
 
 def code_of_calls(reply: str) -> str:
-    """The script of a reply in the schema's form; empty when it is none."""
+    """Return the script of a reply that follows the schema; empty if the reply does not."""
     try:
         said = json.loads(reply)
         lines = [
@@ -167,11 +169,11 @@ def code_of_calls(reply: str) -> str:
 
 
 def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
-    """What the code names beside the offer, a sentence each; empty when it keeps to it."""
+    """Return a sentence for each call that was not offered; empty if there is none."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()  # the lint says it better
+        return ()  # the lint reports syntax errors with their line
     allowed = {normalized(locator): actions for locator, actions in offered.elements.items()}
     free = {normalized(call) for call in _ALWAYS_ALLOWED}
     found = [_why_disallowed(node, allowed, offered.banned, free) for node in _outermost(tree)]
@@ -179,7 +181,7 @@ def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
 
 
 def _outermost(tree: ast.AST) -> Iterable[ast.Call]:
-    """Calls on `page` that are not the receiver of another one."""
+    """Yield the calls on `page` that are not the receiver of another call."""
     inner: set[int] = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

@@ -1,4 +1,4 @@
-"""Asks the model for the script, brings it into normal form, and refuses what breaks the policy."""
+"""Asking the model for a script, bringing it into normal form, and refusing unsafe code."""
 
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
@@ -16,7 +16,7 @@ from pytest_autoweb.sandbox.lint import lint_code
 
 
 def write_script(attempt: Attempt, tools: Tools) -> Attempt:
-    """One call; the reply's code becomes `Attempt.code`."""
+    """Ask the model for the script, with one call."""
     messages = render(
         "generate",
         task=tools.case.user_task,
@@ -42,7 +42,7 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     try:
         marked = mark_page(tools.page, hide=tools.hidden)
     except Error as error:
-        # The picture is a supplement: without it the attempt goes on.
+        # The picture is only a supplement, so the attempt goes on without it.
         tools.log.write(f"the page could not be marked: {error}")
         return messages
     listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
@@ -53,7 +53,7 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
 
 
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
-    """The script of a reply; its normal form is used only if that lints clean."""
+    """Add the script of a reply, in normal form if only that lints clean."""
     code = extract_code(reply)
     if not code.strip():
         failure = Failure(kind="lint", message="the reply holds no code")
@@ -69,7 +69,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
 
 
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
-    """Findings gate execution: with any, every step is `not_run` and repair is offered."""
+    """Refuse a script with lint findings: the attempt fails and no step is run."""
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
     findings = lint_code(attempt.code, scripts=scripts, offered=tools.offered)
     if not findings:

@@ -1,4 +1,4 @@
-"""The external verifier: looks at the page and says what is so. Evidence, not opinions."""
+"""The external verifier, which collects evidence from the page instead of a model's opinion."""
 
 import re
 import unicodedata
@@ -30,23 +30,24 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class SimilarElement(NamedTuple):
-    """An element and how like it is, 0 to 1."""
+    """An element and its likeness to what was looked for, from 0 to 1."""
 
     element: RefElement
     likeness: float
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two names are, from 0 to 1; equal names give 1, whichever comes first.
+    """Return how alike two names are, from 0 to 1, whichever comes first.
 
-    Upper and lower case, width and punctuation do not count. A name that holds all words of the
-    other is near it, since labels grow ("Save" and "Save changes").
+    Case, width and punctuation do not count. A name that contains all words of the other one is
+    similar to it, because labels get longer ("Save" and "Save changes").
     """
     a, b = _folded(one), _folded(other)
     if not a or not b:
         return 0.0
     if a == b:
         return 1.0
+    # The ratio depends on the order of its arguments, the likeness must not.
     ratio = max(SequenceMatcher(None, a, b).ratio(), SequenceMatcher(None, b, a).ratio())
     words_a, words_b = set(a.split()), set(b.split())
     shared = len(words_a & words_b) / min(len(words_a), len(words_b))
@@ -56,14 +57,14 @@ def likeness(one: str, other: str) -> float:
 def nearest(
     elements: Sequence[RefElement], *, words: str, role: str, method: str, most: int = 5
 ) -> tuple[SimilarElement, ...]:
-    """The elements most like what was looked for, the best first.
+    """Return the elements most similar to what was looked for, best first.
 
     Args:
-        elements: on the page.
-        words: name, label or text that was looked for.
-        role: that was looked for, or empty.
-        method: what was to be done; an element on which it cannot be done comes last.
-        most: elements at most.
+        elements: the elements of the page.
+        words: the name, label or text that was looked for.
+        role: the role that was looked for, or empty.
+        method: the method to call; elements that do not take it come last.
+        most: limit on the elements.
     """
     alike = [each for each in elements if _named_like(each, words) >= MIN_LIKENESS]
     found = [SimilarElement(each, _score(each, words, role, method)) for each in alike]
@@ -71,7 +72,7 @@ def nearest(
 
 
 def near_texts(texts: Sequence[str], wanted: str, *, most: int = 5) -> tuple[str, ...]:
-    """The texts most like the wanted one, the best first, e.g. of a select box's options."""
+    """Return the texts most similar to the wanted one, best first, e.g. among options."""
     scored = sorted(((likeness(text, wanted), text) for text in texts), key=lambda pair: -pair[0])
     return tuple(text for score, text in scored[:most] if score >= MIN_LIKENESS)
 
@@ -120,15 +121,15 @@ State = Literal["valid", "invalid", "unverified"]
 
 
 class PageVerdict(NamedTuple):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     state: State
-    """`unverified`: it could not be looked at; that is neither good nor bad."""
+    """`unverified` if it could not be examined, which is neither good nor bad."""
     findings: tuple[Finding, ...] = ()
 
 
 class Claim(NamedTuple):
-    """Something that is said to be on the page; what is empty is not claimed."""
+    """Something that is claimed to be on the page; empty fields claim nothing."""
 
     role: str = ""
     name: str = ""
@@ -136,30 +137,31 @@ class Claim(NamedTuple):
     url: str = ""
     """A part of the address."""
     option: str = ""
-    """Of any select box, or of the one called `name`."""
+    """An option of any select box, or of the one called `name`."""
     row: tuple[str, ...] = ()
-    """Texts that stand together in one row of a table or list."""
+    """Texts that are together in one row of a table or list."""
 
 
 class PageCritic:
-    """Looks at one page; changes nothing and never raises for what the page does.
+    """A verifier of one page that changes nothing and never raises for what the page does.
 
     Args:
         page: Playwright's page.
-        redact: takes secrets out of what is reported.
+        redact: removes secrets from what is reported.
     """
 
     def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
         self._page, self._redact = page, redact
         self._elements: tuple[RefElement, ...] | None = None
 
-    # -- before: is the result what it claims to be? -----------------------------------
+    # -- without a failure: did it have the effect that it claims? ---------------------
 
     def check(self, result: ToolCall | Claim) -> PageVerdict:
-        """Whether a call did what it says, or a claim holds.
+        """Tell whether a call had its effect, or whether a claim holds.
 
-        Of calls, those that leave something to look at: a field filled, a box checked, an option
-        selected. Playwright raises nothing when a date field refuses a text.
+        Only calls that leave something visible can be checked: a field is filled, a box checked, an
+        option selected. This is needed because Playwright does not raise an error if, say, a date
+        field refuses a text.
         """
         from playwright.sync_api import Error
 
@@ -231,14 +233,15 @@ class PageCritic:
         listed = [option for box in boxes for option in box.options]
         yield self._missing_option(claim.option, listed)
 
-    # -- after: why did it fail? -------------------------------------------------------
+    # -- after a failure: why? ----------------------------------------------------------
 
     def context(self, error: ToolCall | None) -> tuple[Finding, ...]:
-        """What the page says about a failed call; without a call, about itself."""
+        """Return findings on why a call failed, or on the page itself if there is no call."""
         from playwright.sync_api import Error
 
         try:
-            # The only look with a deadline comes first: a page that hangs is not asked again.
+            # The only look with a deadline comes first, because the others would wait for ever on
+            # a page that hangs.
             said = self._page_messages()
         except Error:
             return ()
@@ -248,13 +251,13 @@ class PageCritic:
             why = self._why_failed(error)
             listed = self._on_page()
         except Error:
-            # The page moved on meanwhile; what was seen so far is kept.
+            # The page has navigated in the meantime; what was seen so far is kept.
             pass
         return (*why, *said, *listed)
 
     @property
     def elements(self) -> "tuple[RefElement, ...]":
-        """What can be acted on, frames included, each with a locator that finds only it."""
+        """The elements that can be acted on, in frames as well, each with a unique locator."""
         if self._elements is None:
             self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements
         return self._elements
@@ -307,7 +310,7 @@ class PageCritic:
                 yield self._missing_option(wanted, state["options"])
 
     def _in_other_frames(self, target: CallTarget) -> Iterable[Finding]:
-        """The same locator in another frame."""
+        """Yield a finding for each frame in which the same locator finds something."""
         for frame in self._page.frames:
             if frame == self._page.main_frame or not target.on(frame).count():
                 continue
@@ -360,7 +363,7 @@ class PageCritic:
         return found
 
     def _finding(self, code: FindingCode, fact: str, locators: tuple[str, ...] = ()) -> Finding:
-        # Redacted before it is cut: half a secret is not recognised any more.
+        # Secrets are removed before the text is cut, because half a secret is not recognised.
         text = " ".join(self._redact(fact).split())
         return Finding(
             code=code, fact=text[:600], locators=tuple(self._redact(each) for each in locators)
@@ -374,10 +377,10 @@ class PageCritic:
 def server_findings(
     entries: Iterable[WireEntry], page_url: str, redact: Callable[[str], str]
 ) -> tuple[Finding, ...]:
-    """Answers with an error status that the code's own doing brought, the last five.
+    """Return findings on the last five error answers to requests that the code caused.
 
-    Pages, and requests of scripts to the page's own server. A script's GET that finds nothing (404)
-    is ordinary, and says nothing about why a step failed.
+    Pages count, and requests of scripts to the page's own server. The 404 of a script's GET is
+    ordinary and says nothing about why a step failed.
     """
     host = urlsplit(page_url).netloc
     found = []
@@ -400,5 +403,5 @@ def server_findings(
 
 
 def writes_of(entries: Iterable[WireEntry]) -> int:
-    """Requests of the code's doing that may have changed something on a server."""
+    """Count the requests caused by the code that may have changed something on a server."""
     return sum(entry.counted and entry.method not in _SAFE for entry in entries)

@@ -1,4 +1,4 @@
-"""What the attempts of a cell come to, and the loop that corrects a failed one."""
+"""The outcome of a cell's attempts, and the loop that corrects a failed one."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,14 +19,14 @@ from pytest_autoweb.results import (
 BROKEN: frozenset[FailureKind] = frozenset(
     {"model", "navigation", "browser", "webserver", "internal", "killed"}
 )
-"""Failures of the infrastructure: they say nothing about how well the model drives the page."""
+"""Failures of the infrastructure, which say nothing about how well the model drives the page."""
 
 
 def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:
-    """Outcome, one-line reason and failure of a cell, from its attempts.
+    """Return outcome, one-line reason and failure of a cell, given its attempts.
 
-    Checks alone make a cell pass. A repair that broke down does not undo the verdict on the first
-    attempt, and a case without checks is never more than `ungraded`.
+    Only checks make a cell pass. A repair that breaks down leaves the verdict on the attempt before
+    it in force, and a case without checks is at best `ungraded`.
     """
     last, failure = attempts[-1], attempts[-1].failure
     if last.checks_passed:
@@ -54,7 +54,7 @@ def _why_ungraded(last: Attempt) -> str:
 
 
 def repairable(attempt: Attempt) -> bool:
-    """Whether another attempt may do better."""
+    """Return whether another attempt may do better."""
     if attempt.checks_passed:
         return False
     if attempt.failure is None:
@@ -71,32 +71,32 @@ def repairable(attempt: Attempt) -> bool:
 
 
 MakeAttempt = Callable[[Attempt, int, Guidance | None], Attempt]
-"""Makes one more attempt, from a reset state: what failed, the new attempt's index, what it may
-know."""
+"""Makes one more attempt from a reset state, given the failed attempt, the new one's index, and
+what it may know."""
 
 
 class ArmAttempts(NamedTuple):
     """All attempts of one arm."""
 
     attempts: tuple[Attempt, ...]
-    """The first one included."""
+    """All of them, including the first."""
     stopped: str
-    """Why there was no further retry; empty when it passed."""
+    """The reason why there was no further retry; empty if the last attempt passed."""
 
 
 def correct(
     first: Attempt, arm: Arm, rules: Rules, clock: Clock, make_attempt: MakeAttempt
 ) -> ArmAttempts:
-    """Retry until it passes or there is a reason to stop.
+    """Retry until an attempt passes or there is a reason to stop.
 
-    The outcome of each retry is written back on its correction, so that the next reflection sees
-    what helped.
+    The outcome of each retry is recorded on its correction, so that the next reflection knows what
+    helped.
 
     Args:
         first: the first attempt, passed or failed.
-        arm: how to correct; the ordinary repair knows no rules but the number.
-        rules: what may be done for this cell.
-        clock: for the waits.
+        arm: the way to correct; the ordinary repair is limited only by the number of retries.
+        rules: what is allowed for this cell.
+        clock: used for the pauses before retries.
         make_attempt: makes one more attempt.
     """
     attempts: tuple[Attempt, ...] = (first,)
@@ -122,7 +122,7 @@ def correct(
 
 
 def arm_run(made: ArmAttempts, arm: Arm) -> ArmRun:
-    """The retries of an arm that does not decide."""
+    """Return the retries of an arm that does not decide the outcome of the cell."""
     retries = made.attempts[1:]
     return ArmRun(
         arm=arm.name,

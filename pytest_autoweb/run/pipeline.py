@@ -1,4 +1,4 @@
-"""One cell: an attempt folded through the stages, repaired while it may be, and settled."""
+"""Running one cell: its attempts through their stages, their corrections, and the outcome."""
 
 import time
 import traceback
@@ -36,7 +36,7 @@ from pytest_autoweb.evidence.downloads import DownloadRecord
 from pytest_autoweb.evidence.scene import Watch
 from pytest_autoweb.evidence.wire import WireRecord
 from pytest_autoweb.judge.judging import graded
-from pytest_autoweb.judge.model_judge import JudgedAttempt
+from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
-    """Names of `sandbox.members.FINDERS`; see `Border.finders`."""
+    """Return the finders that the cell offers, by their names in the step language."""
     offered: dict[str, Finder] = {"get_by_mark": tools.marks.find}
     if tools.spec.vision:
         offered["get_by_sight"] = SightFinder(tools).find
@@ -71,12 +71,12 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
-    """Names of `sandbox.members.FUNCTIONS`; see `Border.functions`."""
+    """Return the functions that the cell offers, by their names in the step language."""
     return {"collect_urls": partial(collect_urls, tools)}
 
 
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:
-    """Run all attempts of a cell; its result is on disk when this returns."""
+    """Run all attempts of a cell and save its result."""
     started, clock = datetime.now(UTC), time.perf_counter()
     mark_started(resources.run_folder, cell.folder)
     first, resolved = _run_attempt(cell, resources, _AttemptOrder(1))
@@ -110,16 +110,16 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
 
 @dataclass(frozen=True, slots=True)
 class _AttemptOrder:
-    """Which attempt is made."""
+    """The attempt that is to be made."""
 
     index: int
     failed: Attempt | None = None
-    """The attempt that it repairs."""
+    """The attempt that it repairs, if any."""
     guidance: Guidance | None = None
     folder: str = "attempt-"
-    """Begins the name of its folder."""
+    """The beginning of its folder's name."""
     arm: CorrectionArm | None = None
-    """How it is tried again; None: it is the first attempt."""
+    """The arm in which it is a retry; None for the first attempt."""
 
 
 def _attempts_in_arm(
@@ -129,9 +129,10 @@ def _attempts_in_arm(
     arm: CorrectionArm,
     folder: str = "attempt-",
 ) -> ArmAttempts:
-    """The first attempt with its retries in one arm."""
+    """Return the first attempt with its retries in one arm."""
     server = cell.case.webserver
     rules = Rules(
+        # The built-in models repeat a given script, so a retry of it cannot do better.
         max_retries=0 if cell.spec.provider == "builtin" else resources.settings.retries,
         resettable=server is not None and (server.reset is not None or server.static is not None),
         can_relogin=resources.relogin is not None,
@@ -145,12 +146,12 @@ def _attempts_in_arm(
 
 
 def broken_cell(cell: Cell, resources: CellResources, failure: Failure) -> CellResult:
-    """The result of a cell that could not even begin; saved like any other."""
+    """Return and save the result of a cell that could not begin."""
     return _without_attempts(cell, resources, "broken", failure.message, failure)
 
 
 def skipped_cell(cell: Cell, resources: CellResources, reason: str) -> CellResult:
-    """The result of a cell that has nothing to run; saved like any other."""
+    """Return and save the result of a cell that has nothing to run."""
     return _without_attempts(cell, resources, "skipped", reason)
 
 
@@ -176,7 +177,7 @@ def _without_attempts(
 
 
 def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
-    """The cell's row of the manifest; with the resolved case its texts are final."""
+    """Return the cell's row of the manifest, with its final texts if the case is resolved."""
     return PlannedCell(
         case_id=cell.case.id,
         case_path=cell.case_path,
@@ -207,7 +208,7 @@ def _checksums(cell: Cell, settings: Settings) -> dict[str, str]:
 def _run_attempt(
     cell: Cell, resources: CellResources, this: _AttemptOrder
 ) -> tuple[Attempt, Case | None]:
-    """One attempt with everything fresh: server state, context, sandbox, log."""
+    """Make one attempt with a fresh server state, browser context, sandbox and log."""
     case: Case | None = None
     guidance = this.guidance
     attempt = Attempt(
@@ -218,6 +219,7 @@ def _run_attempt(
     began = time.perf_counter()
     folder = resources.run_folder / cell.folder / f"{this.folder}{this.index}"
     folder.mkdir(parents=True, exist_ok=True)
+    # The secrets are known only once the case is resolved; nothing is logged before that.
     log = RunLog(redact=lambda text: text, stream=resources.stream)
     try:
         with resources.servers.lend(cell.case) as server:
@@ -268,14 +270,12 @@ def _tools(
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, resources.environ, cell.case.path)
     redact = Redactor(secrets)
-    # Logs and evidence are for reading: whatever looks like a key, a cookie or a token goes too.
-    # Code and prompts are not changed that far, they must still work.
+    # Logs and evidence are only read, so whatever looks like a key, a cookie or a token is removed.
+    # Code and prompts are changed less, because they must still work.
     log.redact = evidence = lambda text: redact_keys(redact(text))
     case_folder = _case_folder(cell, resources)
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    client = TimedClient(
-        with_reply_cache(resources.client(cell.spec, case), cell.spec, resources.cache)
-    )
+    client = _client(cell, case, resources)
     with _open_page(case, resources, case_folder, policy, log) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
         border.waited = client.waited
@@ -305,18 +305,17 @@ def _tools(
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
-                # Who is told nothing does not even know that there was an attempt before.
+                # An arm that is told nothing must not even know of the previous attempt.
                 previous=this.failed if this.guidance is None or this.guidance.arm.told else None,
                 guidance=this.guidance,
                 progress=resources.progress,
                 marks=MarkFinder(redact if case.secrets else None),
-                judge=resources.judge(_judged_attempt(cell, case, this.failed))
-                if resources.judge
-                else None,
+                judge=_judge_for(cell, case, resources, this.failed),
             )
             if resources.settings.cache != "off":
                 border.recall = SeenCalls(page_digest, resources.cache or MemoryCache())
             border.finders, border.functions = finders(tools), functions(tools)
+            # The finders need the tools, and the tools the names of the finders.
             yield replace(tools, offered=border.offered)
         finally:
             engine.close()
@@ -362,8 +361,17 @@ def _open_page(
         yield page
 
 
-def _judged_attempt(cell: Cell, case: Case, failed: Attempt | None) -> JudgedAttempt:
-    return JudgedAttempt(
+def _client(cell: Cell, case: Case, resources: CellResources) -> TimedClient:
+    client = resources.client(cell.spec, case)
+    return TimedClient(with_reply_cache(client, cell.spec, resources.cache))
+
+
+def _judge_for(
+    cell: Cell, case: Case, resources: CellResources, failed: Attempt | None
+) -> ModelJudge | None:
+    if resources.judge is None:
+        return None
+    judged = JudgedAttempt(
         case_id=case.id,
         user_task=case.user_task,
         capture_mode=cell.mode,
@@ -371,6 +379,7 @@ def _judged_attempt(cell: Cell, case: Case, failed: Attempt | None) -> JudgedAtt
         attempt=failed.attempt_index + 1 if failed else 1,
         model=cell.spec,
     )
+    return resources.judge(judged)
 
 
 def _reveal(text: str, secrets: Mapping[str, str]) -> str:
@@ -380,7 +389,7 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 
 
 def _unless_browser_gone(attempt: Attempt, tools: Tools) -> Attempt:
-    """The attempt; without a browser at its end it says nothing of the model."""
+    """Return the attempt, with a failure of the browser if that has ended."""
     if attempt.checks_passed or not browser_ended(tools.page):
         return attempt
     failure = Failure(kind="browser", message="the browser ended while the cell ran")
@@ -400,11 +409,12 @@ def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Att
 
 
 def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
-    """The one place where an unexpected exception becomes a result: a run must outlive it."""
+    """Run a stage; an unexpected exception becomes a failure, because the run must go on."""
     try:
         return stage.run(attempt, tools)
     except Exception as error:
         from_browser = type(error).__module__.startswith("playwright")
+        # Known errors explain themselves; only unknown ones need a traceback.
         known = isinstance(error, AutowebError)
         kind: FailureKind = "browser" if from_browser else "internal"
         message = tools.redact(f"{stage.name}: {type(error).__name__}: {error}".splitlines()[0])
@@ -413,7 +423,7 @@ def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
-    """The attempt's texts as files of their own, for people who look into the folder."""
+    """Save the attempt's texts as separate files for people who look into the folder."""
     texts = {
         "plan.txt": attempt.plan_text,
         "script.py": attempt.code,

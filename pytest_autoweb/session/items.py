@@ -108,7 +108,7 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
     if settings.controls:
         yield from _control_axes(settings, case)
         models = tuple(model for model in models if not is_control(model))
-    # Rotated, so that no model always meets a case's server first (W5).
+    # Rotated, so that no model is always the first to use a case's server.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
         for mode in settings.capture_modes:

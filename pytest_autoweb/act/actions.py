@@ -192,9 +192,11 @@ def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, 
         name: {key: value for key, value in part.items() if key not in _INTERNAL}
         for name, part in made["properties"].items()
     }
+    # The validator reads a confidence in many spellings; the schema asks for one of them.
     fields["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
     own = [n for n in fields if n not in {"thinking", "action", "confidence", *left_out}]
     if "answer" in fields:
+        # Any JSON is accepted as an answer, but services require a type in a schema.
         fields["answer"] = {"type": "string"}
     # A model writes the fields in this order, so it reasons first and rates itself last.
     order = ["action", *own] if brief else ["thinking", "action", *own, "confidence"]

@@ -64,6 +64,7 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     if click and action.action == "click":
         # What is drawn on a canvas has a position, but no element to click.
         turn, result = _run(turn, str(click), view, line)
+    # A step may fail before the locator was asked at all.
     turn = replace(turn, location=before if len(turn.attempt.locations) > before else None)
     if result.ok:
         memory.note_success(turn.tools.redact(line))

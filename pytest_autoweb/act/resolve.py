@@ -69,6 +69,7 @@ def _second_choice(turn: Turn, closer: Chosen, first: Resolution) -> Chosen:
     found, second = closer.mark, closer.resolution.chosen
     same = next((m for m in turn.view.marks if found and m.identity == found.identity), None)
     kept: dict[str, object] = {"reason": second.reason, "verdict": second.verdict}
+    # The element may have been redrawn between the two pictures.
     if same is None:
         chosen = first.chosen.model_copy(update=kept)
         return Chosen(turn.view, first._replace(chosen=chosen), second_look=True)
@@ -83,6 +84,7 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
     chosen = turn.verified
     found = resolution.chosen
     wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
+    # An element that merely could not be told apart may be the right one, so it is not crossed out.
     if wrong and chosen.told_apart:
         memory.failed = (wrong,)
         memory.note_tried(turn.view.digest, action.action, wrong.number)

@@ -85,7 +85,7 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One decision, from the look at the page to what became of it."""
+    """One decision, from the look at the page to the result."""
 
     index: int
     """Number of the decision in the record, from 1."""

@@ -178,6 +178,7 @@ def _closing(text: str, start: int) -> int | None:
                 escaped = True
             elif char == quote:
                 quote = ""
+        # Single quotes do not count, because prose contains apostrophes.
         elif char == '"':
             quote = char
         elif char in "{[":

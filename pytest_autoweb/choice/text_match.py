@@ -164,6 +164,7 @@ def _same(expected: str, actual: str) -> Code | None:
     arrows = {directions(expected), directions(actual)} - {""}
     if bare[0] == bare[1] and len(arrows) < 2:
         return "decoration"
+    # A long text contains more than a number or a date, so equal values in it say little.
     if max(len(expected), len(actual)) > _VALUE_CHARS or not _both_have_digits(expected, actual):
         return None
     # If both spellings are ambiguous (03/04 and 04/03), they may mean different days.

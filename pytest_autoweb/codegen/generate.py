@@ -59,6 +59,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
         failure = Failure(kind="lint", message="the reply holds no code")
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes: list[str] = []
+    # Normal form can change what code does, so code that is clean already is left alone.
     if lint_code(code, offered=tools.offered):
         tidy = normal_form(code)
         if not lint_code(tidy, offered=tools.offered):

@@ -90,6 +90,7 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
         action = _translate(line, by_ref)
         if isinstance(action, str):
             problems.append(action)
+        # Without a grammar nothing limits the length of a reply.
         elif len(actions) < MAX_LINES:
             actions.append(action)
     return Actions(tuple(actions), tuple(problems), done)

@@ -146,6 +146,7 @@ def _tried(attempts: tuple[Attempt, ...]) -> str:
 def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
     if attempt.failure:
         return attempt
+    # Each attempt starts from the same state, so the same script would fail in the same way.
     if attempt.code.strip() == failed.code.strip():
         failure = Failure(kind="repair", message=SAME_AGAIN.en)
         return fail(attempt, failure, StepProblem.of("(repair)", SAME_AGAIN))

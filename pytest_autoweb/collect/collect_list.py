@@ -131,7 +131,7 @@ def _beside_case(tools: Tools, name: str) -> Path:
 
 
 class QuestionAsker:
-    """Asks the model the collector's questions and adds calls and decisions to the attempt.
+    """The side of the collector that asks the model and keeps calls and decisions on the attempt.
 
     Args:
         tools: the tools of the attempt.

@@ -68,6 +68,7 @@ class MemoryCache:
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
         """See `Cache`."""
+        # Removed first, so that the order of the entries is that of their age.
         self._kept.pop(key, None)
         self._kept[key] = (self._now() + ttl_s, text)
         while len(self._kept) > self._most:
@@ -162,6 +163,7 @@ class SeenCalls:
         key = call_hash(method, identity, [page.url, self._epoch])
         duplicate = key in self._seen
         self._seen.add(key)
+        # Counted even if the call fails, because it may have changed the page before that.
         if acting:
             self._epoch += 1
         cache = self._cache if method in READINGS and not acting else None
@@ -234,6 +236,7 @@ class CachingClient:
         fields = request.model_dump(mode="json", exclude={"attempt", "turn", "stage"})
         key = call_hash("model", fields, self._spec.model_dump(mode="json"))
         if (kept := self._cache.get(key)) is not None:
+            # An answer from the cache costs nothing.
             return Reply.model_validate_json(kept).model_copy(update={"usage": Usage()})
         reply = self._client.complete(request)
         if reply.finish_reason in ("", "stop"):

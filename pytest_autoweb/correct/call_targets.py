@@ -159,6 +159,7 @@ def _part(node: ast.expr) -> tuple[Narrowing | None, ast.expr | None]:
 
 
 def _is_plain(node: ast.expr) -> bool:
+    # A negative number is parsed as an operation on a positive one.
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
     return isinstance(inner, ast.Constant) and isinstance(inner.value, str | int | float | None)

@@ -85,7 +85,7 @@ _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
     (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
     (r"BLOCKED_BY|ACCESS_DENIED|UNEXPECTED_PROXY_AUTH|INVALID_AUTH|CERT_", "PERMISSION_ERROR"),
 )
-# The first pattern that matches counts, so Playwright's precise messages stand before timeouts,
+# The first pattern that matches counts, so Playwright's precise messages come before timeouts,
 # and each kind of timeout before the general one.
 _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
     (r"strict mode violation", "PARAMETER_ERROR", "strict_mode"),

@@ -190,6 +190,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),
 )
 
+# Chinese is written without spaces, so its words have no borders that could be matched.
 _TABLE = [(name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in _ENGLISH] + [
     (name, re.compile(words)) for name, words in _CHINESE
 ]

@@ -184,6 +184,7 @@ class PageCritic:
         if call.method in ("check", "uncheck"):
             good = state["checked"] == (call.method == "check")
             shown = "checked" if state["checked"] else "not checked"
+        # The recorded call contains a placeholder, but the page contains the secret itself.
         elif wanted is None or "<secret:" in str(wanted) or state["value"] is None:
             return PageVerdict("unverified")
         elif call.method == "select_option":

@@ -80,6 +80,7 @@ def _line(number: int, made: Correction) -> str:
 
 def _object_in(reply: str) -> Mapping[str, Any] | None:
     decoder = json.JSONDecoder()
+    # Every brace starts a parse, so a reply full of braces would take quadratic time.
     for brace in re.finditer(r"\{", reply[:20_000]):
         try:
             found, _ = decoder.raw_decode(reply, brace.start())

@@ -256,6 +256,7 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
         return RetryDecision(
             False, f"{made} retries were made" if made else "no retries are allowed"
         )
+    # This rule holds for every type of failure, because nothing may be ordered or sent twice.
     if any(attempt.writes for attempt in attempts) and not rules.resettable:
         return RetryDecision(
             False, "it may have changed something, and nothing puts the server back"

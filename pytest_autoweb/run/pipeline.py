@@ -81,6 +81,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     mark_started(resources.run_folder, cell.folder)
     first, resolved = _run_attempt(cell, resources, _AttemptOrder(1))
     arm, *others = map(ARMS.pick, resources.settings.correction)
+    # All arms continue from the same first attempt, so that they differ in nothing but the retries.
     run = partial(_attempts_in_arm, cell, resources, first)
     made = run(arm)
     attempts = list(made.attempts)

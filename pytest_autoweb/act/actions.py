@@ -18,20 +18,21 @@ MarkNumber = Annotated[int, BeforeValidator(mark_of)]
 Confidence = Annotated[float | None, BeforeValidator(confidence_of), Field(ge=0, le=1)]
 
 
-class _Decided(BaseModel):
+class _DecidedAction(BaseModel):
+    # Models add fields of their own, and write numbers where a text is asked for.
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     thinking: str = ""
     confidence: Confidence = None
 
 
-class OnElement(_Decided):
+class OnElement(_DecidedAction):
     """An action on one marked element."""
 
     expected_text: str
     """The element's text as the model sees it; empty or a description for icons."""
     near: str = ""
-    """What the element stands in (a row, a card), where others have the same text."""
+    """What surrounds the element (a row, a card), where others have the same text."""
     mark_id: MarkNumber
 
 
@@ -61,48 +62,48 @@ class Extract(OnElement):
     action: Literal["extract"]
 
 
-class Press(_Decided):
+class Press(_DecidedAction):
     """Press a key, in the element that has the focus."""
 
     action: Literal["press"]
     key: str = "Enter"
 
 
-class Scroll(_Decided):
+class Scroll(_DecidedAction):
     """Scroll the page."""
 
     action: Literal["scroll"]
     direction: Literal["down", "up"] = "down"
 
 
-class Navigate(_Decided):
+class Navigate(_DecidedAction):
     """Open an address."""
 
     action: Literal["navigate"]
     url: str
 
 
-class Wait(_Decided):
+class Wait(_DecidedAction):
     """Wait for the page."""
 
     action: Literal["wait"]
     timeout_ms: int = Field(default=1_000, ge=0, le=MAX_WAIT_MS)
 
 
-class GoBack(_Decided):
+class GoBack(_DecidedAction):
     """Go back in the history."""
 
     action: Literal["go_back"]
 
 
-class Done(_Decided):
+class Done(_DecidedAction):
     """Nothing is left to do; with the data that the task asks for."""
 
     action: Literal["done"]
     answer: Any = None
 
 
-class Retry(_Decided):
+class Retry(_DecidedAction):
     """Look again, without doing anything."""
 
     action: Literal["retry"]
@@ -114,15 +115,16 @@ Action = Annotated[
 ]
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
 _MODELS = (Click, Type, Select, Extract, Press, Scroll, Navigate, Wait, GoBack, Done, Retry)
-NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
+ACTION_NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
+# Left out of schemas: some services refuse these keywords, and docstrings are not for models.
 _INTERNAL = ("title", "description", "maxLength", "default")
 
 
 def validate_action(fields: dict[str, Any]) -> Action:
-    """The action that the fields of a reply describe.
+    """Return the action that the fields of a reply describe.
 
     Raises:
-        ReplyProblem: a sentence for the model that says what is wrong.
+        ReplyProblem: the fields describe no action; the message is a sentence for the model.
     """
     try:
         return _ACTIONS.validate_python(fields)
@@ -135,7 +137,7 @@ def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
     named = fields.get("action")
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
         given = f"{named!r:.40} is no action" if named else "the reply names no action"
-        return f"{given}; allowed: {', '.join(NAMES)}"
+        return f"{given}; allowed: {', '.join(ACTION_NAMES)}"
     name = str(first["loc"][-1])
     if first["type"] == "missing":
         why = ": copy the element's text" if name == "expected_text" else ""
@@ -146,13 +148,13 @@ def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
 def decision_schema(
     numbers: Sequence[int], *, brief: bool = False, answers: bool = True, near: bool = False
 ) -> dict[str, Any]:
-    """The JSON schema of a decision on a picture with these marks, without references.
+    """Return the JSON schema of a decision on a picture with these marks, without references.
 
-    The forms stand under `decision`, because services want an object at the top.
+    The forms are nested under `decision`, because services require an object at the top.
 
     Args:
         numbers: the marks that exist.
-        brief: without `thinking` and `confidence`, for small models.
+        brief: leave out `thinking` and `confidence`, for small models.
         answers: whether the task asks for data.
         near: whether elements share their text.
     """
@@ -176,7 +178,7 @@ BRIEF = ("click", "type", "select", "press", "scroll", "done")
 def action_forms(
     *, brief: bool = False, answers: bool = True, near: bool = False
 ) -> tuple[dict[str, Any], ...]:
-    """Of each action the fields of its reply in their order, with the schema of each field."""
+    """Return, for each action, the fields of its reply in order, with the schema of each field."""
     left_out = set() if near else {"near"}
     left_out |= set() if answers else {"answer"}
     return tuple(
@@ -190,10 +192,13 @@ def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, 
         name: {key: value for key, value in part.items() if key not in _INTERNAL}
         for name, part in made["properties"].items()
     }
+    # The validator reads a confidence in many spellings; the schema asks for one of them.
     fields["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
     own = [n for n in fields if n not in {"thinking", "action", "confidence", *left_out}]
     if "answer" in fields:
+        # Any JSON is accepted as an answer, but services require a type in a schema.
         fields["answer"] = {"type": "string"}
+    # A model writes the fields in this order, so it reasons first and rates itself last.
     order = ["action", *own] if brief else ["thinking", "action", *own, "confidence"]
     return {name: fields[name] for name in order}
 
@@ -209,7 +214,7 @@ def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, An
 
 
 def forms_text(*, brief: bool = False, answers: bool = True, near: bool = False) -> str:
-    """The forms of a reply as examples, one a line, for the prompt; of few actions when brief."""
+    """Return examples of replies for the prompt, one a line; only of the brief actions if brief."""
     return "\n".join(
         json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
         for form in action_forms(brief=brief, answers=answers, near=near)
@@ -237,36 +242,36 @@ _STRING = string_rule(MAX_TEXT)
 _TYPED = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
 
 Banned = Collection[tuple[str, int]]
-"""Action and mark that may not be decided on again."""
+"""Pairs of an action and a mark that may not be decided on again."""
 
 
-class Moves(NamedTuple):
-    """What can be decided on beside actions on elements."""
+class OtherActions(NamedTuple):
+    """The actions that are possible besides those on elements."""
 
     scroll: tuple[str, ...] = ("down", "up")
     enter: bool = True
-    """Pressing Enter, which makes sense after typing."""
+    """Whether Enter may be pressed, which makes sense after typing."""
     done: bool = True
     answers: bool = False
-    """Whether `done` brings data."""
+    """Whether `done` carries an answer."""
 
 
 def grammar(
     marks: Sequence[Mark],
-    moves: Moves,
+    others: OtherActions,
     *,
     banned: Banned = (),
     alike: Collection[int] = (),
     again: bool = False,
 ) -> str:
-    """Allows one line of JSON: an action that fits an existing mark, or one without a mark.
+    """Return a grammar of one line of JSON: an action on a mark that it fits, or without a mark.
 
     Args:
-        marks: of the picture.
-        moves: what else can be decided.
+        marks: the marks of the picture.
+        others: the actions that need no mark.
         banned: what was done or refused on this very picture.
-        alike: marks that share their text: what is near them may be named.
-        again: it must be named, because this is a second look.
+        alike: numbers of marks that share their text, for which the reply may also name `near`.
+        again: this is a second look, in which `near` must be named.
     """
     rules = []
     for action in ("click", "type", "select"):
@@ -276,16 +281,17 @@ def grammar(
             rules.append(_on_element(action, fitting))
         if shared:
             rules.append(_on_element(action, shared, near=True))
-    rules += [_plain({"action": "scroll", "direction": way}) for way in moves.scroll]
-    if moves.enter:
-        rules.append(_plain({"action": "press", "key": "Enter"}))
-    if moves.done or not rules:
-        rules.append(_done(moves.answers))
+    rules += [_without_mark({"action": "scroll", "direction": way}) for way in others.scroll]
+    if others.enter:
+        rules.append(_without_mark({"action": "press", "key": "Enter"}))
+    # A grammar needs at least one way to go on.
+    if others.done or not rules:
+        rules.append(_done(others.answers))
     return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
 
 
 def fits(action: str, mark: Mark) -> bool:
-    """Whether an action makes sense on an element of this role."""
+    """Return whether an action makes sense on an element of this role."""
     if action == "select":
         return mark.tag == "select"
     if action == "type":
@@ -310,9 +316,9 @@ def _on_element(action: str, numbers: Sequence[int], *, near: bool = False) -> s
 
 def _done(answers: bool) -> str:
     if not answers:
-        return _plain({"action": "done"})
+        return _without_mark({"action": "done"})
     return " ".join([literal('{"action": "done", "answer": '), "str", literal("}")])
 
 
-def _plain(fields: dict[str, str]) -> str:
+def _without_mark(fields: dict[str, str]) -> str:
     return literal(json.dumps(fields))

@@ -3,13 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from pytest_autoweb.act.actions import Moves, decision_schema, forms_text, grammar, validate_action
-from pytest_autoweb.act.memory import Course
+from pytest_autoweb.act.actions import (
+    OtherActions,
+    decision_schema,
+    forms_text,
+    grammar,
+    validate_action,
+)
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import Tools, ask
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
-from pytest_autoweb.choice.disambiguate import ambiguous, telling
+from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
 from pytest_autoweb.choice.feedback import section
 from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.llm.client import Message, picture_uri
@@ -18,21 +24,22 @@ from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Attempt
 
 TEXT_SHARE = 16
-"""The page's text may take this part of the model's context."""
+"""Divisor of the model's context: the share of it that the page's text may take."""
 CHARS_PER_TOKEN = 3
+"""Characters per token in texts of a page; a cautious estimate."""
 BRIEF_TOKENS = 200
-"""Of a reply in the brief form."""
+"""Limit on the tokens of a reply in the brief form."""
 
 
-def decide(turn: Turn, course: Course) -> Turn:
+def decide(turn: Turn, memory: ActMemory) -> Turn:
     """Return the turn with the model's action, or with what is wrong with its reply.
 
-    After a reply of the wrong form the model is asked once more and told what is wrong, unless
-    this is the control arm. A call that failed is the attempt's failure.
+    After a reply of the wrong form, the model is asked once more and told what is wrong, unless
+    this is the control arm. A call that fails makes the attempt fail.
     """
     tools, problem = turn.tools, ""
     for _ in range(2):
-        attempt, reply = _ask(turn, course, problem)
+        attempt, reply = _ask(turn, memory, problem)
         turn = replace(turn, attempt=attempt, calls=turn.calls + 1, action=None, problem="")
         if turn.failed:
             return turn
@@ -41,29 +48,29 @@ def decide(turn: Turn, course: Course) -> Turn:
         except ReplyProblem as wrong:
             problem = str(wrong)
             tools.log.write(f"unusable reply: {problem}")
-        if not course.feedback.enabled:
+        if not memory.feedback.enabled:
             break
     return replace(turn, problem=problem)
 
 
-def _ask(turn: Turn, course: Course, problem: str) -> tuple[Attempt, str]:
+def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
     situation, tools = turn.situation, turn.tools
     view, spec, brief = situation.view, tools.spec, is_brief(tools)
     answers = wants_data(tools)
-    course.asked += 1
+    memory.asked += 1
     marks = _allowed(view.marks, tools)
     numbers = [mark.number for mark in marks]
-    near = _near(situation)
+    near = _texts_apart(situation)
     return ask(
         turn.attempt,
         tools,
         "decide",
-        _messages(turn, course, problem),
-        turn=course.asked,
+        _messages(turn, memory, problem),
+        turn=memory.asked,
         grammar=grammar(
             marks,
-            _moves(view, course, answers),
-            banned=course.banned(view.digest),
+            _other_actions(view, memory, answers),
+            banned=memory.banned(view.digest),
             alike=near,
             again=bool(situation.second_look),
         )
@@ -76,16 +83,16 @@ def _ask(turn: Turn, course: Course, problem: str) -> tuple[Attempt, str]:
     )
 
 
-def _near(situation: Situation) -> dict[int, str]:
-    """Return what tells marks apart that read alike; in a second look all of them do."""
+def _texts_apart(situation: Situation) -> dict[int, str]:
+    """Return the texts that tell marks apart that read alike; in a second look, of all marks."""
     view = situation.view
     if situation.second_look:
-        return {mark.number: telling(mark, view.marks) for mark in view.marks}
+        return {mark.number: distinguishing_text(mark, view.marks) for mark in view.marks}
     return ambiguous(view.marks)
 
 
 def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
-    """Leave out, in an arm that bans them, the elements on which an action failed before."""
+    """Return the marks without those on which an action failed before, in an arm that bans them."""
     guidance = tools.guidance
     if guidance is None or not guidance.arm.bans_failed_calls:
         return marks
@@ -97,22 +104,25 @@ def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
         for chosen in decision.chosen
     }
     left = tuple(m for m in marks if not any((m.role or m.tag, t) in failed for t in m.texts))
+    # Without any element left, the model could only give up.
     return left or marks
 
 
-def _moves(view: View, course: Course, answers: bool) -> Moves:
-    return Moves(
+def _other_actions(view: View, memory: ActMemory, answers: bool) -> OtherActions:
+    # Nothing can be done before the first action, unless the task only asks for data.
+    return OtherActions(
         scroll=view.scroll,
-        enter=course.last_action == "type",
-        done=bool(course.done) or answers,
+        enter=memory.last_action == "type",
+        done=bool(memory.done) or answers,
         answers=answers,
     )
 
 
-def _messages(turn: Turn, course: Course, problem: str) -> tuple[Message, ...]:
+def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...]:
     situation, tools = turn.situation, turn.tools
     view, brief, vision = situation.view, is_brief(tools), tools.spec.vision
-    near = _near(situation)
+    near = _texts_apart(situation)
+    # In a second look the elements look alike, so that a picture alone does not tell them apart.
     listed = not vision or situation.second_look
     variables: dict[str, Any] = {
         "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
@@ -121,7 +131,7 @@ def _messages(turn: Turn, course: Course, problem: str) -> tuple[Message, ...]:
         "secrets": sorted(tools.case.secrets),
         "answers": wants_data(tools),
         "hint": situation.hint,
-        "done": course.history(),
+        "done": memory.history(),
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
         "problem": problem,
@@ -145,7 +155,7 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
 
 
 def is_brief(tools: Tools) -> bool:
-    """Return whether the model is small: it gets short prompts and answers in the brief form."""
+    """Return whether the model is small, and gets short prompts and replies in the brief form."""
     return tools.spec.dialect == "refs" and not tools.spec.vision
 
 

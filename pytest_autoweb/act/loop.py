@@ -1,11 +1,11 @@
-"""Strategy `act`: observe, decide, resolve, perform, until nothing is left to do."""
+"""The loop of the strategy `act`: observe, decide, resolve, perform, until the task is done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_IN_VAIN, Course
+from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW, ActMemory
 from pytest_autoweb.act.observe import observe
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
@@ -23,22 +23,22 @@ _DIALOG_CHARS = 200
 
 
 def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
-    """Decide and act until the model says done, or a limit is reached.
+    """Decide and act until the model says it is done or a limit is reached.
 
-    On a mismatch nothing is performed. What was wrong is told in the next prompt only, unless
-    `--autoweb-feedback=false` makes this the control arm.
+    On a mismatch nothing is performed. The next prompt, and only that one, says what was wrong,
+    unless `--autoweb-feedback=false` makes this the control arm.
     """
-    course = Course(Feedback(enabled=tools.settings.feedback))
+    memory = ActMemory(Feedback(enabled=tools.settings.feedback))
     limit = tools.settings.max_decisions
     last: Turn | None = None
-    with dialogs_answered(tools, course.done.append):
+    with dialogs_answered(tools, memory.done.append):
         for index in range(1, limit + 1):
             tools.progress(f"decision {index}")
             if tools.budget.left <= 0:
                 message = f"the attempt's {tools.case.timeout:g} s are over"
                 attempt = _stopped(attempt, "timeout", message)
                 break
-            last = _one_turn(observe(attempt, tools, course, last), course)
+            last = _one_turn(observe(attempt, tools, memory, last), memory)
             attempt = last.attempt
             if last.failed or last.done:
                 break
@@ -49,31 +49,32 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     acted = any(decision.status == "performed" for decision in attempt.decisions)
     return change(
         attempt,
+        # A model that says it is done without having acted or answered has not executed the task.
         executed=last is not None and last.done and (acted or answered),
         answered=answered,
         answer=answer,
     )
 
 
-def _one_turn(turn: Turn, course: Course) -> Turn:
-    """Take an observed turn to its end; a call that failed ends it without a record."""
+def _one_turn(turn: Turn, memory: ActMemory) -> Turn:
+    """Take an observed turn to its end; a failed model call ends it without a record."""
     for step in (decide, resolve, perform):
-        turn = step(turn, course)
+        turn = step(turn, memory)
         if turn.failed:
             return turn
-    return _ended(turn, course)
+    return _ended(turn, memory)
 
 
-def _ended(turn: Turn, course: Course) -> Turn:
+def _ended(turn: Turn, memory: ActMemory) -> Turn:
     """Record the turn, and fail the attempt when a limit is reached or the page is lost."""
     turn = turn.with_attempt(_recorded(turn))
-    if course.circles >= MAX_CIRCLES:
+    if memory.circles >= MAX_CIRCLES:
         message = f"the model goes in circles: {turn.error}"
         return turn.with_attempt(_stopped(turn.attempt, "limit", message))
-    if course.in_vain >= MAX_IN_VAIN:
-        history = course.feedback.history
+    if memory.failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+        history = memory.feedback.history
         last = f": {history[-1].line}" if history else ""
-        message = f"{MAX_IN_VAIN} decisions in a row came to nothing{last}"
+        message = f"{MAX_FAILURES_IN_A_ROW} decisions in a row came to nothing{last}"
         turn = turn.with_attempt(_stopped(turn.attempt, "limit", message))
     if turn.lost:
         turn = turn.with_attempt(change(turn.attempt, failure=turn.lost))
@@ -81,7 +82,7 @@ def _ended(turn: Turn, course: Course) -> Turn:
 
 
 def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
-    """Return the attempt, failed without having done the task."""
+    """Return the attempt as failed at a limit of time, decisions or circles."""
     return fail(attempt, Failure(kind=kind, message=message), StepProblem.told("(act)", message))
 
 
@@ -147,11 +148,11 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 @contextmanager
 def dialogs_answered(tools: Tools, tell: Callable[[str], None]) -> Iterator[None]:
-    """Accept every dialog, since nobody sees them on a picture.
+    """Accept every dialog, because a picture of the page does not show it.
 
     Args:
-        tools: of the attempt.
-        tell: hears in one line, without secrets, what each dialog said.
+        tools: the tools of the attempt.
+        tell: called with one line for each dialog, without secrets.
     """
     from playwright.sync_api import Error
 

@@ -1,8 +1,8 @@
 """What an attempt that acts by sight remembers from one decision to the next.
 
-That a model goes round in circles is noticed as in rows 1.4.12 and 1.4.13 of the seed: a window of
-8, the same thing 3 times, patterns of 1, 2 and 3 decisions, 5 scrolls in a row. What is compared
-includes the state of the page, so that pressing `Next` on page after page is no circle.
+A model that goes round in circles is recognised by a decision made 3 times within 8, by repeated
+patterns of 1, 2 or 3 decisions, or by more than 5 scrolls in a row. Decisions are compared with the
+state of the page, so that pressing `Next` on page after page is not a circle.
 """
 
 from collections import Counter
@@ -15,11 +15,11 @@ from pytest_autoweb.choice.feedback import Feedback, Problem
 from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15
-"""Lines of what was done that the model is shown."""
+"""Number of past actions that the model is shown."""
 MAX_CIRCLES = 2
-"""Circles after which an attempt ends."""
-MAX_IN_VAIN = 4
-"""Decisions in a row that nothing could be made of, after which an attempt ends."""
+"""Number of circles after which an attempt ends."""
+MAX_FAILURES_IN_A_ROW = 4
+"""Number of fruitless decisions in a row after which an attempt ends."""
 WINDOW = 8
 THRESHOLD = 3
 MAX_SCROLLS = 5
@@ -28,43 +28,43 @@ _TEXT_CHARS = 30
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What makes two decisions the same."""
+    """What two decisions have in common if they count as the same."""
 
     action: str
     path: str
-    """Of the URL, query included."""
+    """Path and query of the URL."""
     mark: int | None
     text: str
     page: str
-    """Digest of what the page showed."""
+    """Digest of what the page showed at the time."""
 
     @classmethod
     def of(cls, action: str, url: str, mark: int | None, text: str, page: str) -> "Fingerprint":
-        """Of an action on a page.
+        """Return the fingerprint of an action on a page.
 
         Args:
-            action: its name.
-            url: of the page.
-            mark: the element; None: it has none.
-            text: expected or typed; its beginning counts.
-            page: digest of what the page shows.
+            action: the action's name.
+            url: the page's URL.
+            mark: the number of the element, or None if the action has none.
+            text: the text that is expected or typed, of which the beginning counts.
+            page: a digest of what the page shows.
         """
         parts = urlsplit(url)
         return cls(action, f"{parts.path}?{parts.query}", mark, text[:_TEXT_CHARS], page)
 
 
 @dataclass(slots=True)
-class Loops:
-    """The last decisions of an attempt."""
+class LoopDetector:
+    """The last decisions of an attempt, watched for circles."""
 
     recent: list[Fingerprint] = field(default_factory=list)
     scrolls: int = 0
 
     def add(self, fingerprint: Fingerprint) -> str:
-        """Note a decision.
+        """Add a decision.
 
         Returns:
-            A sentence about the circle it closes; empty: none.
+            A sentence about the circle that it closes; empty if it closes none.
         """
         self.recent = [*self.recent, fingerprint][-(WINDOW + 1) :]
         self.scrolls = self.scrolls + 1 if fingerprint.action == "scroll" else 0
@@ -79,7 +79,10 @@ class Loops:
 
 
 def _cycle(recent: Sequence[Fingerprint]) -> int:
-    """Length of the pattern that the last decisions repeat: AAA, ABAB, ABCABC; 0: none."""
+    """Return the length of the pattern that the last decisions repeat, or 0 if there is none.
+
+    The patterns are AAA, ABAB and ABCABC.
+    """
     for length, times in ((1, 3), (2, 2), (3, 2)):
         last = list(recent[-length * times :])
         if len(last) == length * times and last == last[:length] * times:
@@ -88,68 +91,68 @@ def _cycle(recent: Sequence[Fingerprint]) -> int:
 
 
 @dataclass(slots=True)
-class Course:
+class ActMemory:
     """The memory of one attempt: the only value that its turns change.
 
-    It is changed in place, because a dialog of the page may speak at any moment of a turn. The
-    loop owns it and hands it to each step.
+    It is changed in place, because a dialog may open at any moment of a turn. The loop owns it and
+    hands it to each step.
     """
 
     feedback: Feedback
-    loops: Loops = field(default_factory=Loops)
+    loops: LoopDetector = field(default_factory=LoopDetector)
     done: list[str] = field(default_factory=list)
-    """What was done, one line each."""
+    """What was done, in one line per action."""
     failed: tuple[Mark, ...] = ()
-    """Marks refused in the cycle before."""
+    """Marks that were refused in the previous turn."""
     extracted: list[str] = field(default_factory=list)
     """Texts that the model asked to read."""
     tried: set[tuple[str, str, int]] = field(default_factory=set)
-    """Page digest, action and mark of what was done or refused: in vain, if the page is the same
-    still."""
+    """Page digest, action and mark of what was done or refused, in vain if the page still looks the
+    same."""
     circles: int = 0
-    """Times that the model went in a circle."""
-    in_vain: int = 0
-    """Decisions in a row that nothing could be made of."""
+    """How often the model has gone round in a circle."""
+    failures_in_a_row: int = 0
+    """Number of fruitless decisions in a row."""
     asked: int = 0
-    """Model calls so far."""
+    """Number of model calls so far."""
     last_action: str = ""
-    """The last one performed."""
+    """Name of the last action that was performed."""
     refusals: dict[str, int] = field(default_factory=dict)
-    """Of each expected text, how often it was refused since something was done."""
+    """How often each expected text was refused since the last action that was performed."""
 
-    def note(self, index: int, mark: Mark | None, reason: str) -> None:
-        """Note what the next prompt is to say about this decision.
+    def add_problem(self, index: int, mark: Mark | None, reason: str) -> None:
+        """Add a problem for the next prompt to report.
 
         Args:
-            index: of the decision.
-            mark: the element that it was about, if any.
+            index: the index of the decision.
+            mark: the element that the decision was about, if any.
             reason: a sentence without secrets.
         """
         number = mark.number if mark else None
         self.feedback.add(Problem("act", index, number, "", "", None, reason))
 
-    def went_well(self, line: str) -> None:
-        """Note what was done, in one line without secrets."""
-        self.in_vain = 0
+    def note_success(self, line: str) -> None:
+        """Add a line, without secrets, about what was done."""
+        self.failures_in_a_row = 0
         self.refusals.clear()
         self.done.append(line)
 
-    def refused(self, text: str) -> int:
-        """Count a refusal of an element for this text, and return how many there are by now."""
+    def count_refusal(self, text: str) -> int:
+        """Count a refusal of an element for this text and return their number."""
         self.refusals[text] = self.refusals.get(text, 0) + 1
         return self.refusals[text]
 
-    def try_once(self, digest: str, action: str, mark: int | None) -> None:
-        """Note what is about to be done on a page."""
+    def note_tried(self, digest: str, action: str, mark: int | None) -> None:
+        """Remember what is about to be done on a page."""
         if mark is not None:
             self.tried.add((digest, action, mark))
 
     def history(self) -> Sequence[str]:
-        """Return the last things done."""
+        """Return the lines about the last actions."""
         return self.done[-HISTORY:]
 
     def banned(self, digest: str) -> Banned:
-        """Return what was in vain on just this page; nothing in the control arm."""
+        """Return what was tried in vain on this very page; nothing in the control arm."""
         if not self.feedback.enabled:
             return frozenset()
         return frozenset((action, mark) for page, action, mark in self.tried if page == digest)

@@ -4,9 +4,9 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.act.memory import Course
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.attempt.page_evidence import told
+from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.opening import settle
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SETTLE_MS = 300
-"""Quiet time before a new look."""
+"""Quiet time before a new look, in which pages draw the effects of an action."""
 _TEXT_MS = 3_000.0
 _PAST_LINES = 10
 
 
-def observe(attempt: Attempt, tools: Tools, course: Course, last: Turn | None) -> Turn:
+def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None) -> Turn:
     """Begin a turn with a look at the tab in front.
 
     Args:
-        attempt: what is known so far.
-        tools: of the attempt.
-        course: what the attempt remembers; the problems of the turn before are taken from it.
-        last: the turn before; None: this is the first one.
+        attempt: the attempt so far.
+        tools: the tools of the attempt.
+        memory: what the attempt remembers; the problems of the previous turn are taken out of it.
+        last: the previous turn, or None if this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
     page = _front_page(last.view.page if last else tools.page, tools)
     here = tools if page is tools.page else replace(tools, page=page)
     if last:
         settle(page, quiet_ms=SETTLE_MS)
-    view = look(page, here, failed=course.failed if course.feedback.enabled else ())
-    course.failed = ()
-    problems = course.feedback.begin_cycle()
+    view = look(page, here, failed=memory.failed if memory.feedback.enabled else ())
+    memory.failed = ()
+    problems = memory.feedback.begin_cycle()
     index = last.index + 1 if last else 1
     picture = tools.folder / f"decision-{index}.png"
     picture.write_bytes(view.marked.picture)
-    # Looking is not waiting for the model: it counts.
+    # Only waiting for the model is free; looking at the page costs the attempt time.
     spent = tools.clock.now() - began
     tools.budget.left -= spent - (tools.budget.waited() - waited)
     return Turn(
@@ -67,7 +67,7 @@ def look(page: "Page", tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
 
 
 def look_again(view: View, tools: Tools, candidates: tuple[int, ...]) -> View:
-    """Mark only the candidates, with new numbers."""
+    """Mark the candidates alone, with new numbers."""
     only = [mark for mark in view.marks if mark.number in candidates]
     return _view(view.page, tools, mark_page(view.page, only=only, hide=tools.hidden))
 
@@ -82,13 +82,14 @@ def _view(page: "Page", tools: Tools, marked: MarkedPage) -> View:
     except Error as error:
         tools.log.write(f"the page's text could not be read: {error}")
     shown = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
+    # Pages may contain lone surrogates, which plain UTF-8 cannot encode.
     state = f"{page.url}\n{shown}\n{text}".encode("utf-8", "surrogatepass")
     scroll = tuple(way for way in ("down", "up") if room[way])
     return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll)
 
 
 def past_attempt(attempt: Attempt, tools: Tools) -> str:
-    """Say in a few honest lines what became of the attempt that this one repairs."""
+    """Describe in a few lines the failed attempt that this one repairs; empty if there is none."""
     failed = tools.previous
     if failed is None:
         return ""
@@ -105,12 +106,12 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
             "It did, in this order:" if lines else "It did nothing.",
             *(f"- {line}" for line in lines),
             "Do it better this time.",
-            *([more] if (more := told(attempt, tools)) else []),
+            *([more] if (more := retry_notes(attempt, tools)) else []),
         ]
     )
 
 
 def _front_page(page: "Page", tools: Tools) -> "Page":
-    """Return the tab in front: the one opened last, or what is left when it was closed."""
+    """Return the tab that was opened last and is still open."""
     tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
     return tabs[-1] if tabs else page

@@ -1,12 +1,12 @@
-"""Perform a decision as a step of the attempt's script, and see what became of it."""
+"""Performing a decision as a step of the attempt's script."""
 
 from dataclasses import replace
 
 from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
 from pytest_autoweb.act.decide import wants_data
-from pytest_autoweb.act.memory import Course
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.resolve import refuse
-from pytest_autoweb.act.step_code import by_sight, code_of, told
+from pytest_autoweb.act.step_code import code_by_sight, code_of, describe_action
 from pytest_autoweb.act.turn import Turn, View
 from pytest_autoweb.attempt.execute import run_block
 from pytest_autoweb.attempt.tools import change
@@ -15,96 +15,99 @@ from pytest_autoweb.results import ChosenMark, PlanStep, StepResult
 _WHY_CHARS = 300
 
 
-def perform(turn: Turn, course: Course) -> Turn:
-    """Return the turn with what became of its decision; one that is settled already stays so."""
+def perform(turn: Turn, memory: ActMemory) -> Turn:
+    """Return the turn with the result of its decision; a settled turn is returned unchanged."""
     if turn.status:
         return turn
     if turn.action is None:
-        course.note(turn.index, None, turn.tools.redact(turn.problem))
-        course.in_vain += 1
+        memory.add_problem(turn.index, None, turn.tools.redact(turn.problem))
+        memory.failures_in_a_row += 1
         return turn.ended("invalid", turn.problem)
     if isinstance(turn.action, Done):
-        return _take_answer(turn, turn.action, course)
+        return _take_answer(turn, turn.action, memory)
     if turn.by_sight:
-        return _by_sight(turn, turn.action, course)
-    return _act(turn, turn.action, course)
+        return _by_sight(turn, turn.action, memory)
+    return _act(turn, turn.action, memory)
 
 
-def _act(turn: Turn, action: Action, course: Course) -> Turn:
+def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     chosen, tools = turn.verified, turn.tools
     number = chosen.mark.number if chosen.mark else None
     if chosen.resolution:
         known = chosen.resolution.chosen
-        course.try_once(turn.view.digest, action.action, known.taken or known.mark)
-    line = told(action)
+        memory.note_tried(turn.view.digest, action.action, known.taken or known.mark)
+    line = describe_action(action)
     code = code_of(action, number, viewport=turn.view.marked.viewport)
     if code:
         turn, result = _run(turn, code, chosen.view, line)
         if not result.ok:
-            return _failed(turn, action, result, course)
+            return _failed(turn, action, result, memory)
     if isinstance(action, Extract) and number is not None:
         read = tools.redact(chosen.view.read(number))
-        course.extracted.append(read)
+        memory.extracted.append(read)
         line = f"{line}: {read!r:.300}"
     if isinstance(action, Retry):
-        course.in_vain += 1
+        memory.failures_in_a_row += 1
     else:
-        course.went_well(tools.redact(line))
-    course.last_action = action.action
+        memory.note_success(tools.redact(line))
+    memory.last_action = action.action
     return turn.ended("performed")
 
 
-def _by_sight(turn: Turn, action: Action, course: Course) -> Turn:
-    """Let the vision locator find what is in doubt, or was refused again and again."""
+def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
+    """Let the vision locator find an element that is in doubt or was refused repeatedly."""
     assert isinstance(action, OnElement)
-    before, view, line = len(turn.attempt.locations), turn.verified.view, told(action)
-    course.refusals.clear()
-    turn, result = _run(turn, by_sight(action), view, line)
+    before, view, line = len(turn.attempt.locations), turn.verified.view, describe_action(action)
+    memory.refusals.clear()
+    turn, result = _run(turn, code_by_sight(action), view, line)
     click = result.failure.evidence.get("click") if result.failure else None
     if click and action.action == "click":
-        # It is drawn on a canvas: there is a place, but no element.
+        # What is drawn on a canvas has a position, but no element to click.
         turn, result = _run(turn, str(click), view, line)
+    # A step may fail before the locator was asked at all.
     turn = replace(turn, location=before if len(turn.attempt.locations) > before else None)
     if result.ok:
-        course.went_well(turn.tools.redact(line))
+        memory.note_success(turn.tools.redact(line))
         return turn.ended("performed")
-    course.in_vain += 1
+    memory.failures_in_a_row += 1
     return turn.ended("refused", why_failed(result))
 
 
-def _take_answer(turn: Turn, action: Done, course: Course) -> Turn:
-    """End the task with the model's answer; without one, what was extracted is the answer."""
-    read = course.extracted
+def _take_answer(turn: Turn, action: Done, memory: ActMemory) -> Turn:
+    """End the task with the model's answer, or with what it extracted if it gives none."""
+    read = memory.extracted
     if action.answer in (None, "") and read and wants_data(turn.tools):
         action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
         turn = replace(turn, action=action)
     if code := code_of(action):
-        turn, result = _run(turn, code, turn.view, told(action))
+        turn, result = _run(turn, code, turn.view, describe_action(action))
         if not result.ok:
-            return _failed(turn, action, result, course)
+            return _failed(turn, action, result, memory)
     return replace(turn.ended("performed"), done=True)
 
 
-def _failed(turn: Turn, action: Action, result: StepResult, course: Course) -> Turn:
-    """Settle what the browser could not do, or refuse an element that reads otherwise by now."""
+def _failed(turn: Turn, action: Action, result: StepResult, memory: ActMemory) -> Turn:
+    """Settle an action that the browser could not do, or refuse an element whose text changed."""
     evidence = result.failure.evidence if result.failure else {}
     chosen = turn.verified
     if "chosen" in evidence and chosen.resolution:
         late = ChosenMark.model_validate(evidence["chosen"])
         stopped = chosen.resolution._replace(chosen=late, mark=None)
         turn = replace(turn, chosen=chosen._replace(resolution=stopped))
-        turn = refuse(turn, action, stopped, course)
-        return _by_sight(turn, action, course) if turn.by_sight else turn
+        turn = refuse(turn, action, stopped, memory)
+        return _by_sight(turn, action, memory) if turn.by_sight else turn
     reason = why_failed(result)
-    course.try_once(turn.view.digest, action.action, getattr(action, "mark_id", None))
-    course.note(turn.index, chosen.mark, turn.tools.redact(f"{told(action)}: {reason}"))
-    course.in_vain += 1
+    memory.note_tried(turn.view.digest, action.action, getattr(action, "mark_id", None))
+    memory.add_problem(
+        turn.index, chosen.mark, turn.tools.redact(f"{describe_action(action)}: {reason}")
+    )
+    memory.failures_in_a_row += 1
     lost = result.failure if evidence.get("page_lost") else None
     return replace(turn.ended("failed", reason), lost=lost)
 
 
 def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult]:
-    """Run the code as a step of the script; a step that fails does not fail the attempt."""
+    """Run the code as a step of the script; its failure does not fail the attempt."""
     attempt, tools = turn.attempt, turn.tools
     tools.marks.hold(view.marked)
     block = f"# Step {turn.index}\n{code}\n"
@@ -117,6 +120,7 @@ def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult
     )
     known = attempt.plan_steps if attempt.step_results else ()
     attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    # Blank lines keep the line numbers of errors those of the whole script.
     placed = "\n" * (first_line - 1) + block
     attempt = change(run_block(attempt, tools, turn.index, placed, line), failure=None)
     return turn.with_attempt(attempt), attempt.step_results[-1]

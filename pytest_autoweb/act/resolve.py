@@ -1,52 +1,52 @@
-"""Find the element that a decision surely means, or say why nothing must be done."""
+"""Finding the element that a decision means for certain, or the reason to do nothing."""
 
 from dataclasses import replace
 
 from pytest_autoweb.act.actions import Action, Done, OnElement, fits
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.memory import Course, Fingerprint
+from pytest_autoweb.act.memory import ActMemory, Fingerprint
 from pytest_autoweb.act.observe import look_again
-from pytest_autoweb.act.step_code import told
+from pytest_autoweb.act.step_code import describe_action
 from pytest_autoweb.act.turn import Chosen, Situation, Turn
 from pytest_autoweb.choice.disambiguate import resolve_apart
 from pytest_autoweb.choice.feedback import Problem
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
 LOW_CONFIDENCE = 0.5
-"""Below it an icon without text is looked for by sight, where there is a locator."""
+"""Confidence below which an icon without text is left to the vision locator, if there is one."""
 SIGHT_AFTER = 2
-"""Refusals of one text after which the vision locator looks for it, where there is one."""
+"""Refusals of one text after which the vision locator looks for it, if there is one."""
 
 
-def resolve(turn: Turn, course: Course) -> Turn:
-    """Return the turn with the element to act on; a decision that must not be performed is settled.
+def resolve(turn: Turn, memory: ActMemory) -> Turn:
+    """Return the turn with the element to act on, or settle a decision that must not be performed.
 
-    An action that closes a circle is not performed, nor is one whose element cannot be told for
-    certain. Where the model has a vision locator, that may be asked instead.
+    An action that closes a circle is not performed, nor is one whose element is uncertain. A model
+    with a vision locator may have that look for the element instead.
     """
     action = turn.action
     if action is None or isinstance(action, Done):
         return turn
-    turn = _with_choice(turn, action, course)
+    turn = _with_choice(turn, action, memory)
     chosen = turn.verified
     if turn.failed:
         return turn
-    if circle := course.loops.add(_fingerprint(turn, action, chosen)):
-        course.circles += 1
-        reason = f"{told(action)}: {circle}; do something else"
-        course.note(turn.index, None, turn.tools.redact(reason))
+    if circle := memory.loops.add(_fingerprint(turn, action, chosen)):
+        memory.circles += 1
+        reason = f"{describe_action(action)}: {circle}; do something else"
+        memory.add_problem(turn.index, None, turn.tools.redact(reason))
         return turn.ended("refused", circle)
     if chosen.resolution is not None and chosen.mark is None:
-        return refuse(turn, action, chosen.resolution, course)
+        return refuse(turn, action, chosen.resolution, memory)
     return replace(turn, by_sight=_is_doubtful(turn, action, chosen))
 
 
-def _with_choice(turn: Turn, action: Action, course: Course) -> Turn:
-    """Resolve the element that is meant; if several may be, one second look shows only these."""
+def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
+    """Resolve the element that is meant; if several may be meant, show only these once more."""
     view = turn.view
     if not isinstance(action, OnElement):
         return replace(turn, chosen=Chosen(view))
-    # A text only stands for elements on which the action can be done.
+    # A text can mean only elements on which the action is possible.
     number = action.mark_id
     fitting = [m for m in view.marks if m.number == number or fits(action.action, m)]
     first = resolve_apart(Choice(number, action.expected_text, action.near), fitting)
@@ -54,7 +54,7 @@ def _with_choice(turn: Turn, action: Action, course: Course) -> Turn:
         return replace(turn, chosen=Chosen(view, first))
     closer = look_again(view, turn.tools, first.candidates)
     situation = Situation(closer, turn.situation.problems, second_look=action.expected_text)
-    asked = decide(replace(turn, situation=situation), course)
+    asked = decide(replace(turn, situation=situation), memory)
     turn = replace(turn, attempt=asked.attempt, calls=asked.calls)
     if not isinstance(asked.action, OnElement):
         return replace(turn, chosen=Chosen(view, first, second_look=True))
@@ -64,11 +64,12 @@ def _with_choice(turn: Turn, action: Action, course: Course) -> Turn:
 
 
 def _second_choice(turn: Turn, closer: Chosen, first: Resolution) -> Chosen:
-    """Join both looks: the record keeps to the numbers of its picture, the first one."""
+    """Combine both looks; the record keeps the numbers of the first picture, which it shows."""
     assert closer.resolution is not None
     found, second = closer.mark, closer.resolution.chosen
     same = next((m for m in turn.view.marks if found and m.identity == found.identity), None)
     kept: dict[str, object] = {"reason": second.reason, "verdict": second.verdict}
+    # The element may have been redrawn between the two pictures.
     if same is None:
         chosen = first.chosen.model_copy(update=kept)
         return Chosen(turn.view, first._replace(chosen=chosen), second_look=True)
@@ -78,14 +79,15 @@ def _second_choice(turn: Turn, closer: Chosen, first: Resolution) -> Chosen:
     return Chosen(closer.view, closer.resolution._replace(chosen=chosen), second_look=True)
 
 
-def refuse(turn: Turn, action: Action, resolution: Resolution, course: Course) -> Turn:
-    """Perform nothing, so that the next prompt says why; or let the vision locator look for it."""
+def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory) -> Turn:
+    """Settle the turn as refused, or leave the element to the vision locator."""
     chosen = turn.verified
     found = resolution.chosen
     wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
+    # An element that merely could not be told apart may be the right one, so it is not crossed out.
     if wrong and chosen.told_apart:
-        course.failed = (wrong,)
-        course.try_once(turn.view.digest, action.action, wrong.number)
+        memory.failed = (wrong,)
+        memory.note_tried(turn.view.digest, action.action, wrong.number)
     problem = Problem(
         "act",
         turn.index,
@@ -98,18 +100,18 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, course: Course) -
         xpath=wrong.xpaths[0] if wrong and wrong.xpaths else "",
         note="" if chosen.told_apart else found.reason,
     )
-    course.feedback.add(problem)
+    memory.feedback.add(problem)
     turn.tools.log.write(f"decision {turn.index}: {problem.line}")
-    times = course.refused(found.expected_text)
+    times = memory.count_refusal(found.expected_text)
     described = chosen.told_apart or (isinstance(action, OnElement) and action.near)
     if described and times >= SIGHT_AFTER and "get_by_sight" in turn.tools.offered:
         return replace(turn, by_sight=True)
-    course.in_vain += 1
+    memory.failures_in_a_row += 1
     return turn.ended("refused", problem.line)
 
 
 def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
-    """Whether nothing speaks for an icon but a number of which the model is not sure."""
+    """Return whether only an uncertain number says that this icon is meant."""
     if chosen.resolution is None or chosen.resolution.status != "number_only":
         return False
     unsure = action.confidence is not None and action.confidence < LOW_CONFIDENCE
@@ -120,4 +122,4 @@ def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
 def _fingerprint(turn: Turn, action: Action, chosen: Chosen) -> Fingerprint:
     mark = chosen.mark.number if chosen.mark else getattr(action, "mark_id", None)
     url = turn.view.page.url
-    return Fingerprint.of(action.action, url, mark, told(action), turn.view.digest)
+    return Fingerprint.of(action.action, url, mark, describe_action(action), turn.view.digest)

@@ -1,8 +1,7 @@
-"""Writes an action in the step language, so that it runs, is limited and recorded like a script.
+"""Actions written in the step language, so that they are limited and recorded like scripts.
 
-Pure text. The sandbox's border performs it: addresses, secrets, time limits and the record of tool
-calls are the same as for generated code, and a call that fails fails the step (row A14 of the
-seed).
+Pure text. The sandbox performs it: addresses, secrets, time limits and the record of tool calls are
+the same as for generated code, and a call that fails makes the step fail.
 """
 
 import json
@@ -24,20 +23,20 @@ from pytest_autoweb.act.actions import (
 )
 
 TIMEOUT_MS = 5_000
-"""Of one action on an element: what can be seen can be acted on at once."""
+"""Time limit of an action on an element; short, as a visible element can be acted on at once."""
 SCROLL_SHARE = 0.7
-"""Of the viewport's height, so that what was at its edge is seen again."""
+"""Share of the viewport's height to scroll, so that what was at its edge is seen again."""
 _HEIGHT = 720
 
 
 def code_of(
     action: Action, mark: int | None = None, *, viewport: tuple[float, float] = (1280, _HEIGHT)
 ) -> str:
-    """One line of the step language; empty for what does nothing on the page.
+    """Return the action in the step language; empty if it does nothing on the page.
 
     Args:
-        action: what was decided.
-        mark: the element that was verified, for actions on one.
+        action: the action that was decided on.
+        mark: the number of the verified element, for actions on one.
         viewport: width and height in CSS pixels.
     """
     match action:
@@ -60,8 +59,8 @@ def code_of(
             return ""
 
 
-def by_sight(action: OnElement) -> str:
-    """The same action on whatever the vision locator finds for the expected text."""
+def code_by_sight(action: OnElement) -> str:
+    """Return the same action on whatever the vision locator finds for the expected text."""
     where = f" ({action.near})" if action.near else ""
     return f"page.get_by_sight({text(action.expected_text + where)}).{_call(action)}"
 
@@ -81,12 +80,12 @@ def _call(action: OnElement) -> str:
 def _scroll(direction: str, viewport: tuple[float, float]) -> str:
     width, height = viewport
     way = height * SCROLL_SHARE * (1 if direction == "down" else -1)
-    # The wheel turns what lies under the mouse.
+    # The wheel scrolls what is under the mouse, which may be any part of the page.
     return f"page.mouse.move({width / 2:.0f}, {height / 2:.0f})\npage.mouse.wheel(0, {way:.0f})"
 
 
-def told(action: Action) -> str:
-    """The action in one line, for the model's list of what is done."""
+def describe_action(action: Action) -> str:
+    """Describe the action in one line, for the model's list of past actions."""
     match action:
         case Type():
             return f"type {text(action.text)} into {_named(action)}"
@@ -110,5 +109,5 @@ def _named(action: OnElement) -> str:
 
 
 def text(value: Any) -> str:
-    """A value as a Python and JSON string."""
+    """Return a value as a string literal of both Python and JSON."""
     return json.dumps(str(value), ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""One decision of an attempt that acts by sight, as a value that each step returns more of.
+"""One decision of an attempt that acts by sight, as a value to which each step adds something.
 
 `observe` begins a turn, `decide` adds the model's action, `resolve` the element that it means, and
-`perform` what became of it. The loop records the turn and begins the next one.
+`perform` the result. The loop records the turn and begins the next one.
 """
 
 from dataclasses import dataclass, replace
@@ -28,13 +28,13 @@ class View:
     text: str
     """Visible text, redacted."""
     digest: str
-    """The same when the page shows the same."""
+    """Digest that is equal whenever the page shows the same."""
     url: str
     scroll: tuple[str, ...]
-    """Of `down` and `up`, where the page goes on."""
+    """Those of `down` and `up` in which the page can be scrolled."""
 
     def read(self, number: int) -> str:
-        """Return what a marked element reads now; of a table's heading, the cell beside it."""
+        """Return the current text of a marked element; for a row's heading, of the next cell."""
         mark = self.marked.mark(number)
         locator = self.marked.locator(number)
         if mark is not None and mark.tag == "th" and locator is not None:
@@ -50,26 +50,26 @@ class View:
 
 
 class Situation(NamedTuple):
-    """What the model is shown and told beside what the attempt remembers."""
+    """What the model is shown and told, apart from what the attempt remembers."""
 
     view: View
     problems: tuple[Problem, ...] = ()
-    """Of the turn before."""
+    """Problems of the previous turn."""
     second_look: str = ""
-    """The text that all elements of the view have, when they are to be told apart."""
+    """The text that all elements of the view share, if they have to be told apart."""
     hint: str = ""
-    """About the attempt before."""
+    """A note about the attempt that this one repairs."""
     before: View | None = None
-    """The view of the turn before."""
+    """The view of the previous turn."""
 
 
 class Chosen(NamedTuple):
-    """What verification made of an action."""
+    """The element that an action means, as verification found it."""
 
     view: View
-    """On which its number counts: that of the second look, if there was one."""
+    """The view to which its number belongs: that of the second look, if there was one."""
     resolution: Resolution | None = None
-    """None: the action is about no element."""
+    """None if the action is about no element."""
     second_look: bool = False
 
     @property
@@ -85,22 +85,22 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One decision, from the look at the page to what became of it."""
+    """One decision, from the look at the page to the result."""
 
     index: int
-    """From 1, as the record counts decisions."""
+    """Number of the decision in the record, from 1."""
     attempt: Attempt
     tools: Tools
-    """Of the tab in front."""
+    """The attempt's tools, with the tab in front as their page."""
     began: float
-    """When, by the attempt's clock."""
+    """When the turn began, by the attempt's clock."""
     picture: Path
     """The marked picture on disk."""
     situation: Situation
     calls: int = 0
     """How often the model was asked."""
     action: Action | None = None
-    """None: not decided yet, or the reply could not be used."""
+    """None if nothing is decided yet, or if the reply could not be used."""
     problem: str = ""
     """Why the reply could not be used."""
     chosen: Chosen | None = None
@@ -108,15 +108,15 @@ class Turn:
     by_sight: bool = False
     """Whether the vision locator is to find the element."""
     status: DecisionStatus | None = None
-    """What became of the decision; None: it is not settled yet."""
+    """The result of the decision; None if it is not settled yet."""
     error: str = ""
-    """Why it came to nothing."""
+    """The reason if the decision came to nothing."""
     location: int | None = None
-    """The search of the vision locator that found the element."""
+    """Index of the vision locator's search that found the element."""
     lost: Failure | None = None
-    """Set when the page does not answer any more, which ends the attempt."""
+    """The failure if the page no longer answers, which ends the attempt."""
     done: bool = False
-    """The model says that the task is done, and its answer was taken."""
+    """Whether the model says that the task is done and its answer was accepted."""
 
     @property
     def view(self) -> View:
@@ -125,18 +125,18 @@ class Turn:
 
     @property
     def verified(self) -> Chosen:
-        """What verification made of the action; for the steps after `resolve`."""
+        """What verification found for the action; for the steps after `resolve`."""
         return self.chosen or Chosen(self.view)
 
     @property
     def failed(self) -> bool:
-        """Whether the attempt failed meanwhile, so that nothing more is to be done in it."""
+        """Whether the attempt has failed in the meantime, so that it must not go on."""
         return self.attempt.failure is not None
 
     def with_attempt(self, attempt: Attempt) -> "Turn":
-        """Return the turn with more in its attempt."""
+        """Return the turn with another state of its attempt."""
         return replace(self, attempt=attempt)
 
     def ended(self, status: DecisionStatus, error: str = "") -> "Turn":
-        """Return the turn with what became of its decision."""
+        """Return the turn with the result of its decision."""
         return replace(self, status=status, error=error)

@@ -1,4 +1,4 @@
-"""A script in the step language, as blocks, and running them in the sandbox one by one."""
+"""Scripts in the step language: cutting them into blocks and running these in the sandbox."""
 
 import ast
 import difflib
@@ -32,7 +32,7 @@ _AWAIT = re.compile(r"\bawait\s+(?=page\b|expect\b|frame\b|locator\b|\w+\.)")
 
 
 class Block(NamedTuple):
-    """The code of one step, at the line numbers it has in the whole script."""
+    """The code of one step, with the line numbers that it has in the whole script."""
 
     code: str
 
@@ -45,10 +45,10 @@ class Blocks(NamedTuple):
 
 
 def normal_form(code: str) -> str:
-    """The script with the slips of models mended; the caller uses it only if it lints clean.
+    """Return the script with common slips of models mended, for use only if it lints clean.
 
-    Slash comments and bare headings become comments, `await` and the launch boilerplate around
-    the given `page` go.
+    Slash comments and bare headings become comments; `await` and the code that launches a browser
+    around the given `page` are removed.
     """
     lines: list[str] = []
     for line in _unwrap(code.replace("\r\n", "\n").expandtabs(4).split("\n")):
@@ -116,17 +116,17 @@ def split_blocks(code: str) -> Blocks:
             notes.append(f"Step {step} has two blocks (line {start}); they were joined.")
         first = 1 if position == 0 else start
         spans.setdefault(step, []).append(range(first, end))
-    blocks = {step: Block(_only(lines, ranges)) for step, ranges in sorted(spans.items())}
+    blocks = {step: Block(_lines_within(lines, ranges)) for step, ranges in sorted(spans.items())}
     return Blocks(blocks, tuple(notes))
 
 
-def _only(lines: list[str], keep: list[range]) -> str:
+def _lines_within(lines: list[str], keep: list[range]) -> str:
     kept = [line if any(n in r for r in keep) else "" for n, line in enumerate(lines, start=1)]
     return "\n".join(kept).rstrip("\n") + "\n"
 
 
 def _inner_lines(code: str) -> set[int]:
-    """Lines that belong to a top-level statement after its first: no block may start there."""
+    """Return the lines inside top-level statements, at which no block may start."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -139,7 +139,7 @@ def _inner_lines(code: str) -> set[int]:
 
 
 def unified_diff(before: str, after: str, attempt: int) -> str:
-    """What a repair changed, in unified form."""
+    """Return what a repair changed, as a unified diff."""
     return "".join(
         difflib.unified_diff(
             before.splitlines(keepends=True),
@@ -150,6 +150,7 @@ def unified_diff(before: str, after: str, attempt: int) -> str:
     )
 
 
+# A step that ran out of time gets this much for its second try, whichever is more.
 BOOST_FLOOR_S = 60.0
 BOOST_FACTOR = 3.0
 RETRY_PAUSE_S = 1.0
@@ -157,13 +158,15 @@ LOG_TAIL_LINES = 20
 NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
 
-class _Ran(NamedTuple):
+class _StepRun(NamedTuple):
+    """The result of one step with all calls that it made, over both tries."""
+
     result: StepResult
     calls: tuple[ToolCall, ...]
 
 
 def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
-    """Every step of the plan, and blocks the plan does not know; a missing block is a failure.
+    """Run every step of the plan and any other block; a step without a block fails.
 
     After a failed step the later ones are `blocked`, unless `--autoweb-on-step-failure=continue`.
     """
@@ -184,7 +187,7 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) -> Attempt:
-    """Run one block and record what became of it; the first failure keeps its scene."""
+    """Run one block and record its result; only the first failure of an attempt gets a scene."""
     tools.progress(f"step {index}")
     tools.wire.counting = True
     ran = _run_step(index, code, hint, tools)
@@ -194,6 +197,7 @@ def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) 
         step_results=(*attempt.step_results, result),
         tool_calls=(*attempt.tool_calls, *ran.calls),
     )
+    # What finders and functions found during the step could not be added while it ran.
     while tools.after_step:
         attempt = tools.after_step.pop(0)(attempt)
     if result.ok:
@@ -204,6 +208,7 @@ def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) 
         problems=(*attempt.problems, problem),
         failure=attempt.failure or result.failure,
     )
+    # Later failures often follow from the first one, so a scene of them would explain little.
     if attempt.scene is None and code.strip():
         attempt = with_findings(attempt, tools)
         scene = take_scene(
@@ -223,7 +228,7 @@ def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
     answered, answer = tools.engine.answer
     results = attempt.step_results
     if results and all(r.ok for r in results) and not attempt.tool_calls and not answered:
-        # Code that defines a function and never calls it "runs" without error.
+        # Code that defines a function without calling it runs without an error and does nothing.
         failure = Failure(kind="step", message=NEVER_TOUCHED, step_index=results[-1].step_index)
         last = results[-1].model_copy(
             update={"ok": False, "status": "failed", "error": NEVER_TOUCHED, "failure": failure}
@@ -247,10 +252,10 @@ def _all_ok(attempt: Attempt) -> bool:
     return all(result.ok for result in attempt.step_results)
 
 
-def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
+def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
     if not code.strip():
         failure = Failure(kind="step", message=NO_CODE_FOR_STEP, step_index=index)
-        return _Ran(
+        return _StepRun(
             StepResult(
                 step_index=index, ok=False, status="failed", error=failure.message, failure=failure
             ),
@@ -259,25 +264,26 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _Ran:
     base = tools.settings.step_timeout
     context, outcome = _run_once(index, code, hint, tools, limit=base, resume=())
     calls, retried = outcome.calls, False
+    # A step whose worker was killed has lost its state, so it cannot go on.
     if outcome.failure and outcome.failure.kind == "timeout" and not outcome.killed:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
             tools.clock.sleep(RETRY_PAUSE_S)
-            # A step that changed the page is continued after its last completed call (W11);
-            # one that only looked is run again from its start.
+            # A step that changed the page goes on after its last completed call, because doing
+            # the same twice could change the outcome. One that only looked starts again.
             before = outcome.calls[:-1]
             resume = before if any(call.acting and call.ok for call in before) else ()
             context, outcome = _run_once(index, code, hint, tools, limit=boosted, resume=resume)
             calls, retried = (*calls, *(c for c in outcome.calls if not c.replayed)), True
-    return _Ran(_result(index, outcome, context, tools, retried=retried), calls)
+    return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
 
 
 def _run_once(
     index: int, code: str, hint: str, tools: Tools, *, limit: float, resume: tuple[ToolCall, ...]
 ) -> tuple[ContextWrapper, StepOutcome]:
-    # Code that names frames itself, every line of the refs dialect and every act on a marked
-    # picture starts at the page.
+    # Code that names frames itself, the refs dialect and actions on a marked picture always start
+    # at the page; any other code is given the frame that its step is about.
     from_page = "frame" in code or tools.spec.dialect == "refs" or tools.marks.held
     context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
     left = tools.budget.left
@@ -290,6 +296,7 @@ def _run_once(
     outcome = tools.engine.run_step(
         index, code, root=context.context, limits=Limits(step_s=min(limit, left)), resume=resume
     )
+    # Time in which the step waited for a model, e.g. in `get_by_sight`, is not charged.
     tools.budget.left -= tools.clock.now() - began - (tools.budget.waited() - waited)
     tools.log.write(f"step {index} [{context.name}]: {'ok' if outcome.ok else 'failed'}")
     if outcome.log:
@@ -305,7 +312,7 @@ def _result(
         error = outcome.failure.message
         if error.startswith("NameError"):
             error += f"; variables that exist: {', '.join(outcome.names) or 'none'}"
-        # Written before the tail is taken, so that the tail shows it (W10).
+        # Logged before the tail is taken, so that the tail includes it.
         tools.log.write(f"step {index} error: {error}")
     picture = tools.folder / f"step-{index}.jpg"
     return StepResult(
@@ -323,12 +330,12 @@ def _result(
 
 
 def relative(path: object, tools: Tools) -> str:
-    """A path below the cell's folder, with `/`."""
+    """Return a path relative to the cell's folder, with `/`."""
     return str(path).removeprefix(str(tools.cell_folder)).lstrip("/\\").replace("\\", "/")
 
 
 def relative_scene(scene: Scene, tools: Tools) -> Scene:
-    """The scene with its screenshot named relative to the cell's folder."""
+    """Return the scene with the path of its screenshot relative to the cell's folder."""
     if scene.screenshot is None:
         return scene
     path = scene.screenshot

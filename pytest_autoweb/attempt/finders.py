@@ -1,4 +1,4 @@
-"""How `page.get_by_mark(…)` and `page.get_by_sight(…)` find elements in the step language."""
+"""How `page.get_by_mark(…)` and `page.get_by_sight(…)` of the step language find elements."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.attempt.tools import Tools, change, charge
-from pytest_autoweb.choice.expected_text import shown
+from pytest_autoweb.choice.expected_text import excerpt
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Frame, Locator, Page
 
 
-class MarksAtHand:
-    """Remembers the marked page that a decision was made on.
+class MarkFinder:
+    """Finder of elements by the numbers of the marked page that a decision was made on.
 
-    Without one (in scripts) each call marks the page as it is then.
+    Scripts are not made on a marked page, so each of their calls marks the page anew.
 
     Args:
-        hide: takes the case's secrets out of text; None: there are none.
+        hide: removes the case's secrets from text; None if there are none.
     """
 
     def __init__(self, hide: Callable[[str], str] | None = None) -> None:
@@ -35,23 +35,23 @@ class MarksAtHand:
 
     @property
     def held(self) -> bool:
-        """Whether numbers are those of a picture that was shown to the model."""
+        """Whether the numbers are those of a picture that the model was shown."""
         return self._held is not None
 
     def hold(self, marked: MarkedPage | None) -> None:
-        """From now on numbers are those of this picture; None: of a picture taken when asked."""
+        """Use the numbers of this picture from now on; None: of one that is taken for each call."""
         self._held = marked
 
     def find(
         self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
     ) -> "Locator":
-        """The marked element, if it reads what is expected; for `Border.finders`.
+        """Return the marked element if it reads what is expected; for `Border.finders`.
 
-        In a script the text decides, as in `verify.resolve`: the number is a hint. On a picture
-        that is held the choice was resolved already, so only the live text is compared again.
+        In a script the text decides and the number is a hint, as in `verify_choice.resolve`. For a
+        held picture the choice is resolved already, so only the live text is compared again.
 
         Raises:
-            StepCallError: there is no such mark, or its text is another one.
+            StepCallError: there is no such mark, or it has another text.
         """
         if self._held is not None:
             return self._unchanged(self._held, number, expected_text)
@@ -73,7 +73,9 @@ class MarksAtHand:
                 reason=f"the element of mark {number} is gone",
             )
             raise _refusal(gone)
+        # The mark keeps only the beginning of a long text, so the live one may go on.
         if not live.startswith(mark.text):
+            # A name that came from the text has changed with it.
             name = live if mark.name == mark.text else mark.name
             now = replace(mark, text=live, texts=(live, *mark.texts[1:]), name=name)
             comparison = compare_mark(expected, now)
@@ -96,7 +98,7 @@ def _chosen(mark: Mark, expected: str) -> ChosenMark:
 
 
 def _refusal(chosen: ChosenMark) -> StepCallError:
-    expected, actual = shown(chosen.expected_text), shown(chosen.actual_text)
+    expected, actual = excerpt(chosen.expected_text), excerpt(chosen.actual_text)
     line = f"[{chosen.mark}] 验证失败: 期望'{expected}' 实际'{actual}' ({chosen.reason})"
     return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
 
@@ -118,7 +120,7 @@ _ENDS: dict[LocatorStatus, str] = {
 
 
 def with_sight(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
-    """A prompt for a script, told of `get_by_sight` where the cell offers it."""
+    """Return a prompt for a script, with the rules of `get_by_sight` if the cell offers it."""
     if "get_by_sight" not in tools.offered:
         return messages
     *before, last = messages
@@ -126,11 +128,11 @@ def with_sight(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     return (*before, last.model_copy(update={"content": text}))
 
 
-class SightAtHand:
-    """Finds elements for the steps of one attempt, and leaves each search on it.
+class SightFinder:
+    """Finder of elements by sight for the steps of one attempt, which keeps each search on it.
 
     Args:
-        tools: of the attempt.
+        tools: the tools of the attempt.
     """
 
     def __init__(self, tools: Tools) -> None:
@@ -157,17 +159,17 @@ class SightAtHand:
         expected_text: str = "",
         role: str = "",
     ) -> "Locator":
-        """The element that a model finds by the description; for `Border.finders`.
+        """Return the element that a model finds by its description; for `Border.finders`.
 
         Raises:
-            StepCallError: it was not found for certain.
+            StepCallError: the element was not found for certain.
         """
         if not isinstance(description, str) or not description.strip():
             raise StepCallError("get_by_sight() takes a description of what can be seen")
         tools = self._tools
         tools.progress("looking")
         sight = Sight(
-            _finding_page_of(found_on),
+            _page_of(found_on),
             self._eyes,
             algorithm=tools.settings.locator,
             hide=tools.hidden,
@@ -175,11 +177,12 @@ class SightAtHand:
             memory=self._memory,
         )
         result = sight.locate(description, expected_text=expected_text, role=role, within=found_on)
-        tools.after_step.append(partial(_left_on, result))
+        tools.after_step.append(partial(_with_search, result))
         location = result.location
         tools.log.write(
             f"get_by_sight({description!r:.80}): {location.status} after {location.calls} calls"
         )
+        # What is drawn on a canvas has no element of its own; the model is told where to click.
         if result.point is not None:
             x, y = result.point
             said = f"get_by_sight({description!r:.80}): no element of its own but drawn on a canvas"
@@ -197,13 +200,7 @@ class SightAtHand:
         return path.relative_to(self._tools.cell_folder).as_posix()
 
 
-def _left_on(result: LocatorResult, attempt: Attempt) -> Attempt:
+def _with_search(result: LocatorResult, attempt: Attempt) -> Attempt:
     for exchange in result.transcript:
         attempt = charge(attempt, "locate", exchange)
     return change(attempt, locations=(*attempt.locations, result.location))
-
-
-def _finding_page_of(found_on: "Page | Frame | Locator") -> "Page":
-    from playwright.sync_api import Page
-
-    return found_on if isinstance(found_on, Page) else found_on.page

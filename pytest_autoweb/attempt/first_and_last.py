@@ -1,4 +1,4 @@
-"""Stages that every strategy begins and ends with: the entry page, judging, evidence."""
+"""The stages that begin and end every strategy: entry page, judging, evidence."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ ENTRY_TIMEOUT_MS = 30_000
 
 
 def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
-    """Always navigate, even if the page seems to be there already, then run `setup.js`."""
+    """Open the entry page, even if it seems to be open already, and run `setup.js`."""
     url = tools.case.entry_url
     failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
     if failure is None and tools.case.setup.js:
@@ -32,7 +32,7 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     if failure:
         return fail(attempt, failure, StepProblem.told("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
-    # From here on what the page does is the doing of whoever drives it.
+    # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
     tools.wire.start(tools.page.context)
     tools.downloads.start(tools.page.context)
     return attempt
@@ -47,46 +47,51 @@ SERVER_FILE = "server.json"
 def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
     """Save the page as the judge saw it (`dom`)."""
     path = tools.folder / DOM_FILE
-    return _kept(attempt, tools, "dom", path, lambda: copy_page(tools.page, tools.redact))
+    return _with_file(attempt, tools, "dom", path, lambda: copy_page(tools.page, tools.redact))
 
 
 def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
-    """End the records of requests and downloads, and save them.
+    """End the records of requests and downloads and save them as `wire` and `downloads`.
 
-    `wire` and `downloads`, and in `server` where the case's web server was: checks may name it.
+    The address of the case's web server is saved as `server`, because checks may name it.
     """
+    # Called at judging and again at the end of the attempt, for attempts that are never judged.
     wire, files = tools.wire, tools.downloads
     if not wire.started or "wire" in attempt.evidence:
         return attempt
     wire.stop()
     files.stop()
     path = tools.folder / WIRE_FILE
-    attempt = _kept(
-        attempt, tools, "wire", path, lambda: har_text(wire, tools.keep, dropped=wire.dropped)
+    attempt = _with_file(
+        attempt,
+        tools,
+        "wire",
+        path,
+        lambda: har_text(wire, tools.redact_evidence, dropped=wire.dropped),
     )
     if tools.server_url:
         place = json_text({"url": tools.server_url})
-        attempt = _kept(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
+        attempt = _with_file(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
     if not files:
         return attempt
     path = tools.folder / DOWNLOADS_FILE
-    return _kept(
+    return _with_file(
         attempt,
         tools,
         "downloads",
         path,
-        lambda: downloads_text(files, tools.folder, tools.keep),
+        lambda: downloads_text(files, tools.folder, tools.redact_evidence),
     )
 
 
-def _kept(
+def _with_file(
     attempt: Attempt, tools: Tools, name: str, path: Path, make: Callable[[], str]
 ) -> Attempt:
-    """The attempt with one more file; a page or a disk that refuses costs the file only."""
+    """Return the attempt with one more file; if the page or the disk fails, without it."""
     try:
         write_text_atomic(path, make())
     except Exception as error:
-        # A page can refuse in any way it likes; the verdict must not depend on it.
+        # A page can fail in unforeseen ways, and the verdict must not depend on that.
         line = (str(error).strip() or type(error).__name__).splitlines()[0]
         tools.log.write(f"the {name} of this attempt could not be kept: {line}")
         return attempt
@@ -94,7 +99,7 @@ def _kept(
 
 
 def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
-    """Evaluate every check; an error of a step does not matter here, only the outcome does."""
+    """Evaluate every check; only the outcome counts, not whether a step failed."""
     evidence = Evidence(
         page=tools.page,
         answered=attempt.answered,
@@ -118,13 +123,13 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     )
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = charge(attempt, "judge", exchange)
-    # At once: the page may go on changing after the verdict.
+    # Kept at once, because the page may go on changing after the verdict.
     attempt = keep_records(keep_page(attempt, tools), tools)
     passed, points = score(results)
     attempt = change(
         attempt,
-        # The checks have seen it as it is; what is kept holds no secrets.
-        answer=_mapped(attempt.answer, tools.redact),
+        # The checks have seen the real answer; what is kept must not hold secrets.
+        answer=_map_texts(attempt.answer, tools.redact),
         checks=results,
         checks_passed=passed,
         score=points,
@@ -138,31 +143,32 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
-    """The check with its `<secret:name>` replaced, e.g. in a request's headers.
+    """Return the check with each `<secret:name>` replaced, e.g. in a request's headers.
 
-    Not in what is put to a model.
+    A check that a model judges keeps the placeholders.
     """
     if isinstance(check, JudgeCheck):
         return check
     plain = check.model_dump(by_alias=True, exclude_unset=True)
-    return type(check).model_validate(_mapped(plain, reveal))
+    return type(check).model_validate(_map_texts(plain, reveal))
 
 
-def _mapped(value: Any, change_text: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change_text(value)
     if isinstance(value, dict):
-        return {key: _mapped(item, change_text) for key, item in value.items()}
-    return [_mapped(item, change_text) for item in value] if isinstance(value, list) else value
+        return {key: _map_texts(item, change_text) for key, item in value.items()}
+    return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
 
 
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
-    """The last picture, and the scene when steps ran well but a check does not hold."""
+    """Keep the last picture, and the scene if no step failed but a check does."""
     picture = tools.folder / "final.jpg"
     if shot(tools.page, picture, tools.hidden):
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt
+    # Findings of an earlier moment say nothing about the final page.
     attempt = with_findings(change(attempt, findings=()), tools)
     broken = next(c for c in attempt.checks if c.passed is False and not c.advisory)
     last = attempt.step_results[-1].step_index if attempt.step_results else 0

@@ -1,4 +1,4 @@
-"""What the page says at the moment of a failure, and what of it a retry is told."""
+"""Evidence from the page at the moment of a failure, and the part of it that a retry is told."""
 
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of
@@ -10,9 +10,9 @@ _LAST_CALLS = 30
 
 
 def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
-    """The attempt with evidence from the page, taken before anything moves.
+    """Return the attempt with evidence from the page, taken before anything changes.
 
-    Servers' answers are known anyway. The page is looked at only where a correction may need it.
+    Servers' answers are recorded anyway; the page is examined only if a correction may need it.
     """
     if attempt.findings:
         return attempt
@@ -27,11 +27,11 @@ def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
-    """The attempt with its failure's type, and how often it wrote to a server."""
+    """Return the attempt with the type of its failure and the number of its writes to servers."""
     found = attempt.findings or server_findings(tools.wire, tools.page.url, tools.redact)
     kind = attempt.failure.kind if attempt.failure else ""
     if kind == "repair" and tools.guidance:
-        # It gave up: what failed is still what failed before.
+        # A retry that gave up leaves the cause of the earlier failure unchanged.
         cause = tools.guidance.correction.of
     else:
         cause = cause_of(attempt.failure, found)
@@ -39,7 +39,7 @@ def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, ...]:
-    """Calls that ran, but left the page otherwise than they say."""
+    """Return findings on calls that ran without an error but not with the effect they claim."""
     acting = [call for call in calls if call.acting and call.ok][-_LAST_CALLS:]
     return tuple(finding for call in acting for finding in critic.check(call).findings)
 
@@ -47,10 +47,10 @@ def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, .
 _LINES = 12
 
 
-def told(attempt: Attempt, tools: Tools) -> str:
-    """Advice, evidence and reflection; empty where a retry is told nothing of the kind.
+def retry_notes(attempt: Attempt, tools: Tools) -> str:
+    """Return advice, evidence and reflection for a retry; empty if its arm is told nothing.
 
-    Page text and the model's own words stand between fences: both may be hostile.
+    Page text and the model's own words are fenced, because both may contain instructions.
     """
     guidance = tools.guidance
     if guidance is None or not guidance.arm.told:
@@ -63,7 +63,7 @@ def told(attempt: Attempt, tools: Tools) -> str:
 
 
 def evidence_text(tools: Tools) -> str:
-    """What was seen on the page when the attempt before failed."""
+    """Return what was seen on the page when the previous attempt failed."""
     assert tools.guidance is not None, "only a correction has evidence"
     lines = (f"- {fact}" for fact in tools.guidance.evidence[:_LINES])
     return fence("\n".join(lines), "evidence")

@@ -1,4 +1,4 @@
-"""What all stages share: their signature, their tools, asking a model, changing an attempt."""
+"""What all stages share: their signature and tools, asking a model, changing an attempt."""
 
 import time
 from collections.abc import Callable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.marks.marking import MarkedPage
 
 LOG_LINES = 200
-"""Lines of the run log kept at each end (row 4.1.15 of the seed's flow)."""
+"""Number of lines that the result keeps of the beginning and of the end of the run log."""
 
 STOPPING: frozenset[FailureKind] = frozenset(
     {"model", "plan", "lint", "repair", "navigation", "browser", "webserver", "internal"}
@@ -46,14 +46,14 @@ STOPPING: frozenset[FailureKind] = frozenset(
 
 @dataclass(slots=True)
 class RunLog:
-    """The log of one attempt: kept in full on disk, head and tail in the result."""
+    """The log of one attempt, in full on disk, with its head and tail in the result."""
 
     redact: Callable[[str], str]
     stream: Callable[[str], None] = lambda line: None
     lines: list[str] = field(default_factory=list)
 
     def write(self, text: str) -> None:
-        """Add lines; secrets are removed here."""
+        """Add lines, without secrets."""
         for line in self.redact(text).splitlines():
             self.lines.append(line)
             self.stream(line)
@@ -61,7 +61,7 @@ class RunLog:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, so that tests can stand still."""
+    """The time, which tests can replace."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -69,7 +69,7 @@ class Clock:
 
 @dataclass(slots=True)
 class StepBudget:
-    """Seconds that the steps of an attempt may still take; waiting for a model is not counted."""
+    """Seconds that the steps of an attempt may still take, apart from waiting for models."""
 
     left: float
     waited: Callable[[], float] = lambda: 0.0
@@ -77,7 +77,7 @@ class StepBudget:
 
 
 class PictureMarks(Protocol):
-    """Remembers the marked picture that numbers refer to, and finds elements by its numbers."""
+    """A memory of the marked picture to which numbers refer, which finds elements by them."""
 
     @property
     def held(self) -> bool:
@@ -85,7 +85,7 @@ class PictureMarks(Protocol):
         ...
 
     def hold(self, marked: "MarkedPage | None") -> None:
-        """Refer to this picture from now on; None: to one that is taken for each call."""
+        """Use the numbers of this picture from now on; None: of one that is taken for each call."""
         ...
 
     def find(
@@ -97,7 +97,7 @@ class PictureMarks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a stage may use; made anew for every attempt."""
+    """What a stage may use, created anew for every attempt."""
 
     case: Case
     spec: ModelSpec
@@ -108,62 +108,60 @@ class Tools:
     page: "Page"
     watch: "Watch"
     wire: "WireRecord"
-    """Requests since the setup was done."""
+    """The requests since the set-up."""
     downloads: "DownloadRecord"
-    """Files handed out since then."""
+    """The files offered for download since the set-up."""
     policy: "OriginPolicy"
     engine: StepEngine
     folder: Path
     """The attempt's own folder, for screenshots and logs."""
     cell_folder: Path
-    """Paths in results are relative to this one."""
+    """The folder to which paths in results are relative."""
     redact: Callable[[str], str]
     reveal: Callable[[str], str]
-    """Puts secrets back into the case's own checks (`<secret:name>`); for the judge only."""
+    """Replaces each `<secret:name>` in the case's checks by the secret; for the judge only."""
     log: RunLog
     clock: Clock
-    keep: Callable[[str], str]
-    """`redact`, and also without what looks like a key, a cookie or a token: for what is kept."""
+    redact_evidence: Callable[[str], str]
+    """Like `redact`, but also removes what looks like a key, a cookie or a token; for files."""
     budget: StepBudget
-    """Time left for the attempt's steps, whatever the limit of each."""
+    """The time left for all steps of the attempt together."""
     marks: PictureMarks
-    """The marked picture that numbers of marks refer to."""
+    """The marked picture to which the numbers of marks refer."""
     case_path: Path | None = None
-    """The case's file; None for inline cases."""
+    """The case file; None for inline cases."""
     check_checksums: tuple[str, ...] = ()
-    """Of the case's checks as written, in their order."""
+    """Checksums of the case's checks as written, in their order."""
     server_url: str = ""
-    """Of the case's web server; empty when it has none."""
+    """URL of the case's web server; empty if it has none."""
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
     guidance: Guidance | None = None
-    """What a correction may know; None for a first attempt and for the ordinary repair."""
+    """What a correction may know; None for a first attempt and an ordinary repair."""
     progress: Callable[[str], None] = lambda text: None
     offered: frozenset[str] = frozenset()
-    """Names of the step language that only some cells have, and this one does."""
+    """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
-    """Changes that the step's finders and functions want to make to the attempt, once it is over;
-    see `offers`."""
+    """Changes to the attempt by the step's finders and functions, made once the step is over."""
     judge: ModelJudge | None = None
-    """Asks a model for the case's `judge` checks."""
+    """The model that evaluates the case's `judge` checks; None if there is none."""
 
     @property
     def hidden(self) -> Callable[[str], str] | None:
-        """`redact` where the case has secrets, for pictures; else None, which costs nothing."""
+        """`redact` if the case has secrets, else None, so that pictures need no search for them."""
         return self.redact if self.case.secrets else None
 
 
 Stage = Callable[[Attempt, Tools], Attempt]
-"""One step of the pipeline: takes what is known and returns more. What a page or a model does
-wrong comes back as `Attempt.failure`."""
+"""One step of the pipeline: takes the attempt so far and returns it with more. Faults of a page or
+model are returned as `Attempt.failure`."""
 
 
 def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
     """Return a copy of the attempt with some fields changed.
 
     Raises:
-        TypeError: an attempt has no such field. Values are not checked here, but by the type
-            checker.
+        TypeError: an attempt has no such field. Values are checked by the type checker only.
     """
     if unknown := update.keys() - Attempt.model_fields.keys():
         raise TypeError(f"an attempt has no field {', '.join(sorted(unknown))}")
@@ -193,11 +191,11 @@ def ask(
     json_schema: dict[str, Any] | None = None,
     max_tokens: int | None = None,
 ) -> tuple[Attempt, str]:
-    """Ask the model; the exchange and its usage are on the attempt, failed calls included.
+    """Ask the model and add the exchange and its usage to the attempt, even if the call fails.
 
     Returns:
-        The attempt and the reply's text. When the call failed the text is empty and the
-        attempt's failure is of kind `model`.
+        The attempt and the reply's text. If the call failed, the text is empty and the attempt's
+        failure is of the kind `model`.
     """
     request = Request(
         model=tools.spec.name,

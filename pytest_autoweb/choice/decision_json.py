@@ -1,7 +1,8 @@
-"""Reads the JSON of a decision in the forms in which models write it. Pure text.
+"""Reading the JSON of a decision in the forms in which models write it. Pure text.
 
-Fences, prose around it, comments, trailing commas, quotes of other kinds, Chinese names of fields
-and actions, and the seed's map form (`mark_id_text_map`) are understood; what is not is told back.
+Fences, surrounding prose, comments, trailing commas, quotes of other kinds, Chinese names of fields
+and actions, and a map from number to text (`mark_id_text_map`) are understood. The model is told
+about anything else.
 """
 
 import ast
@@ -13,6 +14,7 @@ from typing import Any
 from pytest_autoweb.choice.verify_choice import Choice
 from pytest_autoweb.llm.replies import strip_reasoning
 
+# Unclosed braces make the search for objects quadratic; the end of a reply holds the decision.
 _MAX_CHARS = 20_000
 _KEYS = {
     "action": "动作 操作 行动 type_of_action act",
@@ -46,6 +48,7 @@ _ACTIONS = {
     "done": "完成 结束 finish finished stop answer complete",
     "retry": "重试 再试",
 }
+# A string is matched first and kept, so that `//` in a URL is not taken for a comment.
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _NUMBER = re.compile(r"\s*(?:mark|#|\[|【|第|编号)*\s*(\d{1,4})\s*(?:\]|】|号)*\s*", re.IGNORECASE)
@@ -65,12 +68,13 @@ _KEY_OF, _ACTION_OF = _inverted(_KEYS), _inverted(_ACTIONS)
 
 
 def read_object(reply: str) -> dict[str, Any]:
-    """The reply's JSON object, its fields and action under their own names.
+    """Return the reply's JSON object, with its fields and action under their standard names.
 
-    The last object that names an action counts, else the last one: models think aloud first.
+    The last object that names an action counts, or else the last one, because models think aloud
+    first.
 
     Raises:
-        ReplyProblem: there is none.
+        ReplyProblem: the reply holds no JSON object.
     """
     text = strip_reasoning(reply)[-_MAX_CHARS:]
     found = [named for raw in _objects(text) if (named := _named(raw))]
@@ -82,10 +86,11 @@ def read_object(reply: str) -> dict[str, Any]:
 
 
 def read_choices(fields: Mapping[str, Any]) -> tuple[Choice, ...]:
-    """The elements that a decision chooses: one, two parallel lists, or a map from number to text.
+    """Return the elements that a decision chooses: one, two parallel lists, or a map to texts.
 
     Raises:
-        ReplyProblem: the lists are not of one length (row A5 of the seed), or a number is none.
+        ReplyProblem: the lists differ in length, so that texts could be assigned to wrong numbers,
+            or a number is not a number.
     """
     try:
         if isinstance(texts := fields.get("mark_id_text_map"), Mapping):
@@ -118,10 +123,10 @@ def _parallel(numbers: Any, texts: Any) -> tuple[Choice, ...]:
 
 
 def mark_of(value: Any) -> int:
-    """A mark's number in the forms `5`, `"5"`, `"[5]"`, `5.0`.
+    """Read a mark's number in the forms `5`, `"5"`, `"[5]"`, `5.0`.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -133,7 +138,7 @@ def mark_of(value: Any) -> int:
 
 
 def confidence_of(value: Any) -> float | None:
-    """A confidence from 0 to 1 in the forms `0.9`, `"90%"`, `90`, `"high"`; None: not readable."""
+    """Read a confidence from 0 to 1 in the forms `0.9`, `"90%"`, `90`, `"high"`, or return None."""
     if isinstance(value, str):
         text = value.strip().lower()
         if text in _WORDS:
@@ -145,15 +150,17 @@ def confidence_of(value: Any) -> float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
+    # Models also say 90 when they mean 0.9.
     value = value / 100 if 1 < value <= 100 else value
     return float(value) if 0 <= value <= 1 else None
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """Every outermost `{…}` that can be read."""
+    """Yield every outermost `{…}` that can be read."""
     start = text.find("{")
     while start >= 0:
         end = _closing(text, start)
+        # A reply that was cut at its token limit often lacks only the last brace.
         raw = _loaded(text[start:end]) if end else _loaded(text[start:] + "}")
         if isinstance(raw, dict):
             yield raw
@@ -171,6 +178,7 @@ def _closing(text: str, start: int) -> int | None:
                 escaped = True
             elif char == quote:
                 quote = ""
+        # Single quotes do not count, because prose contains apostrophes.
         elif char == '"':
             quote = char
         elif char in "{[":
@@ -190,6 +198,7 @@ def _loaded(text: str) -> Any:
             return json.loads(form, strict=False)
         except (ValueError, RecursionError):
             continue
+    # Models that write Python use single quotes, True and None.
     try:
         return ast.literal_eval(tidy)
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
@@ -201,7 +210,7 @@ def _ascii_quotes(text: str) -> str:
 
 
 def _named(raw: Mapping[Any, Any]) -> dict[str, Any]:
-    """Fields under their own names; what is nested under `action` or its name is lifted out."""
+    """Return the fields under their standard names; those nested in an action are lifted out."""
     fields: dict[str, Any] = {}
     for key, value in raw.items():
         name = _KEY_OF.get(str(key).strip().lower().replace(" ", "_").replace("-", "_"))
@@ -218,7 +227,7 @@ def _named(raw: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
-    """One element in the map or list form becomes `mark_id` and `expected_text`."""
+    """Return the fields with a map of one element turned into `mark_id` and `expected_text`."""
     for name in ("expected_text", "near"):
         if fields.get(name, "") is None:
             fields[name] = ""

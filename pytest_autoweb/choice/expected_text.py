@@ -1,6 +1,6 @@
-"""The one comparison of what a model expects an element to read with what it reads. Pure.
+"""The comparison of the text that a model expects of an element with its actual text. Pure.
 
-All that choose an element use it: the act strategy, each phase of the collector, and
+Whatever chooses an element uses it: the act strategy, each phase of the collector, and
 `page.get_by_mark(…)`.
 """
 
@@ -18,9 +18,9 @@ from pytest_autoweb.choice.text_folding import (
     names_icon,
     names_picture,
     roles_of,
-    tight,
-    undecorated,
+    without_decoration,
     without_icon_words,
+    without_spaces,
 )
 from pytest_autoweb.results import Verdict
 from pytest_autoweb.values.dates import date_readings
@@ -45,14 +45,14 @@ Code = Literal[
 ]
 
 SHORT = 2
-"""Characters up to which texts must be equal."""
+"""Number of characters up to which texts must be equal."""
 PREFIX_CHARS, PREFIX_SHARE = 8, 0.4
-"""A beginning must have so many characters, and so much of the whole."""
+"""Least number of characters of a beginning, and least share of the whole text."""
 LONG_PREFIX = 24
-"""From here on a beginning may end inside a word: texts are cut so in lists and on pictures."""
+"""Number of characters from which a beginning may end inside a word, as in cut lists."""
 PART_CHARS, PART_SHARE, PART_SHARE_OF_EXPECTED = 5, 0.5, 0.6
 SHOWN = 30
-"""Characters of a text in messages (row 1.3.2 of the seed)."""
+"""Limit on the characters of a text in messages."""
 _VALUE_CHARS = 60
 _ORDINAL = re.compile(r"^\d{1,3}[.)、:]\s*")
 
@@ -77,26 +77,26 @@ class TextComparison(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Both are the same text, in writings that look alike."""
+        """Whether both are the same text in spellings that look alike."""
         return self.code in _SURE
 
     @property
     def cut(self) -> bool:
-        """One is the other, cut or with an addition."""
+        """Whether one is the other one, cut or with an addition."""
         return self.code in _CUT
 
     @property
     def allowed(self) -> bool:
-        """Whether the element may be acted on: it matches, or is an icon as expected."""
+        """Whether the element may be acted on, because it matches or is an icon as expected."""
         return self.verdict == "match" or self.code == "icon"
 
 
 def compare(expected: str, actual: str) -> TextComparison:
     """Compare the text that was expected with the one that is there.
 
-    `match` needs the same text, or a part of it that nobody would take for another text.
-    `unverifiable` means that one side has no text to compare: of these only an element without
-    text for which an icon (or nothing) was expected is allowed (rows 1.8 A1 to A3 of the seed).
+    `match` requires the same text, or a part of it that nobody would take for another text.
+    `unverifiable` means that one side has no text to compare. Of these, only an element without
+    text is allowed, and only if an icon or nothing was expected.
     """
     code = _code(fold(expected), fold(actual))
     return TextComparison(_VERDICTS.get(code, "match"), code, _reason(code, expected, actual))
@@ -108,11 +108,10 @@ def compare_element(
     """Compare with all texts of an element; the best comparison counts.
 
     Args:
-        expected: as the model sees it.
-        texts: what the element reads, its label, placeholder, title, value. Empty ones are
-            skipped.
-        visible: the one of them that a picture shows; empty: none.
-        role: of the element, for descriptions such as `text field` where there is no text.
+        expected: the text as the model sees it.
+        texts: the element's text, label, placeholder, title and value; empty ones are skipped.
+        visible: the one of them that a picture shows; empty if there is none.
+        role: the element's role, for descriptions such as `text field` where there is no text.
     """
     known = [text for text in texts if fold(text)]
     results = [compare(expected, text) for text in known] or [compare(expected, "")]
@@ -123,7 +122,7 @@ def compare_element(
 
 
 def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> TextComparison | None:
-    """What a description of an element that shows no text comes to."""
+    """Compare a description with an element that shows no text; None if it is not one."""
     named = without_icon_words(expected)
     if describes_icon(expected) and len(named) > SHORT:
         found = next((c for t in texts if (c := compare(named, t)).verdict == "match"), None)
@@ -151,7 +150,7 @@ def _code(expected: str, actual: str) -> Code:
         return "icon" if describes_icon(expected) else "no_text"
     if same := _same(expected, actual):
         return same
-    if min(len(tight(expected)), len(tight(actual))) <= SHORT:
+    if min(len(without_spaces(expected)), len(without_spaces(actual))) <= SHORT:
         return "short"
     return _variant(expected, actual) or "different"
 
@@ -159,15 +158,16 @@ def _code(expected: str, actual: str) -> Code:
 def _same(expected: str, actual: str) -> Code | None:
     if expected == actual:
         return "equal"
-    if tight(expected) == tight(actual):
+    if without_spaces(expected) == without_spaces(actual):
         return "spacing"
-    bare = tight(undecorated(expected)), tight(undecorated(actual))
+    bare = without_spaces(without_decoration(expected)), without_spaces(without_decoration(actual))
     arrows = {directions(expected), directions(actual)} - {""}
     if bare[0] == bare[1] and len(arrows) < 2:
         return "decoration"
+    # A long text contains more than a number or a date, so equal values in it say little.
     if max(len(expected), len(actual)) > _VALUE_CHARS or not _both_have_digits(expected, actual):
         return None
-    # Of two writings that are both ambiguous (03/04 and 04/03) nothing can be said.
+    # If both spellings are ambiguous (03/04 and 04/03), they may mean different days.
     if _one_value(number_readings(expected, None), number_readings(actual, None)):
         return "number"
     if _one_value(date_readings(expected, None), date_readings(actual, None)):
@@ -184,35 +184,37 @@ def _one_value(first: frozenset[object], second: frozenset[object]) -> bool:
 
 
 def _variant(expected: str, actual: str) -> Code | None:
-    """How one text may be a cut or shortened form of the other."""
+    """Return how one text is a cut or shortened form of the other, or None."""
     if _cut_with_dots(expected, actual) or _cut_with_dots(actual, expected):
         return "ellipsis"
     if _but_for_addition(expected, actual) or _but_for_addition(actual, expected):
         return "addition"
-    shorter, longer = sorted((undecorated(expected), undecorated(actual)), key=len)
-    # What is missing from the element must not be a number: it tells rows of a list apart.
-    if shorter == undecorated(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
+    shorter, longer = sorted((without_decoration(expected), without_decoration(actual)), key=len)
+    # The element must not lack a number that was expected, because numbers tell rows apart.
+    if shorter == without_decoration(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
         return None
     if _is_long_beginning(shorter, longer):
         return "prefix"
-    share = PART_SHARE if shorter == undecorated(expected) else PART_SHARE_OF_EXPECTED
+    share = PART_SHARE if shorter == without_decoration(expected) else PART_SHARE_OF_EXPECTED
     return "contained" if _is_large_part(shorter, longer, share) else None
 
 
 def _cut_with_dots(cut: str, whole: str) -> bool:
     head, dots, _ = cut.partition("...")
-    head, other = tight(head), tight(whole.partition("...")[0])
+    head, other = without_spaces(head), without_spaces(whole.partition("...")[0])
     if not dots or len(head) <= SHORT:
         return False
     return other.startswith(head)
 
 
 def _but_for_addition(longer: str, plain: str) -> bool:
-    if (rest := _ORDINAL.sub("", longer)) != longer and tight(rest) == tight(plain):
-        return len(tight(rest)) > SHORT
+    if (rest := _ORDINAL.sub("", longer)) != longer and without_spaces(rest) == without_spaces(
+        plain
+    ):
+        return len(without_spaces(rest)) > SHORT
     head, sign, _ = longer.partition("(")
-    head = tight(undecorated(head))
-    return bool(sign) and "(" not in plain and len(head) > SHORT and head == tight(plain)
+    head = without_spaces(without_decoration(head))
+    return bool(sign) and "(" not in plain and len(head) > SHORT and head == without_spaces(plain)
 
 
 def _is_long_beginning(shorter: str, longer: str) -> bool:
@@ -220,6 +222,7 @@ def _is_long_beginning(shorter: str, longer: str) -> bool:
     if not longer.startswith(shorter) or size < max(PREFIX_CHARS, PREFIX_SHARE * len(longer)):
         return False
     before, after = longer[size - 1], longer[size : size + 1]
+    # `Room 1` is not the beginning of `Room 12`.
     if before.isdigit() and after.isdigit():
         return False
     return size >= LONG_PREFIX or is_border(longer, size) or is_wide(before)
@@ -230,7 +233,7 @@ def _is_large_part(part: str, whole: str, share: float) -> bool:
         return False
     at = whole.find(part)
     while at >= 0:
-        # A word before changes the meaning: `Don't save`, `Unlock all`.
+        # Letters in front can reverse the meaning: `Don't save`, `Unlock all`.
         alone = not any(map(str.isalpha, whole[:at]))
         if alone and is_border(whole, at) and is_border(whole, at + len(part)):
             return True
@@ -265,10 +268,10 @@ def _reason(code: Code, expected: str, actual: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"'{shown(text)}'"
+    return f"'{excerpt(text)}'"
 
 
-def shown(text: str) -> str:
-    """A text of the page as messages quote it: one line, no control characters, cut short."""
+def excerpt(text: str) -> str:
+    """Return a text of the page as messages quote it: in one line, cut, no control characters."""
     plain = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(plain.split())[:SHOWN]

@@ -1,13 +1,13 @@
 """What a model is told about its last choices, and the record of all that were wrong. Pure.
 
-Line formats and heading are those of the seed (rows 1.3.2, 1.3.3, 1.3.8 and 1.3.9).
+The heading and the line formats reach models, so recorded replies depend on every character.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_autoweb.choice.expected_text import shown
+from pytest_autoweb.choice.expected_text import excerpt
 from pytest_autoweb.results import Verdict
 
 HEADING = "## ⚠️ 上次元素验证失败详情（你选错了这些元素！）"
@@ -23,35 +23,37 @@ _OTHER_PICTURE = "The numbers above are those of the previous picture; they may 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One choice that was stopped, or a reply or an action that failed."""
+    """One choice that was refused, or a reply or an action that failed."""
 
     phase: str
     """`act`, or a phase of the collector."""
     step: int
-    """The decision's index."""
+    """Index of the decision."""
     mark: int | None
     expected: str
     actual: str
     verdict: Verdict | None
-    """None: it has nothing to do with an element's text."""
+    """None if the problem has nothing to do with an element's text."""
     reason: str
     kind: str = ""
     """Role or tag of the element, for statistics."""
     xpath: str = ""
     note: str = ""
-    """What the texts do not say: that several elements have them."""
+    """What the texts do not say, e.g. that several elements share them."""
 
     @property
     def line(self) -> str:
-        """As the prompt and the report show it, page text cut and on one line."""
+        """The problem in one line, as the prompt and the report show it, with page text cut."""
         label = "-" if self.mark is None else self.mark
         if self.verdict is None:
-            return f"[{label}] {shown_reason(self.reason)}"
+            return f"[{label}] {one_line(self.reason)}"
         if self.phase == "paginate":
-            inner = f"文本不匹配: 期望包含'{shown(self.expected)}'，实际是'{shown(self.actual)}'"
+            inner = (
+                f"文本不匹配: 期望包含'{excerpt(self.expected)}'，实际是'{excerpt(self.actual)}'"
+            )
             return f"[{label}] 翻页按钮验证失败: {inner}"
-        line = f"[{label}] 验证失败: 期望'{shown(self.expected)}' 实际'{shown(self.actual)}'"
-        return f"{line} ({shown_reason(self.note)})" if self.note else line
+        line = f"[{label}] 验证失败: 期望'{excerpt(self.expected)}' 实际'{excerpt(self.actual)}'"
+        return f"{line} ({one_line(self.note)})" if self.note else line
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class Feedback:
     """The problems of the last cycle, and those of all cycles.
 
     Args:
-        enabled: False for the control arm: problems are recorded, but the model is not told.
+        enabled: False for the control arm, in which the model is not told of recorded problems.
     """
 
     enabled: bool = True
@@ -67,37 +69,37 @@ class Feedback:
     history: list[Problem] = field(default_factory=list)
 
     def add(self, problem: Problem) -> None:
-        """Note a problem of this cycle."""
+        """Add a problem to this cycle."""
         self.current.append(problem)
         self.history.append(problem)
 
     def begin_cycle(self) -> tuple[Problem, ...]:
-        """The problems of the cycle before, which are forgotten for later prompts."""
+        """Return the problems of the previous cycle, which no later prompt repeats."""
         last = tuple(self.current)
         self.current.clear()
         return last if self.enabled else ()
 
     def per_kind(self) -> dict[str, int]:
-        """How often each kind of element was picked wrongly."""
+        """Return how often each kind of element was chosen wrongly."""
         return dict(Counter(problem.kind for problem in self.history if problem.verdict))
 
 
 def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
-    """The part of a prompt that tells the last problems; empty when there are none.
+    """Return the part of a prompt that reports the last problems; empty if there are none.
 
     Args:
-        problems: of the last cycle.
-        same_picture: the marks have the numbers that they had then.
+        problems: the problems of the last cycle.
+        same_picture: the marks still have the numbers that they had then.
     """
     wrong = [f"  - {problem.line}" for problem in problems if problem.verdict]
-    others = [f"  - {shown_reason(problem.reason)}" for problem in problems if not problem.verdict]
+    others = [f"  - {one_line(problem.reason)}" for problem in problems if not problem.verdict]
     lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
     if wrong and not same_picture:
         lines.append(_OTHER_PICTURE)
     return "\n".join([*lines, _FAILED, *others] if others else lines)
 
 
-def shown_reason(reason: str) -> str:
-    """A sentence of ours in one line, without control characters."""
+def one_line(reason: str) -> str:
+    """Return a sentence in one line, without control characters that a page could smuggle in."""
     plain = "".join(char if char.isprintable() else " " for char in reason)
     return " ".join(plain.split())[:200]

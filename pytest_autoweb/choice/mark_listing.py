@@ -1,4 +1,4 @@
-"""A marked page as text, for models that cannot see. Pure."""
+"""A marked page as text, for models without vision. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,15 +26,15 @@ def listing(
     before: str | None = None,
     near: Mapping[int, str] | None = None,
 ) -> str:
-    """The marks, one a line, and what else the page reads.
+    """Return the marks, one per line, and the page's other text.
 
     Args:
-        marks: in their order.
-        text: the page's visible text, one line a block; lines that only repeat a mark are dropped.
-        max_chars: of the text.
-        before: the text at the look before, if it was the same page; what is new stands last, as
-            the answer of the page to what was done.
-        near: of marks that share their text, what tells them apart (`twins.ambiguous`).
+        marks: the marks in order.
+        text: the page's visible text, one line per block; lines that repeat a mark are dropped.
+        max_chars: limit on the characters of the text.
+        before: the text at the previous look at the same page. New lines come last, because they
+            are the page's answer to what was done.
+        near: texts that tell apart marks with the same text, see `disambiguate.ambiguous`.
     """
     known_near = near or {}
     lines = [line_of(mark, known_near.get(mark.number, "")) for mark in marks[:LISTED]]
@@ -44,6 +44,7 @@ def listing(
     kept = [line for line in _lines(text) if line not in known]
     old = kept if before is None else [line for line in kept if line in _lines(before)]
     new = [line for line in kept if line not in old]
+    # New text has priority: it says whether the last action had an effect.
     room = max_chars - sum(min(len(line), _LINE_CHARS) for line in new)
     for line in old:
         room -= min(len(line), _LINE_CHARS)
@@ -55,13 +56,13 @@ def listing(
 
 
 def _lines(text: str) -> dict[str, None]:
-    """The lines of a text, each once, in order."""
+    """Return the distinct lines of a text in order."""
     plain = (" ".join(line.split()) for line in text.splitlines())
     return dict.fromkeys(line for line in plain if line)
 
 
 def line_of(mark: Mark, near: str = "") -> str:
-    """One mark: `[5] textbox "User" holds "ana"`, or `[6] button "Edit" near "Ben"`."""
+    """Return one mark: `[5] textbox "User" holds "ana"`, or `[6] button "Edit" near "Ben"`."""
     holds = mark.texts[-1] if mark.tag in _HOLDS and mark.texts else ""
     name = _first_of(mark)
     parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{_short(name, _NAME_CHARS)}"']
@@ -77,7 +78,7 @@ def line_of(mark: Mark, near: str = "") -> str:
 
 
 def label_of(mark: Mark) -> str:
-    """What names a mark in its line: a name where its text is but a sign."""
+    """Return what names a mark in its line: its text, or its name if the text is only a sign."""
     name = _first_of(mark)
     return name if any(map(str.isalnum, name)) else mark.name or name
 

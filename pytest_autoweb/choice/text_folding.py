@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 MAX_CHARS = 400
-"""Longer texts are compared by their beginnings."""
+"""Limit on the characters compared; of longer texts the beginnings count."""
 
 _SPACE = re.compile(r"\s+")
 _LOOSE_SPACE = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
-"""Spaces, but for those between two digits: `1 2` is not `12`."""
+"""Spaces, except those between two digits, because `1 2` is not `12`."""
 _OPTIONAL = re.compile("[\u0640\u064b-\u0652\u0670\ufe00-\ufe0f]")
-"""Arabic stretching and vowel signs, and how an emoji is drawn: written or left out."""
+"""Arabic tatweel and vowel signs and emoji variation selectors, which are often left out."""
 _GROUPS = {
     "-": "‐‑‒–—−",
     "'": "’‘ʼ`´",
@@ -25,20 +25,22 @@ _GROUPS = {
     "<<": "«⏪",
 }
 _ALIKE = str.maketrans({sign: plain for plain, signs in _GROUPS.items() for sign in signs})
-"""Signs that nobody tells apart on a picture; a double arrow is not a single one."""
+"""Signs that cannot be told apart in a picture; a double arrow differs from a single one."""
 _DIRECTIONS = frozenset("<>^")
 _DECORATION = frozenset(" <>^|:.,;!?*·•…、,。،؛؟-_\"'")
-"""Signs at the ends of a text that are often left out when it is read."""
+"""Signs at the ends of a text that models often leave out."""
 
 
 @lru_cache(maxsize=4096)
 def fold(text: str) -> str:
-    """One form for texts that look alike.
+    """Return one form for all texts that look alike.
 
-    NFKC and case folding (`ß` is `ss`), digits of all scripts in ASCII, spaces collapsed; without
-    zero-width and direction marks, and without the private characters that icon fonts draw.
+    NFKC and case folding (`ß` is `ss`) are applied, digits of all scripts become ASCII, and spaces
+    are collapsed. Zero-width and direction marks and the private characters of icon fonts are
+    removed.
     """
     folded = unicodedata.normalize("NFKC", text[:MAX_CHARS].translate(_ALIKE))
+    # Case folding can undo the normal form, so it is restored.
     folded = unicodedata.normalize("NFKC", folded.casefold()).translate(_ALIKE)
     kept = (_digit(char) for char in _OPTIONAL.sub("", folded) if not _is_unseen(char))
     return _SPACE.sub(" ", "".join(kept)).strip()
@@ -52,15 +54,15 @@ def _digit(char: str) -> str:
     return str(unicodedata.decimal(char)) if not char.isascii() and char.isdecimal() else char
 
 
-def tight(folded: str) -> str:
-    """A folded text without spaces; those between digits stay."""
+def without_spaces(folded: str) -> str:
+    """Return a folded text without spaces, except those between digits."""
     return _LOOSE_SPACE.sub("", folded)
 
 
-def undecorated(folded: str) -> str:
-    """A folded text without arrows, bullets, punctuation and emoji at its ends.
+def without_decoration(folded: str) -> str:
+    """Return a folded text without arrows, bullets, punctuation and emoji at its ends.
 
-    A text of nothing else stays as it is.
+    A text that consists only of such signs is returned unchanged.
     """
     start, end = 0, len(folded)
     while start < end and _is_decoration(folded[start]):
@@ -75,17 +77,17 @@ def _is_decoration(char: str) -> bool:
 
 
 def directions(folded: str) -> str:
-    """The arrows of a text, in their order."""
+    """Return the arrows of a text in order."""
     return "".join(char for char in folded if char in _DIRECTIONS)
 
 
 def is_wide(char: str) -> bool:
-    """Whether a character belongs to a script that is written without spaces."""
+    """Return whether a character belongs to a script that is written without spaces."""
     return unicodedata.east_asian_width(char) in ("W", "F") and char.isalnum()
 
 
 def is_border(text: str, at: int) -> bool:
-    """Whether a word ends or begins between `text[at - 1]` and `text[at]`."""
+    """Return whether a word ends or begins between `text[at - 1]` and `text[at]`."""
     if at <= 0 or at >= len(text):
         return True
     before, after = text[at - 1], text[at]
@@ -136,7 +138,7 @@ _PICTURES = (
     ("printer 打印机 drucker", "print 打印 印刷 drucken"),
     ("floppy disk 软盘 diskette", "save 保存 speichern"),
 )
-"""How people call pictures on buttons, and words in the names of such buttons."""
+"""Words for pictures on buttons, each with words in the names of such buttons."""
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -151,28 +153,28 @@ _PICTURE_WORDS = tuple((_folded(seen), _folded(meant)) for seen, meant in _PICTU
 
 
 def describes_icon(expected: str) -> bool:
-    """Whether a text is no element's text, but says what its icon looks like, or is a sign."""
+    """Return whether a text describes an icon or is a sign, instead of quoting an element."""
     return names_icon(expected) or not any(map(str.isalnum, fold(expected)))
 
 
 def names_icon(expected: str) -> bool:
-    """Whether a text has a word for an icon."""
+    """Return whether a text contains a word for an icon."""
     return _names(fold(expected), _ICON_WORDS)
 
 
 def names_picture(expected: str, name: str) -> bool:
-    """Whether a text describes the picture that often stands for a name: a trash can, `Delete`."""
+    """Return whether a text describes the usual picture for a name: a trash can for `Delete`."""
     shown, called = fold(expected), fold(name)
     return any(_names(shown, seen) and _names(called, meant) for seen, meant in _PICTURE_WORDS)
 
 
 def is_field(role: str) -> bool:
-    """Whether an element of this role is a field, not an icon."""
+    """Return whether an element of this role is a field rather than an icon."""
     return role in _FIELD_ROLES
 
 
 def without_icon_words(expected: str) -> str:
-    """`cart icon` without `icon`: what is left may be the element's name."""
+    """Remove the words for icons: `cart icon` becomes `cart`, which may be the element's name."""
     folded = fold(expected)
     for word in _ICON_WORDS:
         pattern = rf"(?<!\w){re.escape(word)}(?!\w)" if _has_spaces(word) else re.escape(word)
@@ -181,7 +183,7 @@ def without_icon_words(expected: str) -> str:
 
 
 def roles_of(expected: str) -> frozenset[str]:
-    """The roles that a bare description such as `text field` means; empty: it means none."""
+    """Return the roles that a bare description such as `text field` means; empty if none."""
     folded = fold(expected)
     found = [roles for roles, words in _FIELD_WORDS if _names(folded, words)]
     return frozenset[str]().union(*found)
@@ -193,5 +195,5 @@ def _names(folded: str, words: tuple[str, ...]) -> bool:
 
 
 def _has_spaces(word: str) -> bool:
-    """Whether the word's script puts spaces between words."""
+    """Return whether the word's script puts spaces between words."""
     return all(unicodedata.east_asian_width(char) not in ("W", "F") for char in word)

@@ -1,14 +1,14 @@
-"""Decides by text which element a choice means, or that it must not be acted on. Pure.
+"""Deciding by text which element a choice means, or that none may be acted on. Pure.
 
-The text is what counts, the number is a hint: models read texts well and numbers badly (rows 1.4.4
-to 1.4.11 of the seed).
+The text counts and the number is only a hint, because models read texts well and numbers badly. See
+docs/act.md, "How a choice is verified".
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.choice.expected_text import TextComparison, compare_element, shown
+from pytest_autoweb.choice.expected_text import TextComparison, compare_element, excerpt
 from pytest_autoweb.choice.text_folding import names_icon
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
@@ -28,7 +28,7 @@ Status = Literal[
 ]
 
 CANDIDATES = 20
-"""Most marks in a second look."""
+"""Limit on the marks in a second look."""
 
 
 class Choice(NamedTuple):
@@ -37,31 +37,31 @@ class Choice(NamedTuple):
     number: int | None
     expected_text: str
     near: str = ""
-    """What the element stands in, where its text does not tell it from others."""
+    """What surrounds the element, if its text does not tell it apart from others."""
 
 
 class Resolution(NamedTuple):
-    """What became of a choice."""
+    """The element that a choice means, or the reason why there is none."""
 
     status: Status
     chosen: ChosenMark
-    """For the record of the decision."""
+    """The choice as the record of the decision keeps it."""
     mark: Mark | None
-    """The one to act on; None: none may be acted on."""
+    """The mark to act on; None if there is none."""
     candidates: tuple[int, ...] = ()
-    """Marks for a second look, when the text fits several."""
+    """Numbers of the marks for a second look, if the text fits several."""
 
 
 def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
-    """Compare with all texts of a marked element: what it reads, its name, what it is called."""
-    # A label in place of its hidden box may show a picture.
+    """Compare with all texts of a marked element, its accessible name included."""
+    # A label that stands in for its hidden checkbox may show a picture.
     role = "" if mark.tag == "label" and names_icon(expected_text) else mark.role
     texts = (*mark.texts, mark.name)
     return compare_element(expected_text, texts, visible=visible_text(mark), role=role)
 
 
 def visible_text(mark: Mark) -> str:
-    """What a picture shows of the element's texts; empty for icons that only have a label."""
+    """Return the text that a picture shows of the element; empty for an icon with only a name."""
     if mark.unseen:
         return ""
     first = mark.texts[0] if mark.texts else ""
@@ -70,16 +70,17 @@ def visible_text(mark: Mark) -> str:
 
 
 def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
-    """The mark that a choice means.
+    """Return the mark that a choice means.
 
-    A mark whose text is surely the expected one is taken. Else the only other mark that surely has
-    the text is taken in its place; if several have it, they are candidates for a second look. A
-    mark that fits roughly (a cut text) is taken when no other does.
+    A mark whose text is surely the expected one is taken. Otherwise the only other mark that surely
+    has the text is taken in its place; if several have it, they are candidates for a second look. A
+    mark that fits roughly (a cut text) is taken if no other one does.
 
     Args:
         choice: number and expected text.
-        marks: of the picture that the choice was made on.
+        marks: the marks of the picture that the choice was made on.
     """
+    # The order of the rules matters: a sure text on another mark beats a rough one on this mark.
     fits = {mark.number: compare_mark(choice.expected_text, mark) for mark in marks}
     by_number = {mark.number: mark for mark in marks}
     own = fits.get(choice.number) if choice.number is not None else None
@@ -92,7 +93,9 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
     if len(sure) > 1:
         return _refused("text_ambiguous", choice, own, by_number, sure)
     if own and own.verdict == "match":
-        return _rough(choice, own, by_number, [n for n, fit in others.items() if fit.cut])
+        return _take_rough_match(
+            choice, own, by_number, [n for n, fit in others.items() if fit.cut]
+        )
     if own and own.allowed:
         return _taken("number_only", choice, own, by_number)
     if own and own.code == "no_expected":
@@ -106,9 +109,9 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
 
 
 def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resolution, ...]:
-    """Each choice by its own number, never by its place in the list (row A6 of the seed).
+    """Resolve each choice by its own number, never by its place in the list.
 
-    The same number for different texts is an error of each; the same choice again is dropped.
+    Choices of one number for different texts are all refused; repeated choices are dropped.
     """
     once = list(dict.fromkeys(choices))
     times = Counter(choice.number for choice in once if choice.number is not None)
@@ -121,10 +124,10 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
     )
 
 
-def _rough(
+def _take_rough_match(
     choice: Choice, own: TextComparison, by_number: dict[int, Mark], rivals: list[int]
 ) -> Resolution:
-    """The mark fits roughly; so may others, and then nobody knows which one is meant."""
+    """Take a mark that fits roughly, or refuse if others fit as well."""
     if rivals and choice.number is not None:
         return _refused("text_prefix_ambiguous", choice, own, by_number, [choice.number, *rivals])
     return _taken("number_match", choice, own, by_number)
@@ -142,7 +145,7 @@ def _taken(
     if instead is None:
         return Resolution(status, chosen, by_number[chosen.mark or 0])
     mark = by_number[instead]
-    note = f"{chosen.reason}; mark {instead} alone reads '{shown(_text_of(mark))}'"
+    note = f"{chosen.reason}; mark {instead} alone reads '{excerpt(_text_of(mark))}'"
     return Resolution(
         status,
         chosen.model_copy(update={"taken": instead, "reason": note, "box": tuple(mark.box)}),

@@ -1,6 +1,5 @@
-"""Strategy `codegen`.
+"""The strategy `codegen`.
 
-The model plans, sees the pages, writes a script, and repairs it; or works by turns in the `refs`
-dialect. Running and judging what it wrote is shared with other strategies and lives in
-`attempt`.
+The model plans, sees the pages, writes a script and repairs it, or works in turns in the `refs`
+dialect. Running and judging scripts is shared with other strategies and lives in `attempt`.
 """

@@ -1,4 +1,4 @@
-"""The second try's language: calls on elements that were found, and none that failed. Pure text."""
+"""The language of a constrained retry: calls on found elements, none that failed. Pure text."""
 
 import ast
 import json
@@ -12,8 +12,9 @@ from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt
 
 MAX_CALLS = 12
-MOST = 80
-"""Elements offered."""
+"""Limit on the calls of a script, so that a model cannot repeat a line without end."""
+MAX_ELEMENTS = 80
+"""Limit on the elements that are offered."""
 _ANY = ("click", "fill", "check", "uncheck", "select_option", "press")
 _TAKES_TEXT = frozenset({"fill", "press", "select_option"})
 _BY_ROLE: dict[str, tuple[str, ...]] = {
@@ -23,38 +24,39 @@ _BY_ROLE: dict[str, tuple[str, ...]] = {
     "radio": ("check",),
 }
 _STRING = string_rule(MAX_TEXT)
-_FREE = ('page.keyboard.press("Enter")', "page.go_back()")
+_ALWAYS_ALLOWED = ('page.keyboard.press("Enter")', "page.go_back()")
 
 Pair = tuple[str, str]
-"""Locator, in normal form, and method."""
+"""A locator in normal form, and a method."""
 
 
-class Offer(NamedTuple):
-    """What may be said."""
+class OfferedCalls(NamedTuple):
+    """The calls that a retry may make."""
 
     elements: Mapping[str, tuple[str, ...]]
-    """Locator as it is to be written, and what may be done with it."""
+    """The methods that may be called, by locator as the script has to spell it."""
     banned: frozenset[Pair] = frozenset()
     may_answer: bool = False
 
 
-def offer(
+def offered_calls(
     here: Sequence[RefElement], attempts: Sequence[Attempt], *, may_answer: bool = False
-) -> Offer:
-    """Elements of the page where the task begins, of calls that worked, and of where it failed.
+) -> OfferedCalls:
+    """Return calls on elements of the entry page, of calls that worked, and of the failed page.
 
     Args:
-        here: on the entry page, as it is now.
-        attempts: that failed, with what was found on the page then.
-        may_answer: the task asks for data.
+        here: the elements of the entry page as it is now.
+        attempts: the failed attempts, with what was found on the page at the time.
+        may_answer: whether the task asks for data.
     """
     banned = failed_pairs(attempts)
     failed = attempts[-1]
     near = [f for f in failed.findings if f.code in ("near", "ambiguous", "other_frame")]
     listed = [f for f in failed.findings if f.code == "on_page"]
-    shut = _blocked(failed)
-    known = {normal(each.locator): each.actions for each in here}
+    blocked = _blocked(failed)
+    known = {normalized(each.locator): each.actions for each in here}
     worked = [call.target for call in failed.tool_calls if call.ok and call.acting]
+    # The order decides what is dropped at the limit, so elements like the missing one come first.
     texts = [
         *(locator for finding in near for locator in finding.locators),
         *(each.locator for each in here),
@@ -64,20 +66,20 @@ def offer(
     elements: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for text in texts:
-        form = normal(text)
-        if not form.startswith("page.") or form in seen or form in shut:
+        form = normalized(text)
+        if not form.startswith("page.") or form in seen or form in blocked:
             continue
         seen.add(form)
         actions = known.get(form) or _actions_of(form)
         if left := tuple(name for name in actions if (form, name) not in banned):
             elements[text] = left
-    return Offer(dict(list(elements.items())[:MOST]), banned, may_answer)
+    return OfferedCalls(dict(list(elements.items())[:MAX_ELEMENTS]), banned, may_answer)
 
 
 def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
-    """The calls that failed; of a script that ran through, its only acting call.
+    """Return the calls that failed; of a script that ran to its end, its only acting call.
 
-    None where the failure may pass by itself: then the same call again is what helps.
+    Failures that may pass by themselves are left out, because repeating the call may help then.
     """
     return frozenset(
         pair for attempt in attempts if not may_pass(attempt) for pair in _failed_in(attempt)
@@ -85,32 +87,32 @@ def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
 
 
 def _failed_in(attempt: Attempt) -> set[Pair]:
-    failed = {(normal(c.target), c.method) for c in attempt.tool_calls if not c.ok}
-    acted = {(normal(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
+    failed = {(normalized(c.target), c.method) for c in attempt.tool_calls if not c.ok}
+    acted = {(normalized(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
     return failed if failed or len(acted) != 1 else acted
 
 
 def _blocked(attempt: Attempt) -> frozenset[str]:
-    """Locators of elements that cannot be acted on as the page stands, when that is why it failed.
+    """Return the locators of elements that failed because they are missing, disabled or unfit.
 
-    What only lies behind a dialog is not shut: closing the dialog opens it again.
+    An element covered by a dialog is not blocked, because closing the dialog uncovers it.
     """
     codes = {finding.code for finding in attempt.findings}
     if not codes & {"missing", "disabled", "wrong_kind"}:
         return frozenset()
-    return frozenset(normal(call.target) for call in attempt.tool_calls if not call.ok)
+    return frozenset(normalized(call.target) for call in attempt.tool_calls if not call.ok)
 
 
-def normal(expression: str) -> str:
-    """An expression in one spelling, so that quotes and spaces do not tell two apart."""
+def normalized(expression: str) -> str:
+    """Return an expression in one spelling, so that quotes and spaces make no difference."""
     try:
         return ast.unparse(ast.parse(expression.strip(), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return expression.strip()
 
 
-def grammar(offered: Offer) -> str | None:
-    """GBNF of a fenced script that names only offered elements; None if there are none."""
+def grammar(offered: OfferedCalls) -> str | None:
+    """Return the GBNF of a fenced script of offered calls; None if there are no elements."""
     acts = [
         _rule(locator, action)
         for locator, actions in offered.elements.items()
@@ -118,15 +120,15 @@ def grammar(offered: Offer) -> str | None:
     ]
     if not acts:
         return None
-    acts += [literal(call) for call in _FREE]
+    acts += [literal(call) for call in _ALWAYS_ALLOWED]
     if offered.may_answer:
         acts.append('"answer(" str ")"')
     body = f'act "\\n" (act "\\n"){{0,{MAX_CALLS - 1}}}'
     return f'root ::= "```python\\n" {body} "```"\nact ::= {" | ".join(acts)}\n{_STRING}\n'
 
 
-def schema(offered: Offer) -> dict[str, Any]:
-    """JSON Schema of a list of calls on offered elements, for servers that know no grammar."""
+def schema(offered: OfferedCalls) -> dict[str, Any]:
+    """Return the JSON Schema of a list of offered calls, for servers that know no grammar."""
     actions = sorted({name for names in offered.elements.values() for name in names})
     call = {
         "type": "object",
@@ -152,7 +154,7 @@ def schema(offered: Offer) -> dict[str, Any]:
 
 
 def code_of_calls(reply: str) -> str:
-    """The script of a reply in the schema's form; empty when it is none."""
+    """Return the script of a reply that follows the schema; empty if the reply does not."""
     try:
         said = json.loads(reply)
         lines = [
@@ -166,20 +168,20 @@ def code_of_calls(reply: str) -> str:
     return "\n".join(lines)
 
 
-def strays(code: str, offered: Offer) -> tuple[str, ...]:
-    """What the code names beside the offer, a sentence each; empty when it keeps to it."""
+def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
+    """Return a sentence for each call that was not offered; empty if there is none."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()  # the lint says it better
-    allowed = {normal(locator): actions for locator, actions in offered.elements.items()}
-    free = {normal(call) for call in _FREE}
-    found = [_stray(node, allowed, offered.banned, free) for node in _outermost(tree)]
+        return ()  # the lint reports syntax errors with their line
+    allowed = {normalized(locator): actions for locator, actions in offered.elements.items()}
+    free = {normalized(call) for call in _ALWAYS_ALLOWED}
+    found = [_why_disallowed(node, allowed, offered.banned, free) for node in _outermost(tree)]
     return tuple(dict.fromkeys(sentence for sentence in found if sentence))
 
 
 def _outermost(tree: ast.AST) -> Iterable[ast.Call]:
-    """Calls on `page` that are not the receiver of another one."""
+    """Yield the calls on `page` that are not the receiver of another call."""
     inner: set[int] = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -192,7 +194,7 @@ def _outermost(tree: ast.AST) -> Iterable[ast.Call]:
             yield node
 
 
-def _stray(
+def _why_disallowed(
     node: ast.Call,
     allowed: Mapping[str, tuple[str, ...]],
     banned: Collection[Pair],

@@ -1,4 +1,4 @@
-"""Asks the model for the script, brings it into normal form, and refuses what breaks the policy."""
+"""Asking the model for a script, bringing it into normal form, and refusing unsafe code."""
 
 import re
 
@@ -28,7 +28,7 @@ _FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTIL
 
 
 def write_script(attempt: Attempt, tools: Tools) -> Attempt:
-    """One call; the reply's code becomes `Attempt.code`."""
+    """Ask the model for the script, with one call."""
     messages = render(
         "generate",
         task=tools.case.user_task,
@@ -54,7 +54,7 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     try:
         marked = mark_page(tools.page, hide=tools.hidden)
     except Error as error:
-        # The picture is a supplement: without it the attempt goes on.
+        # The picture is only a supplement, so the attempt goes on without it.
         tools.log.write(f"the page could not be marked: {error}")
         return messages
     listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
@@ -65,12 +65,13 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
 
 
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
-    """The script of a reply; its normal form is used only if that lints clean."""
+    """Add the script of a reply, in normal form if only that lints clean."""
     code = extract_code(reply)
     if not code.strip():
         failure = Failure(kind="lint", message="the reply holds no code")
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes: list[str] = []
+    # Normal form can change what code does, so code that is clean already is left alone.
     if lint_code(code, offered=tools.offered):
         tidy = normal_form(code)
         if not lint_code(tidy, offered=tools.offered):
@@ -81,7 +82,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
 
 
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
-    """Findings gate execution: with any, every step is `not_run` and repair is offered."""
+    """Refuse a script with lint findings: the attempt fails and no step is run."""
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
     findings = lint_code(attempt.code, scripts=scripts, offered=tools.offered)
     if not findings:

@@ -1,4 +1,4 @@
-"""Ask the model for a plan, and decide what to do when it asks back."""
+"""Asking the model for a plan, and answering or refusing its questions."""
 
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, StepProblem
@@ -8,7 +8,7 @@ from pytest_autoweb.results import Attempt, Failure, PlanStep
 
 
 def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
-    """Plan in the model's own words; policy `--autoweb-questions` for plans that ask."""
+    """Ask for a plan; `--autoweb-questions` says what happens if it contains a question."""
     attempt = change(attempt, prompt=_task_text(tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
     if plan and plan.has_question and tools.settings.questions == "answer":
@@ -27,7 +27,7 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
-    """The `refs` dialect's plan: the task itself as the only step, without a model call."""
+    """Use the task itself as the only step of the plan, without a model call."""
     step = PlanStep(
         index=1,
         description=tools.case.user_task,
@@ -44,7 +44,7 @@ def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _task_text(tools: Tools) -> str:
-    """Return the task as the report shows it; models are told of it by the prompts."""
+    """Return the task as the report shows it; the prompts have a wording of their own."""
     label = "Entry URL" if tools.settings.language == "en" else "入口URL"
     return tools.redact(f"{tools.case.user_task}\n{label}: {tools.case.entry_url}")
 
@@ -79,14 +79,14 @@ def _ask_plan(
 
 
 def _hint(tools: Tools) -> str:
-    """What was wrong with the previous attempt's plan, when this attempt repairs it."""
+    """Return what was wrong with the plan of the previous attempt; empty if there was none."""
     if tools.previous and tools.previous.failure:
         return tools.previous.failure.message
     return ""
 
 
 def _find_answer(answers: dict[str, str], question: str) -> str:
-    """The case's answer whose question overlaps with the one asked; the only answer fits any."""
+    """Return the case's answer to a question that overlaps with this one, or its only answer."""
     asked = question.casefold()
     for known, answer in answers.items():
         if known.casefold().strip(" ?？") in asked or asked.strip(" ?？") in known.casefold():

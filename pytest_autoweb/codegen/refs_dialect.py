@@ -1,4 +1,4 @@
-"""The `refs` dialect: one action a line on numbered elements, and the grammar for it. Pure text.
+"""The `refs` dialect: one action per line on numbered elements, and its grammar. Pure text.
 
 `e1.fill("ana")` becomes the step language's own `page.get_by_label("User").fill("ana")`, so lint,
 sandbox, judge and report see plain Playwright code.
@@ -23,21 +23,21 @@ class Action(NamedTuple):
     """One line of a reply."""
 
     line: str
-    """As the model wrote it."""
+    """The line as the model wrote it."""
     code: str
-    """In the step language; empty for `done()`."""
+    """The same in the step language."""
     pair: tuple[str, str] | None
-    """Locator and method, to forbid a repetition."""
+    """Locator and method, by which a repetition is recognised."""
 
 
 class Actions(NamedTuple):
-    """A reply's lines."""
+    """The lines of a reply."""
 
     actions: tuple[Action, ...]
     problems: tuple[str, ...]
-    """Lines that are not of the dialect or name an element that is not listed."""
+    """Problems with lines that are not in the dialect or name an element that is not listed."""
     done: bool
-    """The model says nothing is left to do."""
+    """Whether the model says that nothing is left to do."""
 
 
 def grammar(
@@ -47,7 +47,7 @@ def grammar(
     may_end: bool,
     may_answer: bool,
 ) -> str | None:
-    """GBNF that allows only the listed elements with fitting actions; None if nothing is left."""
+    """Return a GBNF of fitting actions on the listed elements; None if there are none."""
     acts = [
         _act_rule(element, action)
         for element in elements
@@ -75,7 +75,7 @@ def _act_rule(element: RefElement, action: str) -> str:
 
 
 def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
-    """Translate a reply; fences, prose markers and blank lines around the lines are survived."""
+    """Translate a reply; fences, comments and blank lines are skipped."""
     by_ref = {element.ref: element for element in elements}
     actions: list[Action] = []
     problems: list[str] = []
@@ -90,13 +90,14 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
         action = _translate(line, by_ref)
         if isinstance(action, str):
             problems.append(action)
+        # Without a grammar nothing limits the length of a reply.
         elif len(actions) < MAX_LINES:
             actions.append(action)
     return Actions(tuple(actions), tuple(problems), done)
 
 
 def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
-    """The action of a line, or a sentence that says what is wrong with it."""
+    """Return the action of a line, or a sentence that says what is wrong with it."""
     shown = line if len(line) <= 80 else line[:79] + "…"
     try:
         call = ast.parse(line, mode="eval").body

@@ -1,14 +1,14 @@
-"""The `refs` dialect: observe, ask for a few lines, run them, look again."""
+"""Turns in the `refs` dialect: observe, ask for a few lines, run them, look again."""
 
 import ast
 from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.execute import finish_execution, run_block, unified_diff
-from pytest_autoweb.attempt.page_evidence import told
+from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import failed_pairs, normal
+from pytest_autoweb.codegen.constrained import failed_pairs, normalized
 from pytest_autoweb.codegen.refs_dialect import Action, Actions, grammar, read_actions
 from pytest_autoweb.codegen.repair import repair_hint
 from pytest_autoweb.correct.retry_rules import may_pass
@@ -22,10 +22,10 @@ from pytest_autoweb.sandbox.lint import lint_code
 
 MAX_TURNS = 8
 VIEW_SHARE = 16
-"""The list may take this part of the model's context: small models read slowly, and lose the
-thread in long lists."""
+"""Divisor of the model's context: the share that the list may take, because small models read
+slowly and get lost in long lists."""
 SETTLE_MS = 400
-"""Quiet time before a new look: suggestion lists and folds open with a delay."""
+"""Quiet time before a new look, because suggestions and folded parts open with a delay."""
 REPLY_TOKENS = 200
 
 
@@ -38,9 +38,9 @@ class _Turn(NamedTuple):
 
 
 def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
-    """Each turn is a step of the script; it ends when nothing new has appeared on the page.
+    """Take turns, each a step of the script, until the page shows nothing new.
 
-    The model sees no history but the lines already done, because small models copy their own
+    The model sees no history except the lines already done, because small models copy their own
     earlier replies (measured in docs/benchmarks.md).
     """
     seen: set[tuple[str, str]] = set()
@@ -50,7 +50,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
         view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
-        view = narrowed(view, failed)
+        view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
             break
@@ -60,7 +60,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
             break
         attempt = _run_turn(attempt, tools, number, actions.actions)
         done = (*done, *(action.line for action in actions.actions))
-        # What a repair may not begin with is free again; what was done is not repeated.
+        # What a repair must not begin with is allowed later; the last turn is not repeated.
         banned = frozenset(action.pair for action in actions.actions if action.pair) | (
             banned if number > 1 else frozenset()
         )
@@ -69,19 +69,19 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     return _finish(attempt, tools)
 
 
-def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
-    """The list without what failed before: no grammar is needed to keep a model from it.
+def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
+    """Return the list without calls that failed, which keeps even models without a grammar off.
 
     Args:
         view: the page.
-        failed: locator in normal form, and method.
+        failed: pairs of a locator in normal form and a method.
     """
     if not failed:
         return view
     left: list[RefElement] = []
     gone: set[str] = set()
     for element in view.elements:
-        form = normal(element.locator)
+        form = normalized(element.locator)
         actions = tuple(name for name in element.actions if (form, name) not in failed)
         if actions or not element.actions:
             left.append(replace(element, actions=actions))
@@ -92,7 +92,7 @@ def narrowed(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
 
 
 def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
-    """Return the calls of all attempts so far that failed, in an arm that bans them."""
+    """Return the failed calls of all attempts so far, in an arm that bans them."""
     guidance = tools.guidance
     if guidance is None or not guidance.arm.bans_failed_calls:
         return frozenset()
@@ -147,7 +147,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
 def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
     if tools.previous is None or turn > 1:
         return ""
-    return "\n".join(filter(None, (repair_hint(tools.previous), told(attempt, tools))))
+    return "\n".join(filter(None, (repair_hint(tools.previous), retry_notes(attempt, tools))))
 
 
 def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:
@@ -193,9 +193,9 @@ def _finish(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
-    """What a repair may not begin with: the call that failed, or a lone call that did not help.
+    """Return what a repair must not begin with: a failed call, or a lone call that did not help.
 
-    A correction knows of failures that may pass by themselves, and then says the same again.
+    A correction recognises failures that may pass by themselves, and may repeat their calls.
     """
     failed = tools.previous
     if failed is None or (tools.guidance and may_pass(failed)):
@@ -210,7 +210,7 @@ def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
 
 
 def _pair(line: str) -> tuple[str, str] | None:
-    """Locator and method of a translated line."""
+    """Return locator and method of a translated line."""
     try:
         tree = ast.parse(line.strip(), mode="eval").body
     except SyntaxError:

@@ -1,17 +1,23 @@
-"""Asks for the script again, with the scene of the failure and, in some arms, a reflection."""
+"""Asking for the script again, with the scene of the failure and, in some arms, a reflection."""
 
 import re
 
 from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.page_evidence import evidence_text, told
+from pytest_autoweb.attempt.page_evidence import evidence_text, retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import code_of_calls, grammar, offer, schema, strays
+from pytest_autoweb.codegen.constrained import (
+    code_of_calls,
+    disallowed_calls,
+    grammar,
+    offered_calls,
+    schema,
+)
 from pytest_autoweb.codegen.generate import take_code, write_script
 from pytest_autoweb.codegen.show_pages import page_budget
 from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
-from pytest_autoweb.correct.retry_rules import LEAST_CONFIDENCE
+from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
 from pytest_autoweb.language import (
     NOT_OFFERED,
     SAME_AGAIN,
@@ -25,15 +31,16 @@ from pytest_autoweb.page.refs import observe
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 
 CHARS_PER_TOKEN = 3
+# Cassettes are found by the prompt, and durations would make every prompt a new one.
 _DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
 
 
 def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
-    """A refined script for the same plan, run from a fresh context.
+    """Ask for a refined script for the same plan.
 
-    The model sees neither the checks nor what they expected, but for the hints of those that
-    give nothing away: a repair must reach the task's outcome, not the checks. A repair that
-    repeats the failed script is not run again.
+    The model sees neither the checks nor what they expected, except the hints of checks that have
+    one, because a repair must reach the task's outcome rather than please the checks. A repair that
+    repeats the failed script is not run.
     """
     failed = tools.previous
     assert failed is not None, "a repair has an attempt to repair"
@@ -44,7 +51,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         url=tools.case.entry_url,
         plan=fence(failed.plan_text, "plan"),
         code=fence(failed.code, "code"),
-        hint="\n".join(filter(None, (repair_hint(failed), told(attempt, tools)))),
+        hint="\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools)))),
         output=fence(execution_output(failed), "output"),
         page=_page_text(failed, tools),
         secrets=sorted(tools.case.secrets),
@@ -57,16 +64,16 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def write_again(attempt: Attempt, tools: Tools) -> Attempt:
-    """The control arm: the same prompt as the first time, nothing told."""
+    """Ask with the prompt of the first attempt, for the control arm."""
     assert tools.guidance is not None, "only a correction writes again"
     return write_script(_with_plan_of(tools.guidance.failed, attempt), tools)
 
 
 def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
-    """A script that may only name elements that were found, and no call that failed.
+    """Ask for a script that may only name elements that were found, and no call that failed.
 
-    A server that knows grammars or schemas holds the reply to that; what other models write beside
-    it is refused before it runs. The script is one step: its calls need not follow the plan's.
+    Servers that know grammars or schemas enforce this; what other models write is checked before it
+    runs. The script is a single step, because its calls need not follow the plan.
     """
     guidance, made = tools.guidance, attempt.correction
     assert guidance is not None, "only a correction is held to anything"
@@ -74,7 +81,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     failed = guidance.failed
     data = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
     here = observe(tools.page, budget_tokens=page_budget(tools, 2))
-    offered = offer(here.elements, guidance.attempts, may_answer=data)
+    offered = offered_calls(here.elements, guidance.attempts, may_answer=data)
     told_so = made.model_copy(update={"offered": len(offered.elements)})
     attempt = change(_with_plan_of(failed, attempt), correction=told_so)
     messages = render(
@@ -104,7 +111,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     numbers = sorted(split_blocks(attempt.code).by_step)
     steps = (PlanStep(index=n, description=tools.case.user_task[:200]) for n in numbers)
     attempt = change(attempt, plan_steps=tuple(steps))
-    if problems := strays(attempt.code, offered):
+    if problems := disallowed_calls(attempt.code, offered):
         failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
         return fail(attempt, failure, *(StepProblem.of("(lint)", NOT_OFFERED, p) for p in problems))
     return _unless_the_same(attempt, failed)
@@ -131,7 +138,7 @@ def _calls(attempt: Attempt, *, ok: bool) -> str:
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> str:
-    """The calls that failed; of a script that ran through in vain, all of its calls."""
+    """Return the calls that failed; of a script that ran to its end in vain, all its calls."""
     texts = [_calls(each, ok=all(call.ok for call in each.tool_calls)) for each in attempts]
     return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
 
@@ -139,6 +146,7 @@ def _tried(attempts: tuple[Attempt, ...]) -> str:
 def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
     if attempt.failure:
         return attempt
+    # Each attempt starts from the same state, so the same script would fail in the same way.
     if attempt.code.strip() == failed.code.strip():
         failure = Failure(kind="repair", message=SAME_AGAIN.en)
         return fail(attempt, failure, StepProblem.of("(repair)", SAME_AGAIN))
@@ -147,7 +155,7 @@ def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
 
 
 def failed_labels(attempt: Attempt) -> str:
-    """`plan`, `run`, the failed steps' numbers, or `unknown` (row 4.1.25)."""
+    """Return `plan`, `run`, the numbers of the failed steps, or `unknown`."""
     if attempt.failure and attempt.failure.kind == "plan":
         return "plan"
     steps = [str(r.step_index) for r in attempt.step_results if r.status == "failed"]
@@ -157,7 +165,7 @@ def failed_labels(attempt: Attempt) -> str:
 
 
 def repair_hint(failed: Attempt) -> str:
-    """What kind of failure it was, in one paragraph (row 4.1.22)."""
+    """Describe the kind of failure in one paragraph."""
     if failed.lint_errors or not failed.code:
         what = "The script was refused before it ran."
     elif failed.executed:
@@ -170,9 +178,9 @@ def repair_hint(failed: Attempt) -> str:
 
 
 def execution_output(failed: Attempt) -> str:
-    """The run's own words, in the seed's two sections (row 4.1.23).
+    """Return what the run said, in two sections: errors and results of the failed steps.
 
-    Durations are left out: the same failure gives the same prompt, which cassettes rely on.
+    Durations are left out, so that equal failures give equal prompts, which cassettes rely on.
     """
     problems = map(prompt_error_line, failed.problems)
     lines = ["=== formattedErrors ===", *problems, "=== stepResults ==="]
@@ -196,7 +204,7 @@ def _step_lines(result: StepResult) -> list[str]:
 
 
 def _page_text(failed: Attempt, tools: Tools) -> str:
-    """The page at the failure, or as captured for the first attempt."""
+    """Return the page at the failure, or the pages as captured for the first attempt."""
     budget = page_budget(tools, 2) * CHARS_PER_TOKEN
     if failed.scene and failed.scene.snapshot:
         head = f"URL: {failed.scene.url}\n"
@@ -209,9 +217,9 @@ REPLY_TOKENS = 1_000
 
 
 def reflect(attempt: Attempt, tools: Tools) -> Attempt:
-    """One call; what it says is on the attempt's correction.
+    """Ask for a reflection on the failure and record it on the attempt's correction.
 
-    Giving up, or a confidence below 0.3, ends the attempt before it acts.
+    If the model gives up or its confidence is below 0.3, the attempt ends before it acts.
     """
     guidance, made = tools.guidance, attempt.correction
     assert guidance is not None, "only a correction reflects"
@@ -245,7 +253,7 @@ def reflect(attempt: Attempt, tools: Tools) -> Attempt:
             }
         ),
     )
-    unsure = said.confidence is not None and said.confidence < LEAST_CONFIDENCE
+    unsure = said.confidence is not None and said.confidence < MIN_CONFIDENCE
     if said.strategy != "ABANDON" and not unsure:
         return attempt
     why = "ABANDON" if said.strategy == "ABANDON" else f"confidence {said.confidence:g}"

@@ -1,4 +1,4 @@
-"""Show the pages of a plan to the model: one snapshot per distinct URL and entry action."""
+"""Showing the pages of a plan to the model, with one snapshot per URL and entry action."""
 
 from pytest_autoweb.attempt.tools import Tools, ask, change
 from pytest_autoweb.evidence.scene import shot
@@ -10,11 +10,11 @@ from pytest_autoweb.results import Attempt, PlanStep, Snapshot
 
 CURRENT_PAGE = "CURRENT_PAGE"
 PROMPT_OVERHEAD_TOKENS = 1_800
-"""Rules, examples, task and plan around the snapshots."""
+"""Estimate of the tokens of rules, examples, task and plan around the snapshots."""
 
 
 def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take the snapshots, read-only; other pages are opened beside the entry page."""
+    """Take the snapshots without acting; other pages are opened in tabs of their own."""
     wanted: dict[tuple[str, str], list[int]] = {}
     for step in attempt.plan_steps:
         wanted.setdefault(_page_of(step, tools), []).append(step.index)
@@ -32,13 +32,14 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def page_budget(tools: Tools, pages: int) -> int:
-    """Tokens that each of the pages may take in the prompt."""
+    """Return the number of tokens that each of the pages may take in the prompt."""
     room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
+    # Less than this shows nothing useful, so a small context is rather overrun.
     return max(400, room // max(1, pages))
 
 
 def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str]:
-    """URL and entry action that stand for a page; the current page has one snapshot."""
+    """Return the URL and entry action that identify a page; the entry page needs no URL."""
     url = step.target_url
     if url == CURRENT_PAGE or not url.startswith(("http://", "https://")):
         return CURRENT_PAGE, ""
@@ -50,6 +51,7 @@ def _capture(
 ) -> Snapshot:
     page = tools.page
     if url != CURRENT_PAGE:
+        # A plan may name any address, and must not lead the browser off the case's origins.
         if not tools.policy.allows(url):
             raise LookupError(f"{url} is outside the case's origins; not captured")
         page = tools.page.context.new_page()
@@ -71,7 +73,7 @@ def _capture(
 
 
 def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
-    """`--autoweb-visual-supplement`: what the model sees on a screenshot, in words."""
+    """Let the model describe a screenshot in words, for `--autoweb-visual-supplement`."""
     if not (tools.settings.visual_supplement and tools.spec.vision):
         return attempt
     path = tools.folder / "visual.jpg"
@@ -83,13 +85,13 @@ def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     )
     described, text = ask(attempt, tools, "visual", messages, max_tokens=600)
     if described.failure:
-        # The picture is a supplement: without it the attempt goes on.
+        # The picture is only a supplement, so the attempt goes on without it.
         return change(described, failure=None)
     return change(described, visual_description=tools.redact(text))
 
 
 def snapshots_as_text(attempt: Attempt) -> str:
-    """The snapshots as they stand in a prompt; a URL seen before is named, not repeated."""
+    """Return the snapshots for a prompt; a URL that was shown before is only named."""
     parts: list[str] = []
     first_with: dict[str, int] = {}
     for snapshot in attempt.snapshots:

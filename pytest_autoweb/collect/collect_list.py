@@ -1,4 +1,4 @@
-"""Strategy `collect` and `collect_urls(…)`: the addresses behind a list."""
+"""The strategy `collect` and `collect_urls(…)`, which collect the addresses behind a list."""
 
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,13 @@ _OPTIONS = 30
 
 
 def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
-    """Collect from the entry page on; the addresses become the attempt's answer."""
+    """Collect from the entry page on, and make the addresses the attempt's answer."""
     from playwright.sync_api import Error
 
     spec = tools.case.collect or CollectSpec()
-    asking = Asking(tools, attempt)
+    asker = QuestionAsker(tools, attempt)
     began = tools.clock.now()
-    job = job_of(tools, spec, given_collection(tools, spec), asking, folder=tools.folder)
+    job = job_of(tools, spec, known_collection(tools, spec), asker, folder=tools.folder)
     if spec.folder:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
@@ -54,12 +54,12 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
         message = tools.redact(str(error).strip().splitlines()[0])
         problem = StepProblem.of("1", BROWSER_FAILED, message)
         failure = Failure(kind="browser", message=f"collect: {message}")
-        return fail(asking.attempt, failure, problem)
-    return _ended(asking.attempt, tools, progress, (tools.clock.now() - began) * 1000)
+        return fail(asker.attempt, failure, problem)
+    return _finished(asker.attempt, tools, progress, (tools.clock.now() - began) * 1000)
 
 
-def _ended(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: float) -> Attempt:
-    """The attempt with its answer; one that found nothing, or was stopped, has failed."""
+def _finished(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: float) -> Attempt:
+    """Return the attempt with its answer; it fails if it was stopped or found nothing."""
     urls = [tools.redact(url) for url in progress.urls]
     ok = progress.status == "done" and bool(urls)
     reason = tools.redact(progress.pause_reason)
@@ -81,20 +81,21 @@ def _ended(attempt: Attempt, tools: Tools, progress: CollectProgress, took_ms: f
 
 
 def job_of(
-    tools: Tools, spec: CollectSpec, collection: Collection, asking: "Asking", *, folder: Path
+    tools: Tools, spec: CollectSpec, collection: Collection, asker: "QuestionAsker", *, folder: Path
 ) -> Job:
-    """The job of collecting on the attempt's page, within the attempt's time."""
+    """Return the job of collecting from the attempt's page within the attempt's time."""
     began, waited = tools.clock.now(), tools.budget.waited()
 
     def over() -> bool:
         spent = tools.clock.now() - began - (tools.budget.waited() - waited)
         return spent > tools.budget.left
 
+    # With a known pattern no model is asked at all.
     guide = None
     if not collection.has_pattern:
         guide = Guide(
-            asking.ask,
-            asking.keep,
+            asker.ask,
+            asker.keep,
             tools.hidden,
             Feedback(enabled=tools.settings.feedback),
         )
@@ -111,14 +112,15 @@ def job_of(
     )
 
 
-def given_collection(tools: Tools, spec: CollectSpec) -> Collection:
-    """What the case says of the list, or an earlier run's `collection.json` that it names.
+def known_collection(tools: Tools, spec: CollectSpec) -> Collection:
+    """Return what the case says about the list, or the `collection.json` that it names.
 
     Raises:
-        CaseError: there is no such file, or it is no collection.
+        CaseError: there is no such file, or it is not a collection.
     """
     if spec.config is None:
         return collection_of(spec, tools.case.entry_url, tools.case.user_task)
+    # A server started for the tests has another port in each run.
     saved = moved(load_collection(_beside_case(tools, spec.config)), tools.case.entry_url)
     return saved.model_copy(update={"task_description": tools.case.user_task})
 
@@ -128,21 +130,22 @@ def _beside_case(tools: Tools, name: str) -> Path:
     return folder / name
 
 
-class Asking:
-    """Puts the collector's questions to the model; the attempt holds calls and decisions.
+class QuestionAsker:
+    """The side of the collector that asks the model and keeps calls and decisions on the attempt.
 
     Args:
-        tools: of the attempt.
-        attempt: what is known so far; `attempt` is what is known after.
-        task: what is collected; the case's task if empty.
+        tools: the tools of the attempt.
+        attempt: the attempt so far; the attribute `attempt` is the attempt with what was added.
+        task: what to collect; the case's task if empty.
     """
 
     def __init__(self, tools: Tools, attempt: Attempt, task: str = "") -> None:
         self._tools, self.attempt, self._task = tools, attempt, task or tools.case.user_task
+        # `collect_urls` may run several times in an attempt, and must not overwrite its pictures.
         self._pictures = len(list(tools.folder.glob("decision-*.png")))
 
     def ask(self, question: GuideQuestion) -> str | None:
-        """The reply; None when the call failed, which is then the attempt's failure."""
+        """Return the reply; None if the call failed, which makes the attempt fail."""
         tools, phase = self._tools, question.phase
         tools.progress(f"{phase} {question.number}")
         marks = [m for m in question.marked.marks if m.number not in question.banned]
@@ -179,7 +182,7 @@ class Asking:
         return render("collect", images=images, url=url, vision=vision, **variables)
 
     def _listing(self, question: GuideQuestion) -> str:
-        """The marks and the page's text; for models that see, only what no picture shows."""
+        """Return the marks and the page's text; for vision models only what no picture shows."""
         from playwright.sync_api import Error
 
         tools = self._tools
@@ -196,7 +199,7 @@ class Asking:
         return tools.redact("\n".join([marks, *_options(question)]))
 
     def keep(self, question: GuideQuestion, decision: Decision) -> None:
-        """Add a decision to the attempt, with its picture, without secrets."""
+        """Add a decision without secrets to the attempt, and save its picture."""
         tools = self._tools
         number = len(self.attempt.decisions) + 1
         picture = tools.folder / f"decision-{self._pictures + number}.png"
@@ -209,7 +212,7 @@ class Asking:
 
 
 def _options(question: GuideQuestion) -> list[str]:
-    """What the closed select boxes offer, where filters may have to be set."""
+    """Return the options of select boxes, which no picture shows; only for setting filters."""
     if question.phase != "navigate":
         return []
     lines = []
@@ -233,30 +236,31 @@ def _redacted(value: Any, redact: Any) -> Any:
 
 
 STEP_SHARE = 0.8
-"""Of a step's time: what is found until then is returned, before the step is stopped."""
+"""Share of a step's time after which the addresses found so far are returned. Otherwise the time
+limit would stop the step and lose them."""
 
 
 def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[str]:
-    """Collect from the page as it is, page after page.
+    """Collect from the current page on, page after page.
 
     Args:
-        tools: of the attempt.
-        description: what to collect, in words: a model is asked. Not needed with a pattern.
-        options: `pattern`, `xpath`, `next`, `target`, `pages`, `scroll`, `explore`, as in a case's
-            `collect`; `delay` is that of its `rate`.
+        tools: the tools of the attempt.
+        description: what to collect, as a model is told it; not needed with a pattern.
+        options: `pattern`, `xpath`, `next`, `target`, `pages`, `scroll` and `explore` as in the
+            `collect` of a case, and `delay` as in its `rate`.
 
     Returns:
-        The addresses, each once, in the order of the list.
+        The distinct addresses in the order of the list.
 
     Raises:
-        StepCallError: an option is wrong, or there is nothing to go by.
+        StepCallError: an option is wrong, or neither pattern nor description is given.
     """
     spec = _spec(tools, dict(options))
     known = collection_of(spec, tools.page.url, description)
     if not known.has_pattern and not description:
         raise StepCallError("collect_urls needs a pattern, an xpath, or a description in words")
-    asking = Asking(tools, Attempt(attempt_index=_index(tools)), description)
-    job = job_of(tools, spec, known, asking, folder=tools.folder)
+    asker = QuestionAsker(tools, Attempt(attempt_index=_index(tools)), description)
+    job = job_of(tools, spec, known, asker, folder=tools.folder)
     began, limit = tools.clock.now(), tools.settings.step_timeout * STEP_SHARE
     waited = tools.budget.waited()
     job.over = lambda: tools.clock.now() - began - (tools.budget.waited() - waited) > limit
@@ -265,7 +269,8 @@ def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[st
     except CaseError as error:
         raise StepCallError(error.reason) from None
     finally:
-        tools.after_step.append(lambda attempt: _with_calls(attempt, asking.attempt))
+        # The attempt cannot be changed while its step runs.
+        tools.after_step.append(lambda attempt: _with_calls(attempt, asker.attempt))
     if not progress.urls and progress.status != "done":
         raise StepCallError(progress.pause_reason)
     return list(progress.urls)
@@ -289,7 +294,7 @@ def _index(tools: Tools) -> int:
 
 
 def _with_calls(attempt: Attempt, asked: Attempt) -> Attempt:
-    """The attempt with the calls and decisions made while its step ran."""
+    """Return the attempt with the calls and decisions that were made while its step ran."""
     for exchange in asked.exchanges:
         attempt = charge(attempt, exchange.stage, exchange)
     known = len(attempt.decisions)

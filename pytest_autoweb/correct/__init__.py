@@ -1,5 +1,5 @@
-"""What failed, why, and what a retry may know of it.
+"""The type and cause of a failure, and what a retry may know of it.
 
-Failure types, evidence from the page, rules for retries, the cache of calls. The retry itself is
-written by the stages of `codegen`.
+Failure types, evidence from the page, rules for retries, the cache of calls. The stages that write
+the retry live in `codegen`.
 """

@@ -1,4 +1,4 @@
-"""Recognises a call that was made before in the same state, and answers it only if that is safe."""
+"""Recognising calls that were made before in the same state, and answering them if that is safe."""
 
 import hashlib
 import json
@@ -14,43 +14,44 @@ from pytest_autoweb.results import Usage
 from pytest_autoweb.sandbox.allowed_members import words
 
 TTL_S = 300.0
-"""How long an answer may be used again (row 3.1.3 of the seed)."""
+"""Time for which an answer may be used again."""
 TOOLS_VERSION = 1
-"""Part of every key: what a tool gives may change with this package."""
+"""Part of every key, to be raised if this package changes what a tool returns."""
 
 READINGS = words(
     "all_inner_texts all_text_contents aria_snapshot count get_attribute inner_html inner_text "
     "input_value text_content title"
 )
-"""Calls that only read what the digest of the page covers."""
+"""Calls that only read what the digest of the page covers, so that equal digests give equal
+answers."""
 
 
 class Cache(Protocol):
-    """Keeps texts for a while: in memory, in a file, or in Redis.
+    """A store that keeps texts for a while: in memory, in a file, or in Redis.
 
-    One that cannot answer (a lost connection) behaves as if it were empty, and says so once in the
-    log of its own: a cache must never fail a run.
+    A store that cannot answer, e.g. without a connection, behaves as if it were empty and logs this
+    once, because a cache must never make a run fail.
     """
 
     def get(self, key: str) -> str | None:
-        """The text kept under a key, or None when there is none or its time is over."""
+        """Return the text under a key, or None if there is none or it has expired."""
         ...
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """Keep a text for so many seconds; a text already there is replaced."""
+        """Keep a text for some seconds, in place of one that has the same key."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; safe to call twice."""
+        """Close files and connections; may be called twice."""
         ...
 
 
 class MemoryCache:
-    """Keeps texts in this process.
+    """A cache in the memory of this process.
 
     Args:
-        now: seconds on a clock that never goes back.
-        most: texts kept; beyond it the oldest go.
+        now: returns the seconds of a clock that never goes back.
+        most: limit on the texts, beyond which the oldest are dropped.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic, *, most: int = 10_000) -> None:
@@ -67,6 +68,7 @@ class MemoryCache:
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
         """See `Cache`."""
+        # Removed first, so that the order of the entries is that of their age.
         self._kept.pop(key, None)
         self._kept[key] = (self._now() + ttl_s, text)
         while len(self._kept) > self._most:
@@ -78,24 +80,24 @@ class MemoryCache:
 
 
 class PageState(NamedTuple):
-    """What a reading depends on."""
+    """The state on which the result of a reading call depends."""
 
     url: str
     digest: str
-    """Of the document as it stands."""
+    """Digest of the document as it is."""
     epoch: int
-    """Acting calls so far."""
+    """Number of acting calls so far."""
 
 
 def canonical(value: Any) -> str:
-    """A JSON value as text that is the same for the same value, however it was put together.
+    """Return a JSON value as text that is the same for equal values, however they were built.
 
-    Keys are sorted at every level, texts are in Unicode's form NFC, null is kept. `1`, `1.0`,
-    `true` and `"1"` stay four different values.
+    Keys are sorted at every level, texts are in the Unicode form NFC, and null is kept. `1`, `1.0`,
+    `true` and `"1"` remain four different values.
 
     Raises:
-        TypeError: it holds something that JSON has no form for.
-        ValueError: it holds infinity or NaN.
+        TypeError: the value contains something that is not JSON.
+        ValueError: the value contains infinity or NaN.
     """
     return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -111,7 +113,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, float):
-        # -0.0 and 0.0 are equal, and repr() of floats is the shortest that reads back.
+        # -0.0 and 0.0 are equal, but JSON would write them differently.
         return value + 0.0 if value else 0.0
     if value is None or isinstance(value, bool | int):
         return value
@@ -119,12 +121,12 @@ def _plain(value: Any) -> Any:
 
 
 def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
-    """SHA-256 of a call: 64 hexadecimal digits.
+    """Return the SHA-256 of a call as 64 hexadecimal digits.
 
     Args:
-        tool: its name.
-        arguments: a JSON value; two calls without arguments of different tools differ all the same.
-        state: what the answer depends on beside the arguments, e.g. a `PageState`.
+        tool: the tool's name.
+        arguments: the arguments as a JSON value.
+        state: what else the answer depends on, e.g. a `PageState`.
 
     Raises:
         TypeError: see `canonical`.
@@ -134,12 +136,12 @@ def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Recall:
-    """The calls of one attempt, seen at the border of the sandbox (`sandbox.engine.CallMemory`).
+class SeenCalls:
+    """The calls of one attempt, as the sandbox reports them (`sandbox.engine.CallMemory`).
 
     Args:
-        look: the page's address and a digest of what it shows; None where it cannot be told.
-        cache: where validated readings are kept; None: calls are only counted.
+        look: returns the page's address and a digest of what it shows, or None if it cannot tell.
+        cache: keeps the results of reading calls; None if calls are only counted.
     """
 
     def __init__(
@@ -149,34 +151,35 @@ class Recall:
         self._epoch = 0
         self._seen: set[str] = set()
 
-    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> "Remembered":
-        """What is known of a call that is about to be made; it counts as made from now on.
+    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> "SeenCall":
+        """Look up a call that is about to be made, and count it as made.
 
         Args:
             page: Playwright's page.
-            method: the call's name.
-            identity: receiver, method and arguments, in full.
-            acting: whether it may change the page; if so, nothing read before holds any more.
+            method: the name of the method.
+            identity: receiver, method and arguments in full.
+            acting: whether the call may change the page, so that earlier results expire.
         """
         key = call_hash(method, identity, [page.url, self._epoch])
         duplicate = key in self._seen
         self._seen.add(key)
+        # Counted even if the call fails, because it may have changed the page before that.
         if acting:
             self._epoch += 1
         cache = self._cache if method in READINGS and not acting else None
-        return Remembered(cache, lambda: self._state(page), (method, identity), duplicate)
+        return SeenCall(cache, lambda: self._state(page), (method, identity), duplicate)
 
     def _state(self, page: Any) -> PageState | None:
         seen = self._look(page)
         return None if seen is None else PageState(*seen, self._epoch)
 
 
-class Remembered:
-    """One call: whether it was made before, and the answer if there is a valid one.
+class SeenCall:
+    """One call, with its answer if a valid one is known.
 
     Attributes:
-        duplicate: made before, and nothing has acted since.
-        answered: `value` is the answer; the call need not be made.
+        duplicate: whether it was made before and nothing has acted since.
+        answered: whether `value` is the answer, so that the call need not be made.
         value: a JSON value.
     """
 
@@ -195,29 +198,31 @@ class Remembered:
         self.value: Any = json.loads(kept) if kept is not None else None
 
     def done(self, value: Any) -> None:
-        """The call gave this; kept only if the page is now the same as before it."""
+        """Keep the call's result if the page is the same as before the call."""
+        # A page that changed during the call may have been read before or after its change.
         if self._cache is None or self._before is None or self._state() != self._before:
             return
         try:
             self._cache.put(self._key(self._before), canonical(value), TTL_S)
         except (TypeError, ValueError):
-            return  # nothing that JSON can hold: it is read anew each time
+            return  # JSON cannot represent the result, so it is read anew each time
 
     def _key(self, state: PageState) -> str:
         return call_hash(*self._call, tuple(state))
 
 
-class RememberedReplies:
+class CachingClient:
     """A client that answers identical requests from a cache.
 
-    Only where asking again would give the same (temperature 0), and only whole replies; the repeat
-    is part of the key, so repeats of a case stay independent. The plain arm of a correction is a
-    repetition by design: at temperature 0 it costs nothing this way, and gains nothing.
+    It does so only at temperature 0, where asking again would give the same, and keeps only
+    complete replies. The repeat is part of the key, so that repeats of a case stay independent. The
+    plain arm of a correction repeats its request by design, so at temperature 0 it costs nothing
+    and gains nothing.
 
     Args:
-        client: asked for what is not known.
-        spec: the model's settings are part of the key.
-        cache: where replies are kept.
+        client: answers requests that are not in the cache.
+        spec: the model, whose settings are part of the key.
+        cache: keeps the replies.
     """
 
     def __init__(self, client: Client, spec: ModelSpec, cache: Cache) -> None:
@@ -227,10 +232,11 @@ class RememberedReplies:
         """Answer one request; see `Client`."""
         if self._spec.temperature != 0:
             return self._client.complete(request)
-        # Where in the run a call belongs does not change its answer, but for the repeat.
+        # Attempt, turn and stage of a request do not change its answer.
         fields = request.model_dump(mode="json", exclude={"attempt", "turn", "stage"})
         key = call_hash("model", fields, self._spec.model_dump(mode="json"))
         if (kept := self._cache.get(key)) is not None:
+            # An answer from the cache costs nothing.
             return Reply.model_validate_json(kept).model_copy(update={"usage": Usage()})
         reply = self._client.complete(request)
         if reply.finish_reason in ("", "stop"):
@@ -238,6 +244,6 @@ class RememberedReplies:
         return reply
 
 
-def remembering(client: Client, spec: ModelSpec, cache: Cache | None) -> Client:
-    """The client, with a memory where there is a cache."""
-    return client if cache is None else RememberedReplies(client, spec, cache)
+def with_reply_cache(client: Client, spec: ModelSpec, cache: Cache | None) -> Client:
+    """Return the client, with a cache of replies if there is a cache."""
+    return client if cache is None else CachingClient(client, spec, cache)

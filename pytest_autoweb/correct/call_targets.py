@@ -1,4 +1,4 @@
-"""Read what a recorded call was made on, and find it on the live page again."""
+"""Reading the locator of a recorded call, and finding its element on the live page again."""
 
 import ast
 from collections.abc import Mapping
@@ -33,19 +33,19 @@ class Narrowing(NamedTuple):
 
 
 class CallTarget(NamedTuple):
-    """A locator as data; empty for the page itself."""
+    """A locator as data, without parts if it is the page itself."""
 
     parts: tuple[Narrowing, ...]
 
     @property
     def role(self) -> str:
-        """The role looked for, or empty."""
+        """The role that the locator asks for, or empty."""
         last = self._last("get_by_role")
         return str(last.args[0]) if last and last.args else ""
 
     @property
     def named(self) -> str:
-        """The name, label or text looked for, or empty."""
+        """The name, label or text that the locator asks for, or empty."""
         for part in reversed(self.parts):
             if part.method == "get_by_role":
                 return str(part.options.get("name") or "")
@@ -56,7 +56,7 @@ class CallTarget(NamedTuple):
         return ""
 
     def on(self, page: "Page | Frame") -> "Locator":
-        """The locator on the live page, or in one of its frames."""
+        """Return the locator on the live page or in one of its frames."""
         found: Any = page
         for part in self.parts:
             member = getattr(found, part.method)
@@ -65,7 +65,7 @@ class CallTarget(NamedTuple):
         return located
 
     def with_hidden(self) -> "CallTarget":
-        """The same, elements included that assistive technology does not see."""
+        """Return the same target, but including elements that assistive technology cannot see."""
         return CallTarget(
             tuple(
                 part._replace(options={**part.options, "include_hidden": True})
@@ -80,10 +80,12 @@ class CallTarget(NamedTuple):
 
 
 def read_target(text: str) -> CallTarget | None:
-    """The locator of an expression on `page`, `expect(...)` around it left out.
+    """Return the locator of an expression on `page`, without an `expect(...)` around it.
+
+    The expression comes from a model, so it is only parsed and never executed.
 
     Returns:
-        None: it is something else, or holds more than plain values; it is never executed.
+        None if it is something else or contains more than plain values.
     """
     try:
         node = ast.parse(text.strip(), mode="eval").body
@@ -102,7 +104,7 @@ def read_target(text: str) -> CallTarget | None:
 
 
 def target_of(call: ToolCall) -> CallTarget | None:
-    """What a call was made on; `page.fill("#name", …)` means the locator of its selector."""
+    """Return the target of a call; for `page.fill("#name", …)`, the locator of the selector."""
     target = read_target(call.target)
     if target is None or target.parts or call.method not in _BY_SELECTOR:
         return target
@@ -113,7 +115,7 @@ def target_of(call: ToolCall) -> CallTarget | None:
 
 
 def value_of(call: ToolCall) -> Any:
-    """What a call fills in or selects; None when it cannot be told."""
+    """Return what a call fills in or selects, or None if it is not a plain value."""
     target = read_target(call.target)
     arguments = _arguments(call.arguments)
     place = 1 if target is not None and not target.parts else 0
@@ -157,6 +159,7 @@ def _part(node: ast.expr) -> tuple[Narrowing | None, ast.expr | None]:
 
 
 def _is_plain(node: ast.expr) -> bool:
+    # A negative number is parsed as an operation on a positive one.
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
     return isinstance(inner, ast.Constant) and isinstance(inner.value, str | int | float | None)

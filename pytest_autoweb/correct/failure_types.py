@@ -1,4 +1,4 @@
-"""The type of a failure, from its class, status and words, and from what page and server said."""
+"""The type of a failure, by its class, status and words and by what page and server said."""
 
 import re
 from collections.abc import Sequence
@@ -79,12 +79,14 @@ _STATUS_TOLD = re.compile(
     r"|range, was) ?'?([45]\d\d)\b",
     re.IGNORECASE,
 )
-"""A status in the words of servers, clients and the browser's console."""
+"""An HTTP status in messages of servers, clients and the browser's console."""
 _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
     (r"FILE_NOT_FOUND|NOT_FOUND", "DATA_NOT_FOUND"),
     (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
     (r"BLOCKED_BY|ACCESS_DENIED|UNEXPECTED_PROXY_AUTH|INVALID_AUTH|CERT_", "PERMISSION_ERROR"),
 )
+# The first pattern that matches counts, so Playwright's precise messages come before timeouts,
+# and each kind of timeout before the general one.
 _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
     (r"strict mode violation", "PARAMETER_ERROR", "strict_mode"),
     (r"not attached to the DOM|Frame was detached|Execution context was destroyed"
@@ -137,14 +139,15 @@ def classify(
     status: int | None = None,
     kind: FailureKind | None = None,
 ) -> Classification:
-    """The type of a failure.
+    """Return the type of a failure.
 
     Args:
-        message: what was said, best with Playwright's call log.
-        error_type: the exception's class name, where there was one.
-        status: HTTP status, where one came with it.
-        kind: what the pipeline calls the failure, where it has a name for it.
+        message: the error message, preferably with Playwright's call log.
+        error_type: the class name of the exception, if there was one.
+        status: the HTTP status, if there was one.
+        kind: the pipeline's name for the failure, if it has one.
     """
+    # Facts come before words: a message may quote a page that says anything.
     if kind in _BY_KIND:
         return _found(_BY_KIND[kind], "kind", kind)
     if kind == "model" or error_type == "ModelError":
@@ -165,7 +168,7 @@ def classify(
 
 
 def classify_failure(failure: Failure) -> Classification:
-    """The type of a failure as the pipeline records it."""
+    """Return the type of a failure as the pipeline records it."""
     evidence: dict[str, Any] = failure.evidence
     if failure.kind == "model" and failure.cause:
         return classify(f"model: {failure.cause}: {failure.message}", kind="model")
@@ -178,7 +181,7 @@ def classify_failure(failure: Failure) -> Classification:
 
 
 def classify_call(call: ToolCall) -> Classification | None:
-    """The type of a failed call of a step; None when it went well."""
+    """Return the type of a failed call, or None if the call succeeded."""
     if call.error is None:
         return None
     error_type, _, message = call.error.partition(": ")
@@ -196,6 +199,7 @@ def _of_class(error_type: str, message: str) -> Classification | None:
 def _of_model(message: str) -> Classification:
     said = re.match(r"\w+: (\w+): (.*)", message, re.DOTALL)
     cause, message = (said[1], said[2]) if said else ("", message)
+    # Some services report a request that is too large as a rate limit; no pause would help there.
     if cause in _BY_CAUSE and not (cause == "rate_limit" and "too large" in message):
         return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
     if told := failure_words.find_of_service(message):
@@ -234,7 +238,7 @@ def _found(rule: _Rule, by: Any, matched: str | None) -> Classification:
 _SYMPTOMS = frozenset(
     ("not_found", "locator_timeout", "wait_timeout", "claim", "not_actionable", "detached")
 )
-"""Something that was waited for did not come: the reason lies elsewhere."""
+"""Kinds of failures that only say what did not appear; the reason lies elsewhere."""
 _NAMED: dict[str, Trigger] = {
     "CONDITION_IGNORED": "CONDITION_IGNORED",
     "PARTIAL_MATCH": "PARTIAL_MATCH",
@@ -243,14 +247,14 @@ _NAMED: dict[str, Trigger] = {
 
 
 def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classification | None:
-    """What kind of failure it really is.
+    """Return the type of the failure's cause.
 
-    "The heading did not come" is a symptom when the server just answered 500. Evidence counts
-    in this order: the last answer of a server with an error status, fields that refuse their value,
-    what the page says in an alert or dialog; and last the failure's own words.
+    "The heading did not appear" is only a symptom if the server has just answered 500. Evidence
+    counts in this order: the last error status of a server, fields that refuse their value, what
+    the page says in an alert or dialog, and finally the words of the failure itself.
 
     Returns:
-        None: nothing failed.
+        None if nothing failed.
     """
     if failure is None:
         return None
@@ -262,6 +266,7 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
     said = [f for f in findings if f.code in ("page_says", "dialog_open")]
     for finding in reversed(statuses):
         cause = classify("", status=finding.status).model_copy(update={"web_kind": kind})
+        # For a general status such as 400, the words of the page are more precise.
         if cause.type not in ("PARAMETER_ERROR", "VALIDATION_ERROR") or not said:
             return cause
     for finding in findings:
@@ -279,7 +284,7 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
 
 
 def trigger_of(attempt: Attempt) -> Trigger:
-    """What calls for a correction by name: a check's verdict on records first, then the type."""
+    """Return the trigger of a correction: the finding of a check, or else the failure's type."""
     for check in attempt.checks:
         if check.passed is False and not check.advisory and check.finding in _NAMED:
             return _NAMED[check.finding]

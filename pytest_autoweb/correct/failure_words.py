@@ -1,9 +1,9 @@
-"""Words that give a failure's type away, in English and Chinese; the last resort.
+"""Words that indicate the type of a failure, in English and Chinese, as the last resort.
 
-The lists are tried in their order, the more telling before the more general, so that "already
-exists" counts before "invalid". They hold the words of the seed's table (row 3.3.1 there) and what
-real applications say. Free text of an application is the hardest: see `docs/calibration.md` for how
-often words of applications that no list was written against are understood.
+The lists are tried in order, the specific before the general, so that "already exists" counts
+before "invalid". They hold words of real applications, whose free text is the hardest to classify.
+`docs/calibration.md` says how often it is understood for applications that were unknown when the
+lists were written.
 """
 
 import re
@@ -40,9 +40,9 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
         r"memory|terminated|killed|crash|loading|exhausted|deadline|internal|capacity|并发|繁忙|内部",
     ),
 )
-"""What model services say."""
+"""Words of model services, in which the same words mean other things than in a shop."""
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
-    # What is said of requests; the same words mean something else in a shop.
+    # Words about requests, which would mean something else in a shop.
     (
         "SERVICE_UNAVAILABLE",
         r"(request|call) (count|rate|limit)|refused to connect|server ip address",
@@ -190,6 +190,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),
 )
 
+# Chinese is written without spaces, so its words have no borders that could be matched.
 _TABLE = [(name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in _ENGLISH] + [
     (name, re.compile(words)) for name, words in _CHINESE
 ]
@@ -199,12 +200,12 @@ _OF_SERVICES = [(name, re.compile(words, re.IGNORECASE)) for name, words in _SER
 
 
 def find_of_service(message: str) -> tuple[FailureType, str] | None:
-    """As `find`, of what a model service says."""
+    """Return the same as `find`, but for a message of a model service."""
     return _first(message, _OF_SERVICES)
 
 
 def find(message: str) -> tuple[FailureType, str] | None:
-    """The first type whose words occur, and the words; None when none do."""
+    """Return the first type whose words occur, and these words; None if there is none."""
     return _first(message, _TABLE)
 
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from pytest_autoweb.correct.failure_types import trigger_of
-from pytest_autoweb.correct.retry_rules import Move, Recovery, recover
+from pytest_autoweb.correct.retry_rules import Recovery, RetryDecision, recover
 from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.correction import Classification, FindingCode
 
+# `on_page` is left out: it lists all elements, which the constrained arm offers in its own way.
 _TOLD: frozenset[FindingCode] = frozenset(
     ("missing", "near", "ambiguous", "hidden", "covered", "disabled", "readonly", "wrong_kind",
      "outside", "other_frame", "dialog_open", "option_missing", "value_differs", "server_status",
@@ -16,33 +17,33 @@ _TOLD: frozenset[FindingCode] = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A way to try a failed attempt again, apart from the stages that it changes."""
+    """A way to try a failed attempt again, without the stages that it changes."""
 
     name: str
     summary: str
     label: str = ""
-    """What reports call it; empty: its name."""
+    """Its label in reports; empty if that is its name."""
     ordinary: bool = False
-    """The ordinary repair: there is no limit to it but the number of retries."""
+    """Whether it is the ordinary repair, which is limited only by the number of retries."""
     told: bool = True
-    """A retry may know that there was an attempt before, the evidence and what may help."""
+    """Whether a retry may know of the previous attempt, the evidence and what may help."""
     advised: bool = False
-    """Prompts also get the advice for the type of failure."""
+    """Whether prompts also contain the advice for the type of failure."""
     bans_failed_calls: bool = False
-    """Models that choose from a list are not shown what failed before."""
+    """Whether lists that models choose from omit what failed before."""
     control: bool = False
-    """The gain of other arms is measured against it."""
+    """Whether it is the control arm, against which the gain of other arms is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """Of one retry."""
+    """What one retry may know."""
 
     arm: Arm
     attempts: tuple[Attempt, ...]
-    """So far in this arm; the last one is what is corrected."""
+    """The attempts so far in this arm, of which the last one is corrected."""
     correction: Correction
-    """As the retry begins."""
+    """The record of the correction as the retry begins."""
     recovery: Recovery
 
     @property
@@ -52,23 +53,25 @@ class Guidance:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """How it ended, and what was seen on the page then; a sentence each."""
+        """Sentences on how it ended and what was seen on the page at the time."""
         seen = (found.fact for found in self.failed.findings if found.code in _TOLD)
-        return tuple(dict.fromkeys((f"the run ended with: {said(self.failed)}", *seen)))
+        return tuple(dict.fromkeys((f"the run ended with: {failure_text(self.failed)}", *seen)))
 
 
-def guide(arm: Arm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Guidance:
-    """What the next retry of an arm begins with.
+def guidance_for(
+    arm: Arm, attempts: tuple[Attempt, ...], decision: RetryDecision, limit: int
+) -> Guidance:
+    """Return what the next retry of an arm begins with.
 
     Args:
-        arm: how it is corrected.
-        attempts: so far.
-        move: what the policy decided.
-        limit: retries at most.
+        arm: the way to correct.
+        attempts: the attempts so far.
+        decision: what the rules for retries decided.
+        limit: limit on the retries.
     """
     failed, retry = attempts[-1], len(attempts)
     found = failed.classification or Classification(type="UNKNOWN", by="none")
-    error = said(failed)
+    error = failure_text(failed)
     recovery = recover(found, error, tool=failed_tool(failed), retry=retry - 1, max_retries=limit)
     return Guidance(
         arm=arm,
@@ -79,25 +82,28 @@ def guide(arm: Arm, attempts: tuple[Attempt, ...], move: Move, limit: int) -> Gu
             of=found,
             trigger=trigger_of(failed),
             error=error,
-            waited_s=move.wait_s,
+            waited_s=decision.wait_s,
             recovery_prompt=recovery.user_prompt if arm.told else "",
             suggestions=recovery.suggestions if arm.told else (),
             alternatives=tuple(other.name for other in recovery.alternatives) if arm.told else (),
             requires_user_confirmation=recovery.requires_user_confirmation,
-            relogin=move.relogin,
+            relogin=decision.relogin,
         ),
         recovery=recovery,
     )
 
 
 def failed_tool(attempt: Attempt) -> str:
-    """The call that failed, such as `click`; empty when none did."""
+    """Return the method of the last failed call, such as `click`; empty if none failed."""
     failed = [call.method for call in attempt.tool_calls if not call.ok]
     return failed[-1] if failed else ""
 
 
-def said(attempt: Attempt) -> str:
-    """What went wrong, without what the checks expect: a retry must reach the outcome, not them."""
+def failure_text(attempt: Attempt) -> str:
+    """Return what went wrong, without what the checks expect.
+
+    A retry must reach the task's outcome rather than please the checks.
+    """
     if attempt.failure is None or attempt.failure.kind == "check":
         hints = [c.hint for c in attempt.checks if c.passed is False and c.hint and not c.advisory]
         return " ".join(["the task's outcome was not reached.", *dict.fromkeys(hints)])

@@ -1,4 +1,4 @@
-"""The external verifier: looks at the page and says what is so. Evidence, not opinions."""
+"""The external verifier, which collects evidence from the page instead of a model's opinion."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ from pytest_autoweb.results.correction import FindingCode
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-LEAST = 0.45
+MIN_LIKENESS = 0.45
 """Likeness below which an element is not worth naming."""
 _SAME_ROLE = 0.15
 _ALIKE_ROLES = (
@@ -29,24 +29,25 @@ _ALIKE_ROLES = (
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Near(NamedTuple):
-    """An element and how like it is, 0 to 1."""
+class SimilarElement(NamedTuple):
+    """An element and its likeness to what was looked for, from 0 to 1."""
 
     element: RefElement
     likeness: float
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two names are, from 0 to 1; equal names give 1, whichever comes first.
+    """Return how alike two names are, from 0 to 1, whichever comes first.
 
-    Upper and lower case, width and punctuation do not count. A name that holds all words of the
-    other is near it, since labels grow ("Save" and "Save changes").
+    Case, width and punctuation do not count. A name that contains all words of the other one is
+    similar to it, because labels get longer ("Save" and "Save changes").
     """
     a, b = _folded(one), _folded(other)
     if not a or not b:
         return 0.0
     if a == b:
         return 1.0
+    # The ratio depends on the order of its arguments, the likeness must not.
     ratio = max(SequenceMatcher(None, a, b).ratio(), SequenceMatcher(None, b, a).ratio())
     words_a, words_b = set(a.split()), set(b.split())
     shared = len(words_a & words_b) / min(len(words_a), len(words_b))
@@ -55,25 +56,25 @@ def likeness(one: str, other: str) -> float:
 
 def nearest(
     elements: Sequence[RefElement], *, words: str, role: str, method: str, most: int = 5
-) -> tuple[Near, ...]:
-    """The elements most like what was looked for, the best first.
+) -> tuple[SimilarElement, ...]:
+    """Return the elements most similar to what was looked for, best first.
 
     Args:
-        elements: on the page.
-        words: name, label or text that was looked for.
-        role: that was looked for, or empty.
-        method: what was to be done; an element on which it cannot be done comes last.
-        most: elements at most.
+        elements: the elements of the page.
+        words: the name, label or text that was looked for.
+        role: the role that was looked for, or empty.
+        method: the method to call; elements that do not take it come last.
+        most: limit on the elements.
     """
-    alike = [each for each in elements if _named_like(each, words) >= LEAST]
-    found = [Near(each, _score(each, words, role, method)) for each in alike]
+    alike = [each for each in elements if _named_like(each, words) >= MIN_LIKENESS]
+    found = [SimilarElement(each, _score(each, words, role, method)) for each in alike]
     return tuple(sorted(found, key=lambda near: -near.likeness)[:most])
 
 
 def near_texts(texts: Sequence[str], wanted: str, *, most: int = 5) -> tuple[str, ...]:
-    """The texts most like the wanted one, the best first, e.g. of a select box's options."""
+    """Return the texts most similar to the wanted one, best first, e.g. among options."""
     scored = sorted(((likeness(text, wanted), text) for text in texts), key=lambda pair: -pair[0])
-    return tuple(text for score, text in scored[:most] if score >= LEAST)
+    return tuple(text for score, text in scored[:most] if score >= MIN_LIKENESS)
 
 
 def _named_like(element: RefElement, words: str) -> float:
@@ -120,15 +121,15 @@ State = Literal["valid", "invalid", "unverified"]
 
 
 class PageVerdict(NamedTuple):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     state: State
-    """`unverified`: it could not be looked at; that is neither good nor bad."""
+    """`unverified` if it could not be examined, which is neither good nor bad."""
     findings: tuple[Finding, ...] = ()
 
 
 class Claim(NamedTuple):
-    """Something that is said to be on the page; what is empty is not claimed."""
+    """Something that is claimed to be on the page; empty fields claim nothing."""
 
     role: str = ""
     name: str = ""
@@ -136,36 +137,37 @@ class Claim(NamedTuple):
     url: str = ""
     """A part of the address."""
     option: str = ""
-    """Of any select box, or of the one called `name`."""
+    """An option of any select box, or of the one called `name`."""
     row: tuple[str, ...] = ()
-    """Texts that stand together in one row of a table or list."""
+    """Texts that are together in one row of a table or list."""
 
 
 class PageCritic:
-    """Looks at one page; changes nothing and never raises for what the page does.
+    """A verifier of one page that changes nothing and never raises for what the page does.
 
     Args:
         page: Playwright's page.
-        redact: takes secrets out of what is reported.
+        redact: removes secrets from what is reported.
     """
 
     def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
         self._page, self._redact = page, redact
         self._elements: tuple[RefElement, ...] | None = None
 
-    # -- before: is the result what it claims to be? -----------------------------------
+    # -- without a failure: did it have the effect that it claims? ---------------------
 
     def check(self, result: ToolCall | Claim) -> PageVerdict:
-        """Whether a call did what it says, or a claim holds.
+        """Tell whether a call had its effect, or whether a claim holds.
 
-        Of calls, those that leave something to look at: a field filled, a box checked, an option
-        selected. Playwright raises nothing when a date field refuses a text.
+        Only calls that leave something visible can be checked: a field is filled, a box checked, an
+        option selected. This is needed because Playwright does not raise an error if, say, a date
+        field refuses a text.
         """
         from playwright.sync_api import Error
 
         try:
             if isinstance(result, Claim):
-                findings = tuple(self._against(result))
+                findings = tuple(self._mismatches(result))
                 return PageVerdict("invalid" if findings else "valid", findings)
             return self._of_call(result)
         except Error:
@@ -182,6 +184,7 @@ class PageCritic:
         if call.method in ("check", "uncheck"):
             good = state["checked"] == (call.method == "check")
             shown = "checked" if state["checked"] else "not checked"
+        # The recorded call contains a placeholder, but the page contains the secret itself.
         elif wanted is None or "<secret:" in str(wanted) or state["value"] is None:
             return PageVerdict("unverified")
         elif call.method == "select_option":
@@ -195,7 +198,7 @@ class PageCritic:
         told = f"{call.target}.{call.method}({call.arguments}) ran, but the element has {shown}"
         return PageVerdict("invalid", (self._finding("value_differs", told, (call.target,)),))
 
-    def _against(self, claim: Claim) -> Iterable[Finding]:
+    def _mismatches(self, claim: Claim) -> Iterable[Finding]:
         page = self._page
         if claim.url and claim.url not in page.url:
             yield self._finding("url_differs", f"the address is {page.url}")
@@ -231,35 +234,36 @@ class PageCritic:
         listed = [option for box in boxes for option in box.options]
         yield self._missing_option(claim.option, listed)
 
-    # -- after: why did it fail? -------------------------------------------------------
+    # -- after a failure: why? ----------------------------------------------------------
 
     def context(self, error: ToolCall | None) -> tuple[Finding, ...]:
-        """What the page says about a failed call; without a call, about itself."""
+        """Return findings on why a call failed, or on the page itself if there is no call."""
         from playwright.sync_api import Error
 
         try:
-            # The only look with a deadline comes first: a page that hangs is not asked again.
-            said = self._says()
+            # The only look with a deadline comes first, because the others would wait for ever on
+            # a page that hangs.
+            said = self._page_messages()
         except Error:
             return ()
         why: list[Finding] = []
         listed: list[Finding] = []
         try:
-            why = self._why(error)
+            why = self._why_failed(error)
             listed = self._on_page()
         except Error:
-            # The page moved on meanwhile; what was seen so far is kept.
+            # The page has navigated in the meantime; what was seen so far is kept.
             pass
         return (*why, *said, *listed)
 
     @property
     def elements(self) -> "tuple[RefElement, ...]":
-        """What can be acted on, frames included, each with a locator that finds only it."""
+        """The elements that can be acted on, in frames as well, each with a unique locator."""
         if self._elements is None:
             self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements
         return self._elements
 
-    def _why(self, call: ToolCall | None) -> list[Finding]:
+    def _why_failed(self, call: ToolCall | None) -> list[Finding]:
         target = target_of(call) if call else None
         if call is None or target is None or not target.parts:
             return []
@@ -269,12 +273,16 @@ class PageCritic:
             return [self._finding("hidden", f"{what} is there, but it is hidden")]
         if not seen:
             missing = self._finding("missing", f"nothing on the page fits {what}")
-            return [missing, *self._elsewhere(target), *self._near_target(target, call.method)]
+            return [
+                missing,
+                *self._in_other_frames(target),
+                *self._near_target(target, call.method),
+            ]
         if len(seen) > 1 and not call.method.startswith(("all", "count")):
-            return [self._several(what, target, len(seen))]
+            return [self._ambiguous(what, target, len(seen))]
         return list(self._obstacles(what, call, seen[0]))
 
-    def _several(self, what: str, target: CallTarget, count: int) -> Finding:
+    def _ambiguous(self, what: str, target: CallTarget, count: int) -> Finding:
         near = nearest(self.elements, words=target.named, role=target.role, method="")
         locators = tuple(each.element.locator for each in near)
         return self._finding("ambiguous", f"{count} elements fit {what}", locators)
@@ -302,8 +310,8 @@ class PageCritic:
             elif isinstance(wanted, str) and wanted not in state["options"]:
                 yield self._missing_option(wanted, state["options"])
 
-    def _elsewhere(self, target: CallTarget) -> Iterable[Finding]:
-        """The same locator in another frame."""
+    def _in_other_frames(self, target: CallTarget) -> Iterable[Finding]:
+        """Yield a finding for each frame in which the same locator finds something."""
         for frame in self._page.frames:
             if frame == self._page.main_frame or not target.on(frame).count():
                 continue
@@ -330,7 +338,7 @@ class PageCritic:
         told = f"there is no option {self._quoted(wanted)}; there are {shown}"
         return self._finding("option_missing", told)
 
-    def _says(self) -> list[Finding]:
+    def _page_messages(self) -> list[Finding]:
         says = run_script(self._page, "page_says", timeout_ms=_LOOK_MS)
         found = [
             self._finding(
@@ -356,7 +364,7 @@ class PageCritic:
         return found
 
     def _finding(self, code: FindingCode, fact: str, locators: tuple[str, ...] = ()) -> Finding:
-        # Redacted before it is cut: half a secret is not recognised any more.
+        # Secrets are removed before the text is cut, because half a secret is not recognised.
         text = " ".join(self._redact(fact).split())
         return Finding(
             code=code, fact=text[:600], locators=tuple(self._redact(each) for each in locators)
@@ -370,10 +378,10 @@ class PageCritic:
 def server_findings(
     entries: Iterable[WireEntry], page_url: str, redact: Callable[[str], str]
 ) -> tuple[Finding, ...]:
-    """Answers with an error status that the code's own doing brought, the last five.
+    """Return findings on the last five error answers to requests that the code caused.
 
-    Pages, and requests of scripts to the page's own server. A script's GET that finds nothing (404)
-    is ordinary, and says nothing about why a step failed.
+    Pages count, and requests of scripts to the page's own server. The 404 of a script's GET is
+    ordinary and says nothing about why a step failed.
     """
     host = urlsplit(page_url).netloc
     found = []
@@ -396,5 +404,5 @@ def server_findings(
 
 
 def writes_of(entries: Iterable[WireEntry]) -> int:
-    """Requests of the code's doing that may have changed something on a server."""
+    """Count the requests caused by the code that may have changed something on a server."""
     return sum(entry.counted and entry.method not in _SAFE for entry in entries)

@@ -1,7 +1,7 @@
-"""Reflexion: what was learnt from a failure, as the model says it, and whether it helped.
+"""Reflections: what a model says it learnt from a failure, and whether that helped.
 
-Source: Shinn et al., "Reflexion" (arXiv 2303.11366). The seed keeps reflections per tool and never
-writes their outcome back; here they belong to a case and a model, and each carries its outcome.
+After Shinn et al., "Reflexion" (arXiv 2303.11366). A reflection belongs to a case and a model, and
+keeps the outcome of the retry that it led to.
 """
 
 import json
@@ -14,7 +14,7 @@ from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.correction import CorrectionStrategy
 
 KEPT = 3
-"""Reflections that a new one is shown."""
+"""Number of past reflections that the prompt for a new one contains."""
 _TEXT_CHARS = 600
 _KEYS = {
     "analysis": ("errorAnalysis", "error_analysis", "analysis", "错误分析", "分析"),
@@ -40,21 +40,21 @@ SCHEMA: dict[str, Any] = {
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
     },
 }
-"""Of a reply, for servers that hold replies to a schema."""
+"""JSON Schema of a reply, for servers that enforce one."""
 
 
 class Reflected(NamedTuple):
-    """A reply, read."""
+    """The fields of a reply."""
 
     analysis: str
     strategy: CorrectionStrategy | None
     reflection: str
     confidence: float | None
-    """0 to 1; None: it says none."""
+    """From 0 to 1; None if the reply gives none."""
 
 
 def read_reflection(reply: str) -> Reflected:
-    """Read a reply; one without JSON is taken as the reflection itself. Never raises."""
+    """Read a reply, which is the reflection itself if it contains no JSON; never raises."""
     fields = _object_in(reply)
     if fields is None:
         return Reflected("", None, _short(reply), None)
@@ -67,7 +67,7 @@ def read_reflection(reply: str) -> Reflected:
 
 
 def past_reflections(attempts: Sequence[Attempt]) -> str:
-    """The last three, one line each: number, whether it helped, error and reflection."""
+    """Return the last three in one line each: number, whether it helped, error, reflection."""
     made = [a.correction for a in attempts if a.correction and a.correction.reflection]
     return "\n".join(_line(number, each) for number, each in enumerate(made[-KEPT:], start=1))
 
@@ -80,6 +80,7 @@ def _line(number: int, made: Correction) -> str:
 
 def _object_in(reply: str) -> Mapping[str, Any] | None:
     decoder = json.JSONDecoder()
+    # Every brace starts a parse, so a reply full of braces would take quadratic time.
     for brace in re.finditer(r"\{", reply[:20_000]):
         try:
             found, _ = decoder.raw_decode(reply, brace.start())

@@ -1,4 +1,4 @@
-"""Whether and when a failed attempt is tried again, and what is advised for each failure type."""
+"""Whether and when a failed attempt is tried again, and the advice for each type of failure."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -11,12 +11,12 @@ from pytest_autoweb.results.correction import Classification, FailureType, WebKi
 
 MAX_ALTERNATIVES = 3
 ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERROR"})
-"""Types after which a person should agree before the same is tried on a real system. In a test run
-every attempt starts from a reset state, so they are retried all the same, permissions excepted."""
+"""Types after which a person should agree before a retry on a real system. In a test run every
+attempt starts from a reset state, so they are retried anyway, except for permissions."""
 UNRECOVERABLE: frozenset[FailureType] = frozenset({"PERMISSION_ERROR"})
-"""No repair of a script gives rights; only the user's own login hook may, once."""
+"""Types that no repair of a script can cure; only the user's own login hook may, once."""
 TRANSIENT: frozenset[FailureType] = frozenset({"SERVICE_UNAVAILABLE", "RESOURCE_CONFLICT"})
-"""Types that pass by themselves: a retry waits for them."""
+"""Types that may pass by themselves, so a retry waits for them."""
 
 PROMPTS = tuple(
     f"recover_{name}"
@@ -117,14 +117,14 @@ _CATEGORIES: tuple[tuple[tuple[str, str], ...], ...] = (
 
 
 class Alternative(NamedTuple):
-    """Another call of the same sort."""
+    """Another call of the same category."""
 
     name: str
     description: str
 
 
 class Recovery(NamedTuple):
-    """What can be done after a failure (row 3.3.3 of the seed)."""
+    """What can be done after a failure."""
 
     system_prompt: str
     user_prompt: str
@@ -135,13 +135,13 @@ class Recovery(NamedTuple):
     failed_tool: str
     should_retry: bool
     retry: int
-    """Retries made so far."""
+    """Number of retries so far."""
     max_retries: int
     requires_user_confirmation: bool
 
     @property
     def can_retry(self) -> bool:
-        """Whether another retry is worth it and left."""
+        """Whether another retry is worthwhile and allowed."""
         return self.should_retry and self.retry < self.max_retries
 
 
@@ -153,14 +153,14 @@ def recover(
     retry: int = 0,
     max_retries: int = MAX_RETRIES,
 ) -> Recovery:
-    """Advice for a failure, from the prompt file of its type.
+    """Return advice for a failure, from the prompt file of its type.
 
     Args:
         found: the failure's type.
-        error: what was said; page text, so it is fenced in the prompt.
-        tool: the call that failed, such as `click`.
-        retry: retries made so far.
-        max_retries: retries at most.
+        error: the error message, which is fenced in the prompt because it may quote the page.
+        tool: the method of the call that failed, such as `click`.
+        retry: number of retries so far.
+        max_retries: limit on the retries.
     """
     suggestions = (*_BY_KIND.get(found.web_kind, ()), *_SUGGESTIONS[found.type])
     others = alternatives(tool)
@@ -187,7 +187,7 @@ def recover(
 
 
 def alternatives(tool: str) -> tuple[Alternative, ...]:
-    """At most three other calls of the same sort; none for a call that has no sort."""
+    """Return at most three other calls of the same category; none for an unknown call."""
     for category in _CATEGORIES:
         if any(name == tool for name, _ in category):
             others = (Alternative(*each) for each in category if each[0] != tool)
@@ -195,73 +195,80 @@ def alternatives(tool: str) -> tuple[Alternative, ...]:
     return ()
 
 
-LEAST_CONFIDENCE = 0.3
-"""Below it a reflection is not acted on (row 3.3.7 of the seed)."""
+MIN_CONFIDENCE = 0.3
+"""Confidence below which a reflection is not acted on."""
 
-LEAST_SUCCESS = 0.1
-"""Share of corrections that must have helped before (row 3.3.5 of the seed)."""
-LAST = 100
-"""Corrections that count for it, the latest ones."""
-ENOUGH = 30
-"""With fewer nothing is concluded: at one in ten, 20 in a row fail in an eighth of all runs."""
+MIN_SUCCESS_SHARE = 0.1
+"""Least share of past corrections that must have helped."""
+CORRECTIONS_COUNTED = 100
+"""Number of the latest corrections that count for this share."""
+MIN_CORRECTIONS = 30
+"""Least number of corrections for a conclusion: if one in ten helps, 20 in a row still fail in an
+eighth of all runs."""
 
-Past = Mapping[str, tuple[int, int]]
-"""Of each type's latest corrections by this model in this way: how many helped, and of how many."""
+PastCorrections = Mapping[str, tuple[int, int]]
+"""For each type, how many of the latest corrections by this model in this arm helped, and their
+number."""
 
 
 class Rules(NamedTuple):
-    """What may be done for one cell."""
+    """What is allowed for one cell."""
 
     max_retries: int
-    """After the first attempt."""
+    """Limit on the attempts after the first one."""
     resettable: bool
-    """Every attempt starts from the same state of the server."""
+    """Whether every attempt starts from the same state of the server."""
     can_relogin: bool = False
-    """The user has a hook that logs in again."""
-    past: Past = MappingProxyType({})
-    """What a store remembers; empty: nothing is known."""
+    """Whether the user has a hook that logs in again."""
+    past: PastCorrections = MappingProxyType({})
+    """What a store remembers; empty if nothing is known."""
 
 
-class Move(NamedTuple):
-    """What to do after the last attempt."""
+class RetryDecision(NamedTuple):
+    """Whether and how to go on after the last attempt."""
 
     retry: bool
     reason: str = ""
-    """Why there is no retry."""
+    """The reason if there is no retry."""
     wait_s: float = 0.0
     relogin: bool = False
 
 
 def may_pass(attempt: Attempt) -> bool:
-    """Whether its failure may pass by itself, so that doing the same again is no folly."""
+    """Return whether the failure may pass by itself, so that repeating the calls may help."""
     return attempt.classification is not None and attempt.classification.type in TRANSIENT
 
 
-def next_move(attempts: Sequence[Attempt], rules: Rules) -> Move:
-    """Stop, or try again after a pause.
+def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
+    """Decide whether to stop or to try again after a pause.
 
-    Three retries come after the first attempt, so there are up to four. Before retry 1, 2 and 3 it
-    waits 1, 2 and 4 s, but only where the failure may pass by itself. A failure for lack of rights
-    ends it, unless the user's hook logs in again, once. What may have changed something that cannot
-    be put back is not done twice. What hardly ever helped is not tried again.
+    The pause before retry 1, 2 and 3 is 1, 2 and 4 s, but only if the failure may pass by itself. A
+    lack of permissions ends the retries, unless the user's hook logs in again, which is tried once.
+    There is no retry if the attempt may have changed something that cannot be reset, or if such
+    corrections have hardly ever helped.
 
     Args:
-        attempts: so far, the first one included; the last one failed.
-        rules: of the cell.
+        attempts: the attempts so far, of which the last one failed.
+        rules: what is allowed for the cell.
     """
     last, made = attempts[-1], len(attempts) - 1
     if made >= rules.max_retries:
-        return Move(False, f"{made} retries were made" if made else "no retries are allowed")
+        return RetryDecision(
+            False, f"{made} retries were made" if made else "no retries are allowed"
+        )
+    # This rule holds for every type of failure, because nothing may be ordered or sent twice.
     if any(attempt.writes for attempt in attempts) and not rules.resettable:
-        return Move(False, "it may have changed something, and nothing puts the server back")
+        return RetryDecision(
+            False, "it may have changed something, and nothing puts the server back"
+        )
     kind = last.classification.type if last.classification else "UNKNOWN"
     if kind in UNRECOVERABLE:
         used = any(attempt.correction and attempt.correction.relogin for attempt in attempts)
         if used or not rules.can_relogin:
             done = "logging in again did not help" if used else "nothing logs in again"
-            return Move(False, f"{kind} is not retried: {done}")
-        return Move(True, relogin=True)
+            return RetryDecision(False, f"{kind} is not retried: {done}")
+        return RetryDecision(True, relogin=True)
     helped, tried = rules.past.get(kind, (0, 0))
-    if tried >= ENOUGH and helped / tried < LEAST_SUCCESS:
-        return Move(False, f"{helped} of the last {tried} corrections of {kind} helped")
-    return Move(True, wait_s=float(2**made) if kind in TRANSIENT else 0.0)
+    if tried >= MIN_CORRECTIONS and helped / tried < MIN_SUCCESS_SHARE:
+        return RetryDecision(False, f"{helped} of the last {tried} corrections of {kind} helped")
+    return RetryDecision(True, wait_s=float(2**made) if kind in TRANSIENT else 0.0)

@@ -1,4 +1,4 @@
-"""What a correction arm is, and the registered ones by name."""
+"""The type and the registry of correction arms."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,12 @@ class CorrectionArm(Arm):
     """A way to try a failed attempt again, with what it changes in the stages of a retry."""
 
     prompts: tuple[str, ...] = ()
-    """Files in `prompts/` that it uses beside those of the strategy; changing one of them keeps
-    runs from being compared."""
+    """Files in `prompts/` that it uses besides those of the strategy. Runs are not comparable if
+    one of these differs."""
     first_asks: tuple[NamedStage, ...] = ()
-    """Stages between the opened page and the rest of a retry, in every strategy."""
+    """Stages of a retry after the page was opened, before those of the strategy."""
     writer: NamedStage | None = None
-    """Takes the place of the strategy's stage named `repair`; strategies without one keep their
-    stages."""
+    """The stage that replaces the strategy's stage `repair`, if it has one."""
 
     def changed(self, stages: tuple[NamedStage, ...]) -> tuple[NamedStage, ...]:
         """Return the stages of a retry, given those of the strategy."""

@@ -1,4 +1,4 @@
-"""Keeps the page as it is at the end of an attempt, and opens such a copy again to judge it."""
+"""Copies of pages as they are at the end of an attempt, which are opened again to judge them."""
 
 import html
 import json

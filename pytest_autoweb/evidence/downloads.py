@@ -22,6 +22,7 @@ FILES = 50
 """Limit on the files kept for one attempt."""
 NOT_FINISHED = "not finished"
 
+# Only texts up to this size are searched for secrets; larger files are kept unchanged.
 _TEXT_BYTES = 5_000_000
 _CHUNK = 1 << 20
 

@@ -155,6 +155,7 @@ def _redacted(value: Any, redact: Redact) -> Any:
         return [_redacted(item, redact) for item in value]
     if value is None or isinstance(value, bool):
         return value
+    # A secret of digits may occur as a number.
     spelled = json.dumps(value)
     hidden = redact(spelled)
     return value if hidden == spelled else hidden

@@ -127,6 +127,7 @@ def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -
 def _title(page: "Page") -> str:
     from playwright.sync_api import Error
 
+    # `page.title()` has no timeout, so a busy page would block it.
     try:
         return str(json.loads(call_function(page, "document.title", timeout_ms=2_000).shown))
     except (Error, ValueError):

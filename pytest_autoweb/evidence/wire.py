@@ -39,6 +39,7 @@ REDACTED = "<redacted>"
 
 _ASSETS = frozenset({"image", "font", "stylesheet", "script", "media", "manifest", "texttrack"})
 _WITH_BODY = frozenset({"document", "xhr", "fetch"})
+# An event stream never ends, so its body could never be fetched.
 _TEXTUAL = re.compile(
     r"(?i)^(?:text/(?!event-stream)|application/(?:[\w.+-]*\+)?(?:json|xml|javascript)\b"
     r"|application/x-www-form-urlencoded)"

@@ -134,6 +134,7 @@ def find_again(
     if places is None or paths is None:
         return _look_alike(page, frame, own, tag)
     root: Page | FrameLocator = page
+    # There is one more place than frames: the last one is that of the element itself.
     for facts, place in zip(paths["frames"], places, strict=False):
         outer = _at(root, selectors(facts), place)
         if outer is None:

@@ -1,4 +1,4 @@
-"""Shows a page as a picture with a numbered box around everything that can be acted on."""
+"""Pictures of pages with a numbered box around everything that can be acted on."""
 
 import json
 import unicodedata
@@ -353,6 +353,7 @@ def _mark(
         name=name,
         box=PageBox(left, top, right - left, bottom - top),
         frame=tuple(selectors(facts)[0] for facts in path["frames"]),
+        # A path that quotes a secret would reveal it.
         xpaths=tuple(found for found in xpaths(own) if clean(found) == found),
         css=own["css"],
         texts=texts,

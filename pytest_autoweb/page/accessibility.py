@@ -140,6 +140,7 @@ _STATES = (
     "multiselectable",
     "focused",
 )
+# The reader recurses, so the depth of a hostile page has to be limited.
 _DEPTH_LIMIT = 250
 # Roles whose text is their value.
 _AX_TREE_FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox"})

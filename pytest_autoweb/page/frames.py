@@ -165,6 +165,7 @@ def _has_iframes(page: "Page") -> bool:
 def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
     from playwright.sync_api import Error
 
+    # A page whose window can be resized has no fixed viewport.
     size = page.viewport_size or {"width": 1280, "height": 720}
     viewport = float(size["width"] * size["height"])
     for frame in page.frames:

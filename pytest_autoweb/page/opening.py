@@ -151,6 +151,7 @@ def open_page(
     left = max(1.0, timeout_ms - (time.monotonic() - started) * 1000)
     if not _reached(page, "load", min(left, _LOAD_MS)):
         note(f"{url} was still loading after {min(left, _LOAD_MS) / 1000:g} s")
+    # A page that polls is never idle, so it does not matter whether this wait succeeds.
     _reached(page, "networkidle", _SETTLE_MS)
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))

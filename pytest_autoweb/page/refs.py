@@ -1,4 +1,4 @@
-"""Shows a page as a numbered list of what can be acted on, each with a proven locator."""
+"""Pages as numbered lists of what can be acted on, each with a proven locator."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,5 @@
 """One cell from its first attempt to its outcome.
 
-The fold over stages, corrections, what is saved. Cells as pytest items live in `session`.
+Runs the stages of each attempt, corrects failed attempts, and saves the result. Cells as pytest
+items live in `session`.
 """

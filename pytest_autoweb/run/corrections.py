@@ -1,11 +1,11 @@
-"""What the attempts of a cell come to, and the loop that corrects a failed one."""
+"""The outcome of a cell's attempts, and the loop that corrects a failed one."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.tools import Clock, change
-from pytest_autoweb.correct.guidance import Arm, Guidance, guide
-from pytest_autoweb.correct.retry_rules import Rules, next_move
+from pytest_autoweb.correct.guidance import Arm, Guidance, guidance_for
+from pytest_autoweb.correct.retry_rules import Rules, decide_retry
 from pytest_autoweb.results import (
     ArmRun,
     Attempt,
@@ -19,14 +19,14 @@ from pytest_autoweb.results import (
 BROKEN: frozenset[FailureKind] = frozenset(
     {"model", "navigation", "browser", "webserver", "internal", "killed"}
 )
-"""Failures of the infrastructure: they say nothing about how well the model drives the page."""
+"""Failures of the infrastructure, which say nothing about how well the model drives the page."""
 
 
 def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:
-    """Outcome, one-line reason and failure of a cell, from its attempts.
+    """Return outcome, one-line reason and failure of a cell, given its attempts.
 
-    Checks alone make a cell pass. A repair that broke down does not undo the verdict on the first
-    attempt, and a case without checks is never more than `ungraded`.
+    Only checks make a cell pass. A repair that breaks down leaves the verdict on the attempt before
+    it in force, and a case without checks is at best `ungraded`.
     """
     last, failure = attempts[-1], attempts[-1].failure
     if last.checks_passed:
@@ -54,7 +54,7 @@ def _why_ungraded(last: Attempt) -> str:
 
 
 def repairable(attempt: Attempt) -> bool:
-    """Whether another attempt may do better."""
+    """Return whether another attempt may do better."""
     if attempt.checks_passed:
         return False
     if attempt.failure is None:
@@ -70,57 +70,59 @@ def repairable(attempt: Attempt) -> bool:
     )
 
 
-Once = Callable[[Attempt, int, Guidance | None], Attempt]
-"""Makes one more attempt, from a reset state: what failed, the new attempt's index, what it may
-know."""
+MakeAttempt = Callable[[Attempt, int, Guidance | None], Attempt]
+"""Makes one more attempt from a reset state, given the failed attempt, the new one's index, and
+what it may know."""
 
 
-class Corrected(NamedTuple):
+class ArmAttempts(NamedTuple):
     """All attempts of one arm."""
 
     attempts: tuple[Attempt, ...]
-    """The first one included."""
+    """All of them, including the first."""
     stopped: str
-    """Why there was no further retry; empty when it passed."""
+    """The reason why there was no further retry; empty if the last attempt passed."""
 
 
-def correct(first: Attempt, arm: Arm, rules: Rules, clock: Clock, once: Once) -> Corrected:
-    """Retry until it passes or there is a reason to stop.
+def correct(
+    first: Attempt, arm: Arm, rules: Rules, clock: Clock, make_attempt: MakeAttempt
+) -> ArmAttempts:
+    """Retry until an attempt passes or there is a reason to stop.
 
-    The outcome of each retry is written back on its correction, so that the next reflection sees
-    what helped.
+    The outcome of each retry is recorded on its correction, so that the next reflection knows what
+    helped.
 
     Args:
         first: the first attempt, passed or failed.
-        arm: how to correct; the ordinary repair knows no rules but the number.
-        rules: what may be done for this cell.
-        clock: for the waits.
-        once: makes one more attempt.
+        arm: the way to correct; the ordinary repair is limited only by the number of retries.
+        rules: what is allowed for this cell.
+        clock: used for the pauses before retries.
+        make_attempt: makes one more attempt.
     """
     attempts: tuple[Attempt, ...] = (first,)
     while True:
         last = attempts[-1]
         if last.checks_passed:
-            return Corrected(attempts, "")
+            return ArmAttempts(attempts, "")
         if not repairable(last):
-            return Corrected(attempts, _why_not(last))
+            return ArmAttempts(attempts, _why_not(last))
         if arm.ordinary:
             if len(attempts) > rules.max_retries:
-                return Corrected(attempts, f"{rules.max_retries} retries are allowed")
-            attempts = (*attempts, once(last, len(attempts) + 1, None))
+                return ArmAttempts(attempts, f"{rules.max_retries} retries are allowed")
+            attempts = (*attempts, make_attempt(last, len(attempts) + 1, None))
             continue
-        move = next_move(attempts, rules)
-        if not move.retry:
-            return Corrected(attempts, move.reason)
-        if move.wait_s:
-            clock.sleep(move.wait_s)
-        guidance = guide(arm, attempts, move, rules.max_retries)
-        made = once(last, len(attempts) + 1, guidance)
+        decision = decide_retry(attempts, rules)
+        if not decision.retry:
+            return ArmAttempts(attempts, decision.reason)
+        if decision.wait_s:
+            clock.sleep(decision.wait_s)
+        guidance = guidance_for(arm, attempts, decision, rules.max_retries)
+        made = make_attempt(last, len(attempts) + 1, guidance)
         attempts = (*attempts, _with_outcome(made))
 
 
-def beside(made: Corrected, arm: Arm) -> ArmRun:
-    """The retries of an arm that does not decide."""
+def arm_run(made: ArmAttempts, arm: Arm) -> ArmRun:
+    """Return the retries of an arm that does not decide the outcome of the cell."""
     retries = made.attempts[1:]
     return ArmRun(
         arm=arm.name,

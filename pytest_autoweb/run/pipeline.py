@@ -1,4 +1,4 @@
-"""One cell: an attempt folded through the stages, repaired while it may be, and settled."""
+"""Running one cell: its attempts through their stages, their corrections, and the outcome."""
 
 import time
 import traceback
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.attempt.finders import MarksAtHand, SightAtHand
+from pytest_autoweb.attempt.finders import MarkFinder, SightFinder
 from pytest_autoweb.attempt.first_and_last import keep_records
 from pytest_autoweb.attempt.page_evidence import with_cause
 from pytest_autoweb.attempt.tools import (
@@ -24,7 +24,7 @@ from pytest_autoweb.attempt.tools import (
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
 from pytest_autoweb.collect.collect_list import collect_urls
-from pytest_autoweb.correct.call_cache import MemoryCache, Recall, remembering
+from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.correct.retry_rules import Rules
@@ -36,7 +36,7 @@ from pytest_autoweb.evidence.downloads import DownloadRecord
 from pytest_autoweb.evidence.scene import Watch
 from pytest_autoweb.evidence.wire import WireRecord
 from pytest_autoweb.judge.judging import graded
-from pytest_autoweb.judge.model_judge import JudgedAttempt
+from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
@@ -52,8 +52,8 @@ from pytest_autoweb.results import (
     PlannedCell,
     total_usage,
 )
-from pytest_autoweb.run.corrections import Corrected, beside, correct, repairable, settle
-from pytest_autoweb.run.prepared_cell import Bench, Cell
+from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
+from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import Border, Finder, JsonValue, scripts_allowed
 from pytest_autoweb.strategies.stage_lists import prompts_of, stages_for
@@ -63,25 +63,26 @@ if TYPE_CHECKING:
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
-    """Names of `sandbox.allowed_members.FINDERS`; see `Border.finders`."""
+    """Return the finders that the cell offers, by their names in the step language."""
     offered: dict[str, Finder] = {"get_by_mark": tools.marks.find}
     if tools.spec.vision:
-        offered["get_by_sight"] = SightAtHand(tools).find
+        offered["get_by_sight"] = SightFinder(tools).find
     return offered
 
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
-    """Names of `sandbox.allowed_members.FUNCTIONS`; see `Border.functions`."""
+    """Return the functions that the cell offers, by their names in the step language."""
     return {"collect_urls": partial(collect_urls, tools)}
 
 
-def run_cell(cell: Cell, bench: Bench) -> CellResult:
-    """Run all attempts of a cell; its result is on disk when this returns."""
+def run_cell(cell: Cell, resources: CellResources) -> CellResult:
+    """Run all attempts of a cell and save its result."""
     started, clock = datetime.now(UTC), time.perf_counter()
-    mark_started(bench.run_folder, cell.folder)
-    first, resolved = _run_attempt(cell, bench, _Try(1))
-    arm, *others = map(ARMS.pick, bench.settings.correction)
-    run = partial(_corrected, cell, bench, first)
+    mark_started(resources.run_folder, cell.folder)
+    first, resolved = _run_attempt(cell, resources, _AttemptOrder(1))
+    arm, *others = map(ARMS.pick, resources.settings.correction)
+    # All arms continue from the same first attempt, so that they differ in nothing but the retries.
+    run = partial(_attempts_in_arm, cell, resources, first)
     made = run(arm)
     attempts = list(made.attempts)
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
@@ -95,63 +96,72 @@ def run_cell(cell: Cell, bench: Bench) -> CellResult:
         attempts=tuple(attempts),
         correction=arm.name,
         stopped=made.stopped,
-        arms=tuple(beside(run(other, folder=f"{other.name}-"), other) for other in others)
+        arms=tuple(arm_run(run(other, folder=f"{other.name}-"), other) for other in others)
         if repairable(first)
         else (),
         usage=total_usage(tuple(attempts)),
         started=started,
         duration_ms=(time.perf_counter() - clock) * 1000,
-        worker=bench.worker,
-        checksums=_checksums(cell, bench.settings),
+        worker=resources.worker,
+        checksums=_checksums(cell, resources.settings),
     )
-    save_cell(bench.run_folder, result)
+    save_cell(resources.run_folder, result)
     return result
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
-    """Which attempt is made."""
+class _AttemptOrder:
+    """The attempt that is to be made."""
 
     index: int
     failed: Attempt | None = None
-    """The attempt that it repairs."""
+    """The attempt that it repairs, if any."""
     guidance: Guidance | None = None
     folder: str = "attempt-"
-    """Begins the name of its folder."""
+    """The beginning of its folder's name."""
     arm: CorrectionArm | None = None
-    """How it is tried again; None: it is the first attempt."""
+    """The arm in which it is a retry; None for the first attempt."""
 
 
-def _corrected(
-    cell: Cell, bench: Bench, first: Attempt, arm: CorrectionArm, folder: str = "attempt-"
-) -> Corrected:
-    """The first attempt with its retries in one arm."""
+def _attempts_in_arm(
+    cell: Cell,
+    resources: CellResources,
+    first: Attempt,
+    arm: CorrectionArm,
+    folder: str = "attempt-",
+) -> ArmAttempts:
+    """Return the first attempt with its retries in one arm."""
     server = cell.case.webserver
     rules = Rules(
-        max_retries=0 if cell.spec.provider == "builtin" else bench.settings.retries,
+        # The built-in models repeat a given script, so a retry of it cannot do better.
+        max_retries=0 if cell.spec.provider == "builtin" else resources.settings.retries,
         resettable=server is not None and (server.reset is not None or server.static is not None),
-        can_relogin=bench.relogin is not None,
-        past=bench.past,
+        can_relogin=resources.relogin is not None,
+        past=resources.past,
     )
 
-    def once(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:
-        return _run_attempt(cell, bench, _Try(index, failed, guidance, folder, arm))[0]
+    def make_attempt(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:
+        return _run_attempt(cell, resources, _AttemptOrder(index, failed, guidance, folder, arm))[0]
 
-    return correct(first, arm, rules, bench.clock, once)
-
-
-def broken_cell(cell: Cell, bench: Bench, failure: Failure) -> CellResult:
-    """The result of a cell that could not even begin; saved like any other."""
-    return _without_attempts(cell, bench, "broken", failure.message, failure)
+    return correct(first, arm, rules, resources.clock, make_attempt)
 
 
-def skipped_cell(cell: Cell, bench: Bench, reason: str) -> CellResult:
-    """The result of a cell that has nothing to run; saved like any other."""
-    return _without_attempts(cell, bench, "skipped", reason)
+def broken_cell(cell: Cell, resources: CellResources, failure: Failure) -> CellResult:
+    """Return and save the result of a cell that could not begin."""
+    return _without_attempts(cell, resources, "broken", failure.message, failure)
+
+
+def skipped_cell(cell: Cell, resources: CellResources, reason: str) -> CellResult:
+    """Return and save the result of a cell that has nothing to run."""
+    return _without_attempts(cell, resources, "skipped", reason)
 
 
 def _without_attempts(
-    cell: Cell, bench: Bench, outcome: Outcome, reason: str, failure: Failure | None = None
+    cell: Cell,
+    resources: CellResources,
+    outcome: Outcome,
+    reason: str,
+    failure: Failure | None = None,
 ) -> CellResult:
     result = CellResult(
         **dict(planned_cell(cell)),
@@ -160,15 +170,15 @@ def _without_attempts(
         reason=reason,
         failure=failure,
         started=datetime.now(UTC),
-        worker=bench.worker,
-        checksums=_checksums(cell, bench.settings),
+        worker=resources.worker,
+        checksums=_checksums(cell, resources.settings),
     )
-    save_cell(bench.run_folder, result)
+    save_cell(resources.run_folder, result)
     return result
 
 
 def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
-    """The cell's row of the manifest; with the resolved case its texts are final."""
+    """Return the cell's row of the manifest, with its final texts if the case is resolved."""
     return PlannedCell(
         case_id=cell.case.id,
         case_path=cell.case_path,
@@ -196,8 +206,10 @@ def _checksums(cell: Cell, settings: Settings) -> dict[str, str]:
     }
 
 
-def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | None]:
-    """One attempt with everything fresh: server state, context, sandbox, log."""
+def _run_attempt(
+    cell: Cell, resources: CellResources, this: _AttemptOrder
+) -> tuple[Attempt, Case | None]:
+    """Make one attempt with a fresh server state, browser context, sandbox and log."""
     case: Case | None = None
     guidance = this.guidance
     attempt = Attempt(
@@ -206,16 +218,17 @@ def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | 
         correction=guidance.correction if guidance else None,
     )
     began = time.perf_counter()
-    folder = bench.run_folder / cell.folder / f"{this.folder}{this.index}"
+    folder = resources.run_folder / cell.folder / f"{this.folder}{this.index}"
     folder.mkdir(parents=True, exist_ok=True)
-    log = RunLog(redact=lambda text: text, stream=bench.stream)
+    # The secrets are known only once the case is resolved; nothing is logged before that.
+    log = RunLog(redact=lambda text: text, stream=resources.stream)
     try:
-        with bench.servers.lend(cell.case) as server:
+        with resources.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
-            with _tools(cell, case, server, bench, folder, log, this) as tools:
+            with _tools(cell, case, server, resources, folder, log, this) as tools:
                 stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
-                    stages = (_relogin(bench), *stages)
+                    stages = (_relogin(resources), *stages)
                 attempt = _fold(attempt, tools, stages)
                 attempt = keep_records(_unless_browser_gone(attempt, tools), tools)
                 attempt = with_cause(attempt, tools)
@@ -228,7 +241,7 @@ def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | 
     attempt = change(
         attempt,
         classification=attempt.classification or cause_of(attempt.failure, ()),
-        formatted_errors=tuple(p.line(bench.settings.language) for p in attempt.problems),
+        formatted_errors=tuple(p.line(resources.settings.language) for p in attempt.problems),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
         duration_ms=(time.perf_counter() - began) * 1000,
@@ -237,10 +250,10 @@ def _run_attempt(cell: Cell, bench: Bench, this: _Try) -> tuple[Attempt, Case | 
     return attempt, case
 
 
-def _relogin(bench: Bench) -> NamedStage:
+def _relogin(resources: CellResources) -> NamedStage:
     def run(attempt: Attempt, tools: Tools) -> Attempt:
-        if bench.relogin:
-            bench.relogin(tools.case, tools.page)
+        if resources.relogin:
+            resources.relogin(tools.case, tools.page)
         return attempt
 
     return NamedStage("relogin", run)
@@ -251,30 +264,30 @@ def _tools(
     cell: Cell,
     case: Case,
     server: ServerHandle | None,
-    bench: Bench,
+    resources: CellResources,
     folder: Path,
     log: RunLog,
-    this: _Try,
+    this: _AttemptOrder,
 ) -> Iterator[Tools]:
-    secrets = resolve_secrets(case, bench.environ, cell.case.path)
+    secrets = resolve_secrets(case, resources.environ, cell.case.path)
     redact = Redactor(secrets)
-    # Logs and evidence are for reading: whatever looks like a key, a cookie or a token goes too.
-    # Code and prompts are not changed that far, they must still work.
+    # Logs and evidence are only read, so whatever looks like a key, a cookie or a token is removed.
+    # Code and prompts are changed less, because they must still work.
     log.redact = evidence = lambda text: redact_keys(redact(text))
-    case_folder = _case_folder(cell, bench)
+    case_folder = _case_folder(cell, resources)
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    client = TimedClient(remembering(bench.client(cell.spec, case), cell.spec, bench.cache))
-    with _open_page(case, bench, case_folder, policy, log) as page:
-        border = _border(cell, case, bench, page, folder, redact, secrets)
+    client = _client(cell, case, resources)
+    with _open_page(case, resources, case_folder, policy, log) as page:
+        border = _border(cell, case, resources, page, folder, redact, secrets)
         border.waited = client.waited
-        engine = bench.engine(border, bench.settings.sandbox)
+        engine = resources.engine(border, resources.settings.sandbox)
         try:
             tools = Tools(
                 case=case,
                 spec=cell.spec,
                 mode=cell.mode,
                 repeat=cell.repeat,
-                settings=bench.settings,
+                settings=resources.settings,
                 client=client,
                 page=page,
                 watch=Watch(page, redact=evidence),
@@ -283,26 +296,27 @@ def _tools(
                 policy=policy,
                 engine=engine,
                 folder=folder,
-                cell_folder=bench.run_folder / cell.folder,
+                cell_folder=resources.run_folder / cell.folder,
                 redact=redact,
                 reveal=lambda text: _reveal(text, secrets),
                 log=log,
-                clock=bench.clock,
-                keep=evidence,
+                clock=resources.clock,
+                redact_evidence=evidence,
                 case_path=cell.case.path,
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
-                # Who is told nothing does not even know that there was an attempt before.
+                # An arm that is told nothing must not even know of the previous attempt.
                 previous=this.failed if this.guidance is None or this.guidance.arm.told else None,
                 guidance=this.guidance,
-                progress=bench.progress,
-                marks=MarksAtHand(redact if case.secrets else None),
-                judge=bench.judge(_place(cell, case, this.failed)) if bench.judge else None,
+                progress=resources.progress,
+                marks=MarkFinder(redact if case.secrets else None),
+                judge=_judge_for(cell, case, resources, this.failed),
             )
-            if bench.settings.cache != "off":
-                border.recall = Recall(page_digest, bench.cache or MemoryCache())
+            if resources.settings.cache != "off":
+                border.recall = SeenCalls(page_digest, resources.cache or MemoryCache())
             border.finders, border.functions = finders(tools), functions(tools)
+            # The finders need the tools, and the tools the names of the finders.
             yield replace(tools, offered=border.offered)
         finally:
             engine.close()
@@ -311,43 +325,54 @@ def _tools(
 def _border(
     cell: Cell,
     case: Case,
-    bench: Bench,
+    resources: CellResources,
     page: "Page",
     folder: Path,
     redact: Redactor,
     secrets: Mapping[str, str],
 ) -> Border:
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    case_folder = _case_folder(cell, bench)
+    case_folder = _case_folder(cell, resources)
     return Border(
         page=page,
         artifacts=folder / "files",
         secrets=secrets,
         allowed=policy.allows,
         secret_allowed=policy.allows,
-        scripts=scripts_allowed(bench.settings.sandbox, cell.spec.provider),
+        scripts=scripts_allowed(resources.settings.sandbox, cell.spec.provider),
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         covers=lambda shown: covers(shown, redact if secrets else None),
     )
 
 
-def _case_folder(cell: Cell, bench: Bench) -> Path:
-    return cell.case.path.parent if cell.case.path else bench.settings.rootdir
+def _case_folder(cell: Cell, resources: CellResources) -> Path:
+    return cell.case.path.parent if cell.case.path else resources.settings.rootdir
 
 
 @contextmanager
 def _open_page(
-    case: Case, bench: Bench, case_folder: Path, policy: OriginPolicy, log: RunLog
+    case: Case, resources: CellResources, case_folder: Path, policy: OriginPolicy, log: RunLog
 ) -> Iterator["Page"]:
     args = context_args(case.setup, case_folder)
-    with guarded_page(bench.open_page, args, policy, log.write, remote=bench.remote) as page:
+    with guarded_page(
+        resources.open_page, args, policy, log.write, remote=resources.remote
+    ) as page:
         add_cookies(page.context, case.setup, case.entry_url)
         yield page
 
 
-def _place(cell: Cell, case: Case, failed: Attempt | None) -> JudgedAttempt:
-    return JudgedAttempt(
+def _client(cell: Cell, case: Case, resources: CellResources) -> TimedClient:
+    client = resources.client(cell.spec, case)
+    return TimedClient(with_reply_cache(client, cell.spec, resources.cache))
+
+
+def _judge_for(
+    cell: Cell, case: Case, resources: CellResources, failed: Attempt | None
+) -> ModelJudge | None:
+    if resources.judge is None:
+        return None
+    judged = JudgedAttempt(
         case_id=case.id,
         user_task=case.user_task,
         capture_mode=cell.mode,
@@ -355,6 +380,7 @@ def _place(cell: Cell, case: Case, failed: Attempt | None) -> JudgedAttempt:
         attempt=failed.attempt_index + 1 if failed else 1,
         model=cell.spec,
     )
+    return resources.judge(judged)
 
 
 def _reveal(text: str, secrets: Mapping[str, str]) -> str:
@@ -364,7 +390,7 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 
 
 def _unless_browser_gone(attempt: Attempt, tools: Tools) -> Attempt:
-    """The attempt; without a browser at its end it says nothing of the model."""
+    """Return the attempt, with a failure of the browser if that has ended."""
     if attempt.checks_passed or not browser_ended(tools.page):
         return attempt
     failure = Failure(kind="browser", message="the browser ended while the cell ran")
@@ -384,11 +410,12 @@ def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Att
 
 
 def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
-    """The one place where an unexpected exception becomes a result: a run must outlive it."""
+    """Run a stage; an unexpected exception becomes a failure, because the run must go on."""
     try:
         return stage.run(attempt, tools)
     except Exception as error:
         from_browser = type(error).__module__.startswith("playwright")
+        # Known errors explain themselves; only unknown ones need a traceback.
         known = isinstance(error, AutowebError)
         kind: FailureKind = "browser" if from_browser else "internal"
         message = tools.redact(f"{stage.name}: {type(error).__name__}: {error}".splitlines()[0])
@@ -397,7 +424,7 @@ def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
-    """The attempt's texts as files of their own, for people who look into the folder."""
+    """Save the attempt's texts as separate files for people who look into the folder."""
     texts = {
         "plan.txt": attempt.plan_text,
         "script.py": attempt.code,

@@ -1,4 +1,4 @@
-"""A cell before it runs, and what a test process lends to it."""
+"""A cell before it runs, and the resources that a test process lends to it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.cases.case import Case, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.call_cache import Cache
-from pytest_autoweb.correct.retry_rules import Past
+from pytest_autoweb.correct.retry_rules import PastCorrections
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -34,41 +34,41 @@ class Cell:
     nodeid: str
     case_path: str
     folder: str
-    """Below the run folder."""
+    """The cell's folder, relative to the run folder."""
     strategy: StrategyName = "codegen"
 
 
 class ServerLender(Protocol):
-    """Lends the web server of a case file for one attempt, its state put back."""
+    """A lender of the web servers of case files, each in its original state, for one attempt."""
 
     def lend(self, case: LoadedCase) -> AbstractContextManager[ServerHandle | None]:
-        """The running server, or None when the case file names none."""
+        """Lend the running server, or None if the case file names none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """What a test process lends to the cells it runs."""
+class CellResources:
+    """The resources that a test process lends to the cells it runs."""
 
     settings: Settings
     run_folder: Path
     client: Callable[[ModelSpec, Case], Client]
     servers: ServerLender
     open_page: Callable[[dict[str, Any]], "Page"]
-    """A page in a fresh context, made with these arguments."""
+    """Opens a page in a fresh context that is created with these arguments."""
     environ: Mapping[str, str]
     remote: bool = False
-    """The browser was connected to, not launched here."""
+    """Whether the browser was connected to rather than launched here."""
     worker: str = "main"
     progress: Callable[[str], None] = lambda text: None
     stream: Callable[[str], None] = lambda line: None
     clock: Clock = field(default_factory=Clock)
     engine: MakeEngine = worker_engine
     cache: Cache | None = None
-    """Shared with other processes; None: each attempt has its own, in memory."""
+    """A cache shared with other processes; None if each attempt has its own, in memory."""
     relogin: Callable[[Case, "Page"], object] | None = None
-    """The user's hook that logs in again; None: there is none."""
-    past: Past = field(default_factory=dict)
-    """Whether the cell's way of correcting helped its model before, as a store remembers it."""
+    """The user's hook that logs in again; None if there is none."""
+    past: PastCorrections = field(default_factory=dict)
+    """How often the cell's way of correcting has helped its model, according to the store."""
     judge: Callable[[JudgedAttempt], ModelJudge] | None = None
-    """Makes the judge of an attempt; None: `judge` checks cannot be evaluated."""
+    """Makes the judge of an attempt; None if `judge` checks cannot be evaluated."""

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
-from pytest_autoweb.correct.retry_rules import LAST
+from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms.correction_arm import ARMS
 from pytest_autoweb.errors import BrowserError, CaseError
 from pytest_autoweb.options import Settings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pytest_autoweb.cases.case import Case
     from pytest_autoweb.correct.call_cache import Cache
-    from pytest_autoweb.correct.retry_rules import Past
+    from pytest_autoweb.correct.retry_rules import PastCorrections
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
 WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
@@ -108,7 +108,7 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
     if settings.controls:
         yield from _control_axes(settings, case)
         models = tuple(model for model in models if not is_control(model))
-    # Rotated, so that no model always meets a case's server first (W5).
+    # Rotated, so that no model is always the first to use a case's server.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
         for mode in settings.capture_modes:
@@ -237,14 +237,16 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
     return lambda case, page: hook(case=case, page=page)
 
 
-def _past(cell: Cell, settings: Settings) -> "Past":
+def _past(cell: Cell, settings: Settings) -> "PastCorrections":
     """Whether the arm helped before; arms that are compared are run to their end."""
     arm, *others = settings.correction
     if not settings.store or others or not ARMS.pick(arm).told or is_control(cell.spec.name):
         return {}
     from pytest_autoweb.store.session_hooks import corrections_so_far
 
-    return corrections_so_far(settings.store, settings.rootdir, cell.spec.name, arm, LAST)
+    return corrections_so_far(
+        settings.store, settings.rootdir, cell.spec.name, arm, CORRECTIONS_COUNTED
+    )
 
 
 def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":

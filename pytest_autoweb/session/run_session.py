@@ -30,7 +30,7 @@ from pytest_autoweb.llm.gateway import (
 )
 from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs
 from pytest_autoweb.options import Settings
-from pytest_autoweb.run.prepared_cell import Bench
+from pytest_autoweb.run.prepared_cell import CellResources
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.local_analysis import local_model
@@ -127,9 +127,9 @@ class RunSession:
                 opened.touch()
         return self.run_folder
 
-    def bench(self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]) -> Bench:
+    def bench(self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]) -> CellResources:
         """What one cell may use."""
-        return Bench(
+        return CellResources(
             settings=self.settings,
             run_folder=self.open_folder(),
             client=self._client,

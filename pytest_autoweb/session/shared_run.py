@@ -49,7 +49,7 @@ def share_run(run_folder: Path) -> SharedRun:
 
 
 def run_ts() -> str:
-    """`yyyyMMdd_HHmmss_SSS` in local time, the id of a run (row 4.1.4)."""
+    """Return the id of a run: local time as `yyyyMMdd_HHmmss_SSS`."""
     now = time.time()
     seconds = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     return f"{seconds}_{int(now * 1000) % 1000:03d}"

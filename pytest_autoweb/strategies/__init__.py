@@ -1,4 +1,4 @@
-"""Strategies: each built-in way for a model to drive the browser, as a list of stages.
+"""The built-in strategies: ways for a model to drive the browser, each a list of stages.
 
 The stages themselves live in `attempt`, `codegen`, `act` and `collect`.
 """

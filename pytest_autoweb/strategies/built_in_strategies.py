@@ -27,7 +27,7 @@ BY_TURNS = Strategy(
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
     prompts=("refs",),
 )
-"""Small models write a few lines at a time about a numbered list of what is on the page."""
+"""`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
 
 CODEGEN = STRATEGIES.add(
     Strategy(

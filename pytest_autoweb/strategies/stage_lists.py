@@ -1,4 +1,4 @@
-"""What a strategy is, the registered ones by name, and which stages a cell goes through."""
+"""The type and the registry of strategies, and the stages that a cell goes through."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,21 +18,21 @@ from pytest_autoweb.variants import StrategyName, Variants
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """One way for a model to drive the browser, as the list of its stages.
+    """One way for a model to drive the browser, as a list of stages.
 
-    The first stage opens the page, as a rule with `OPEN`; the last one judges, with `JUDGE`.
+    The first stage opens the page, usually with `OPEN`; the last one judges, with `JUDGE`.
     """
 
     name: str
     summary: str
     first: tuple[NamedStage, ...]
-    """Of a first attempt."""
+    """The stages of a first attempt."""
     repair: tuple[NamedStage, ...] = ()
-    """Of a further attempt, which finds the failed one in its tools; empty: the same again."""
+    """The stages of a retry, whose tools hold the failed attempt; empty if they are the same."""
     prompts: tuple[str, ...] = ()
-    """Files in `prompts/` that it uses; changing one of them keeps runs from being compared."""
+    """Files in `prompts/` that it uses. Runs are not comparable if one of these differs."""
     in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
-    """What it becomes for models of another dialect of the step language."""
+    """The strategies that replace it for models of other dialects of the step language."""
 
     def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
         """Return the stages of an attempt that begins anew, or that repairs a failed one."""
@@ -52,11 +52,11 @@ EXECUTE = NamedStage("execute", run_steps)
 JUDGE = NamedStage("judge", judge_outcome)
 
 _OF_SIGHT = ("sight", "locate", "locate_again")
-"""Prompts that any strategy may come to use with a model that has vision."""
+"""Prompts that any strategy may use if the model has vision."""
 
 
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
-    """Return the strategy of a cell; what it writes is in the model's dialect."""
+    """Return the strategy of a cell, in the variant for the model's dialect."""
     strategy = STRATEGIES.pick(name)
     return strategy.in_dialect.get(spec.dialect, strategy)
 
@@ -78,7 +78,7 @@ def stages_for(
 ) -> tuple[NamedStage, ...]:
     """Return the stages of a first attempt, or of a retry of the failed one in an arm.
 
-    Where the plan was at fault there is no script that a repair could begin with.
+    If the plan was at fault, there is no script to repair, so the retry begins anew.
     """
     at_fault = failed is not None and failed.failure is not None and failed.failure.kind == "plan"
     stages = strategy_of(name, spec).stages(anew=failed is None or at_fault)

@@ -1,5 +1,5 @@
 """The web servers that case files name.
 
-Started once per session, shared by all workers, and stopped for sure. The case file's
-`webserver` section is read in `cases`.
+Each is started once per session, shared by all workers, and reliably stopped. The `webserver`
+section of a case file is read in `cases`.
 """

@@ -1,4 +1,4 @@
-"""The web servers that case files name: started once, shared by all workers, stopped for sure."""
+"""Starting the web servers that case files name, sharing them among workers, stopping them."""
 
 import hashlib
 import json
@@ -40,28 +40,29 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A redirect is an answer; where it leads may not be ours to ask."""
+    """A handler that returns redirects as they are, because they may lead to foreign servers."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
+# A proxy from the environment would not reach a server on this machine.
 _DIRECT = build_opener(ProxyHandler({}), _NoRedirect)
 
 
 class PortTaken(Exception):
-    """Raised when somebody else got the port between the choice and the server's bind."""
+    """Raised if another process took the port between its choice and the server's bind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One start of a web server."""
+class RunningServer:
+    """A web server that was started."""
 
     folder: Path
     handle: ServerHandle
 
     def is_alive(self) -> bool:
-        """Whether the server still runs."""
+        """Return whether the server still runs."""
         return is_supervised(self.folder)
 
 
@@ -73,7 +74,7 @@ class Placeholders:
     data: Path
 
     def fill(self, text: str) -> str:
-        """Replace the three and leave every other brace alone."""
+        """Replace these three and leave all other braces unchanged."""
         values = {"{port}": str(self.port), "{data}": str(self.data), "{python}": sys.executable}
         return re.sub(r"\{(?:port|data|python)\}", lambda found: values[found.group()], text)
 
@@ -85,18 +86,18 @@ def start(
     *,
     ports: Path,
     owners: tuple[int, ...],
-) -> Run:
+) -> RunningServer:
     """Start a server with a fresh data folder and wait until it answers.
 
     Args:
-        webserver: what to run.
-        case_path: the file that names it; None means the current folder.
-        runs: where the folder of this start is made.
-        ports: where the ports of this session are reserved.
-        owners: processes without which the server must end.
+        webserver: the server to run.
+        case_path: the case file that names it; None stands for the current folder.
+        runs: the folder in which a folder for this start is created.
+        ports: the folder in which the ports of this session are reserved.
+        owners: ids of processes; if one of them ends, so does the server.
 
     Raises:
-        WebServerError: it did not start or did not answer in time.
+        WebServerError: the server did not start or did not answer in time.
     """
     tries = _BIND_TRIES if "{port}" in webserver.url else 1
     while True:
@@ -110,14 +111,14 @@ def start(
 
 def _start_once(
     webserver: Webserver, case_path: Path | None, runs: Path, ports: Path, owners: tuple[int, ...]
-) -> Run:
+) -> RunningServer:
     runs.mkdir(parents=True, exist_ok=True)
     folder = Path(mkdtemp(dir=runs))
     data = folder / "data"
     data.mkdir()
     base = (case_path.parent if case_path else Path()).resolve()
     if "{port}" not in webserver.url:
-        _refuse_strangers(webserver.url)
+        _refuse_if_answering(webserver.url)
         port = urlsplit(webserver.url).port or 80
     else:
         port = 0 if webserver.static else _reserved_port(ports)
@@ -147,7 +148,7 @@ def _argv(webserver: Webserver, values: Placeholders) -> list[str]:
         raise WebServerError(f"the command {webserver.command!r} is broken: {error}") from error
     if not words:
         raise WebServerError("the web server's command is empty")
-    # Filled after the split, so that a folder with a space in its name stays one word.
+    # Replaced after the split, so that a folder with a space in its name stays one word.
     return [values.fill(word) for word in words]
 
 
@@ -159,10 +160,10 @@ def _working_folder(webserver: Webserver, base: Path) -> Path:
 
 
 def static_folder(static: str, base: Path) -> Path:
-    """The folder that `static` names: below the case file's folder, or inside a package.
+    """Return the folder that `static` names, next to the case file or inside a package.
 
     Raises:
-        WebServerError: there is neither.
+        WebServerError: there is no such folder.
     """
     if (folder := base / static).is_dir():
         return folder
@@ -178,7 +179,11 @@ def static_folder(static: str, base: Path) -> Path:
 
 
 def _reserved_port(ports: Path) -> int:
-    """A port that is free now and that no other server of this session was given."""
+    """Return a free port that no other server of this session was given.
+
+    The port is free only when it is chosen, see `PortTaken`. Servers of the same session reserve
+    theirs by a file, so that at least they do not collide.
+    """
     ports.mkdir(parents=True, exist_ok=True)
     while True:
         with socket.socket() as probe:
@@ -191,17 +196,18 @@ def _reserved_port(ports: Path) -> int:
         return port
 
 
-def _refuse_strangers(url: str) -> None:
+def _refuse_if_answering(url: str) -> None:
     if _status(url) is not None:
         raise WebServerError(
-            f"something answers at {url} already; stop it, or let a free port be chosen by "
-            "writing {port} in url and command"
+            f"something already answers at {url}; stop it, or write {{port}} in url and command to "
+            "have a free port chosen"
         )
 
 
 def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
-    """Start the supervisor; it holds the folder's lock when this returns."""
+    """Start the supervisor, which holds the folder's lock when this returns."""
     (folder / "config.json").write_text(json.dumps(config))
+    # `-S` leaves out `site`, which makes up most of the time that Python takes to start.
     command = [sys.executable, "-I", "-S", supervisor.__file__, str(folder)]
     with (folder / "server.log").open("ab") as log:
         done = subprocess.run(
@@ -217,20 +223,20 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
         raise WebServerError(f"the supervisor could not be started{_log_tail(folder)}")
 
 
-def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> Run:
-    """Wait for the first answer."""
+def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> RunningServer:
+    """Wait until the server answers for the first time."""
     name = f"the web server {shlex.join(config['command']) or webserver.static!r}"
     deadline, status = time.monotonic() + webserver.timeout, None
     url = Placeholders(config["port"], data).fill(webserver.url)
     while time.monotonic() < deadline:
         if not is_supervised(folder):
-            raise _ended(folder, name)
+            raise _early_end(folder, name)
         if config["static"] and config["port"] == 0:
             url = _static_url(webserver, folder, data) or ""
         status = _status(url) if url else None
-        # The port may have been taken by a stranger, who answered while ours failed to bind.
+        # The answer may be that of another process that took the port before our server could.
         if status is not None and status < 500 and is_supervised(folder):
-            return Run(folder, ServerHandle(url=url, data=data))
+            return RunningServer(folder, ServerHandle(url=url, data=data))
         time.sleep(_POLL_S)
     how = "did not answer" if status is None else f"answered only with status {status}"
     raise WebServerError(f"{name} {how} at {url} within {webserver.timeout:g} s{_log_tail(folder)}")
@@ -244,7 +250,7 @@ def _static_url(webserver: Webserver, folder: Path, data: Path) -> str | None:
     return Placeholders(port, data).fill(webserver.url)
 
 
-def _ended(folder: Path, name: str) -> Exception:
+def _early_end(folder: Path, name: str) -> Exception:
     try:
         code = (folder / "exit").read_text()
     except OSError:
@@ -256,19 +262,19 @@ def _ended(folder: Path, name: str) -> Exception:
 
 
 def _log_tail(folder: Path) -> str:
-    """The end of what the server wrote, fit for a terminal."""
+    """Return the end of the server's output, without control characters for the terminal."""
     text = (folder / "server.log").read_bytes()[-4 * _LOG_CHARS :].decode(errors="replace")
     lines = _CONTROL.sub("", text).strip()[-_LOG_CHARS:].splitlines()[-_LOG_LINES:]
     return "\n".join(("; the end of its log:", *lines)) if lines else "; its log is empty"
 
 
 def ask(url: str, *, method: str, headers: dict[str, str], body: str | None, timeout: float) -> int:
-    """Send one request and give the answer's status; redirects are not followed.
+    """Send one request and return the status of the answer, without following redirects.
 
     Raises:
-        OSError: nobody answered.
+        OSError: there was no answer.
         HTTPException: the answer is not HTTP.
-        ValueError: it is no http(s) URL.
+        ValueError: the URL is not an http(s) URL.
     """
     data = None if body is None else body.encode()
     request = Request(url, data=data, headers=headers, method=method)
@@ -290,7 +296,7 @@ def _status(url: str) -> int | None:
 
 
 def stop(folder: Path) -> None:
-    """End the folder's server and drop its data; safe to call twice."""
+    """End the folder's server and delete its data; may be called twice."""
     (folder / "stop").touch()
     deadline = time.monotonic() + _STOP_S
     while is_supervised(folder) and time.monotonic() < deadline:
@@ -301,13 +307,14 @@ def stop(folder: Path) -> None:
 
 
 def _kill(folder: Path) -> None:
-    """For a supervisor that hangs or was killed itself."""
+    """Kill the server of a supervisor that hangs or was killed itself."""
     try:
         keeper, server, *mark = (folder / "processes").read_text().split()
     except OSError:
         return
     if is_supervised(folder):
         os.kill(int(keeper), signal.SIGKILL)
+    # The mark tells the server from a later process that was given the same id.
     if supervisor.is_alive(int(server), mark[0] if mark else ""):
         supervisor.kill_group(int(server), signal.SIGKILL)
 
@@ -315,9 +322,9 @@ def _kill(folder: Path) -> None:
 class ServerPool:
     """The web servers of one pytest session on one machine, seen from one test process.
 
-    All processes of the session are given the same folder; what runs is written there, so any of
-    them can start a server and all of them use it. The servers end with the owner, even when it
-    is killed.
+    All processes of the session use the same folder, in which the running servers are recorded. So
+    any process can start a server that all of them use. The servers end with their owner, even if
+    it is killed.
     """
 
     def __init__(self, session_dir: Path, owner_pid: int) -> None:
@@ -325,16 +332,16 @@ class ServerPool:
 
     @contextmanager
     def serving(self, webserver: Webserver, case_path: Path | None) -> Iterator[ServerHandle]:
-        """A running server for the length of one attempt.
+        """Provide a running server for the length of one attempt.
 
-        - Without `reset` the server is shared, with no lock.
-        - With an HTTP reset the server is shared, and the attempt has it to itself: another
-          process that asks waits until this context ends. Send the reset with `reset`.
-        - With `reset: restart` the server and its `{data}` are new and private, and end with
-          the context.
+        - Without `reset`, the server is shared without a lock.
+        - With an HTTP reset, the server is shared, but only one attempt uses it at a time: other
+          processes wait until this context ends. Send the reset with `reset`.
+        - With `reset: restart`, the server and its `{data}` are new and private, and end with the
+          context.
 
-        A server that has died since is started again. One that could not be started is not tried
-        twice in a session; its error is raised again.
+        A server that has died in the meantime is started again. One that could not be started is
+        not tried twice in a session; its error is raised again.
 
         Raises:
             WebServerError: the server did not start or did not answer in time.
@@ -352,15 +359,15 @@ class ServerPool:
             yield self._shared(webserver, case_path, home)
 
     def reset(self, webserver: Webserver, handle: ServerHandle, reset: Reset | None) -> None:
-        """Put the server's state back by its reset request; nothing to do when there is none.
+        """Reset the server's state by its reset request, if it has one.
 
         Args:
-            webserver: its `timeout` is also that of the request.
-            handle: the running server, for the message.
-            reset: as `LoadedCase.resolve_reset` gives it.
+            webserver: the server, whose `timeout` also applies to the request.
+            handle: the running server, for error messages.
+            reset: the result of `LoadedCase.resolve_reset`.
 
         Raises:
-            WebServerError: nobody answered, or with another status than 2xx or 3xx.
+            WebServerError: there was no answer, or one with a status other than 2xx or 3xx.
         """
         if reset is None:
             return
@@ -379,7 +386,7 @@ class ServerPool:
             raise WebServerError(f"{what} was answered with status {status}")
 
     def _home(self, webserver: Webserver, case_path: Path | None) -> Path:
-        """The folder of one file's server."""
+        """Return the folder of a case file's server, by file and settings."""
         identity = [str(case_path.resolve()) if case_path else "", webserver.model_dump()]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
         home = _homes(self._dir) / digest[:16]
@@ -399,21 +406,24 @@ class ServerPool:
             try:
                 run = self._start(webserver, case_path, home, self._owner)
             except WebServerError as error:
+                # Other workers would wait for the same time-out.
                 failed.write_text(str(error))
                 raise
             _write(current, run)
             return run.handle
 
-    def _start(self, webserver: Webserver, case_path: Path | None, home: Path, *owners: int) -> Run:
+    def _start(
+        self, webserver: Webserver, case_path: Path | None, home: Path, *owners: int
+    ) -> RunningServer:
         ports = self._dir / "ports"
         return start(webserver, case_path, home / "runs", ports=ports, owners=owners)
 
 
 def stop_all(session_dir: Path) -> None:
-    """End every server of the session; called once by the process that owns them."""
+    """End every server of the session; to be called once, by the process that owns them."""
     folders = list(_homes(session_dir.resolve()).glob("*/runs/*"))
     for folder in folders:
-        # All are told first, so that their times to end run side by side.
+        # All are asked first, so that they end at the same time.
         (folder / "stop").touch()
     for folder in folders:
         stop(folder)
@@ -423,13 +433,16 @@ def _homes(session_dir: Path) -> Path:
     return session_dir / "webservers"
 
 
-def _read(current: Path) -> Run:
+def _read(current: Path) -> RunningServer:
     saved = json.loads(current.read_text())
-    return Run(Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"])))
+    return RunningServer(
+        Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"]))
+    )
 
 
-def _write(current: Path, run: Run) -> None:
+def _write(current: Path, run: RunningServer) -> None:
     saved = {"folder": str(run.folder), "url": run.handle.url, "data": str(run.handle.data)}
+    # Written and then renamed, because other processes may read it at any time.
     draft = current.with_suffix(".new")
     draft.write_text(json.dumps(saved))
     draft.replace(current)

@@ -1,17 +1,17 @@
-"""The small process that keeps one web server: starts it, watches, and takes it down for sure.
+"""The small process that starts, watches and reliably ends one web server.
 
-It is run by its path and imports the standard library only, so that it starts in a few
-hundredths of a second. It ends, and its server with it, when the stop file appears, when the
-process it works for is gone, when it is told to terminate, or when the server ends by itself.
+It is run by its path and imports only the standard library, so that it starts within a few
+hundredths of a second. It ends together with its server when the stop file appears, when a process
+for which it works is gone, when it receives a signal to terminate, or when the server ends.
 
 Its folder:
     config.json   what to run (`Config`)
-    alive         locked as long as the supervisor lives, whatever way it dies
-    stop          made by whoever wants the server to end
+    alive         locked as long as the supervisor lives, however it dies
+    stop          created by whoever wants the server to end
     server.log    output of the server
     port          of the static server, once it listens
-    processes     ids of supervisor and server, for the case that the supervisor was killed
-    exit          the server's exit code, once it ended
+    processes     ids of supervisor and server, needed if the supervisor was killed
+    exit          the server's exit code, once it has ended
 """
 
 import fcntl
@@ -32,27 +32,30 @@ from typing import IO, Any, TypedDict
 
 POLL_S = 0.1
 GRACE_S = 3.0
-"""Between asking the server to end and killing it."""
+"""Time between asking the server to end and killing it."""
 
 HOST = "127.0.0.1"
 
 
 class Config(TypedDict):
-    """What one supervisor runs."""
+    """The server that one supervisor runs."""
 
     command: list[str]
-    """Empty for static files."""
+    """The command and its arguments; empty for static files."""
     cwd: str
     static: str
     """The folder to serve, or empty."""
     port: int
-    """Of the static server; 0 takes a free one."""
+    """Port of the static server; 0 stands for any free one."""
     owners: list[list[str]]
-    """Process id and start mark of each process the server works for."""
+    """Id and start mark of each process for which the server works."""
 
 
 def start_mark(pid: int) -> str:
-    """What tells a process from a later one with the same id; empty when it cannot be known."""
+    """Return what tells a process from a later one with the same id; empty if unknown.
+
+    This is the start time that Linux keeps; other systems have no `/proc`.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -63,7 +66,7 @@ def start_mark(pid: int) -> str:
 
 
 def is_alive(pid: int, mark: str) -> bool:
-    """Whether the process that had this start mark still runs."""
+    """Return whether the process that had this start mark still runs."""
     if mark:
         return start_mark(pid) == mark
     try:
@@ -76,7 +79,7 @@ def is_alive(pid: int, mark: str) -> bool:
 
 
 def lock_alive(folder: Path, how: int = fcntl.LOCK_EX) -> IO[bytes] | None:
-    """Take the folder's `alive` lock; None when a supervisor holds it."""
+    """Take the folder's `alive` lock, or return None if a supervisor holds it."""
     file = (folder / "alive").open("ab")
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
@@ -87,10 +90,10 @@ def lock_alive(folder: Path, how: int = fcntl.LOCK_EX) -> IO[bytes] | None:
 
 
 def is_supervised(folder: Path) -> bool:
-    """Whether a supervisor is at work in the folder."""
+    """Return whether a supervisor is at work in the folder."""
     if not (folder / "alive").exists():
         return False
-    # Shared, so that two who look at once do not take each other for the supervisor.
+    # A shared lock, so that two processes that look at once do not take each other for it.
     lock = lock_alive(folder, fcntl.LOCK_SH)
     if lock is None:
         return True
@@ -99,7 +102,7 @@ def is_supervised(folder: Path) -> bool:
 
 
 def kill_group(group: int, how: int) -> bool:
-    """Signal a process group; False when nobody is left in it."""
+    """Send a signal to a process group, or return False if the group is empty."""
     try:
         os.killpg(group, how)
     except (ProcessLookupError, PermissionError):
@@ -109,7 +112,7 @@ def kill_group(group: int, how: int) -> bool:
 
 
 class StaticFiles(SimpleHTTPRequestHandler):
-    """Files below one folder and nothing else: no listings, no links that lead outside."""
+    """A handler that serves files of one folder, without listings or links that lead outside."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60
@@ -124,22 +127,22 @@ class StaticFiles(SimpleHTTPRequestHandler):
         if target != root and not target.startswith(root + os.sep):
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
-        # A page that was served a moment ago may differ after a reset.
+        # Without this header, every answer carries the file, which a reset may have changed.
         del self.headers["If-Modified-Since"]
         return super().send_head()
 
     def list_directory(self, path: Any) -> Any:
-        """Folders are not shown."""
+        """Answer 404 for a folder."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
     def guess_type(self, path: Any) -> str:
-        """Texts are UTF-8; pages that do not say so would be garbled."""
+        """Return the type with UTF-8 for texts, because pages may not name their encoding."""
         kind = super().guess_type(path)
         is_text = kind.startswith("text/") or kind.endswith(("javascript", "json", "xml"))
         return f"{kind}; charset=utf-8" if is_text else kind
 
     def end_headers(self) -> None:
-        """Nothing is kept by the browser between attempts."""
+        """Add a header that keeps browsers from caching between attempts."""
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
@@ -158,32 +161,32 @@ def _serve_static(folder: Path, config: Config) -> ThreadingHTTPServer:
 
 
 def _write(path: Path, text: str) -> None:
-    """All of a small file at once, for readers in other processes."""
+    """Replace a small file as a whole, for readers in other processes."""
     draft = path.with_name(f"{path.name}.new")
     draft.write_text(text)
     draft.replace(path)
 
 
-class _Watch:
-    """The reasons to end."""
+class _EndConditions:
+    """The conditions under which the supervisor ends."""
 
     def __init__(self, folder: Path, owners: list[list[str]]) -> None:
         self._stop = folder / "stop"
         self._owners = [(int(pid), mark) for pid, mark in owners]
-        self._told = False
+        self._end_asked = False
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._tell)
+            signal.signal(number, self._on_signal)
 
-    def _tell(self, number: int, frame: FrameType | None) -> None:
-        self._told = True
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._end_asked = True
 
     def is_over(self) -> bool:
         gone = not all(is_alive(pid, mark) for pid, mark in self._owners)
-        return self._told or gone or self._stop.exists()
+        return self._end_asked or gone or self._stop.exists()
 
 
-def _keep_command(folder: Path, config: Config, watch: _Watch) -> str:
-    """Run the command until it ends or has to; its exit code."""
+def _keep_command(folder: Path, config: Config, watch: _EndConditions) -> str:
+    """Run the command until it ends or has to be ended, and return its exit code."""
     process = subprocess.Popen(
         config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL, start_new_session=True
     )
@@ -197,12 +200,12 @@ def _keep_command(folder: Path, config: Config, watch: _Watch) -> str:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(GRACE_S)
     finally:
-        # Whoever is left of its family, even when the server itself ended in good order.
+        # Children of the server may outlive it, even if it ended properly.
         kill_group(process.pid, signal.SIGKILL)
     return str(process.wait() if code is None else code)
 
 
-def _keep_static(folder: Path, config: Config, watch: _Watch) -> str:
+def _keep_static(folder: Path, config: Config, watch: _EndConditions) -> str:
     server = _serve_static(folder, config)
     while not watch.is_over():
         time.sleep(POLL_S)
@@ -212,9 +215,9 @@ def _keep_static(folder: Path, config: Config, watch: _Watch) -> str:
 
 
 def supervise(folder: Path) -> None:
-    """Run the folder's server to its end."""
+    """Run the folder's server until it ends."""
     config: Config = json.loads((folder / "config.json").read_text())
-    watch = _Watch(folder, config["owners"])
+    watch = _EndConditions(folder, config["owners"])
     code = "could not be started"
     try:
         keep = _keep_static if config["static"] else _keep_command
@@ -226,13 +229,13 @@ def supervise(folder: Path) -> None:
 
 
 def main() -> None:
-    """Become a process of its own and supervise; the starting process returns at once."""
+    """Supervise in a process of its own, so that the starting process returns at once."""
     folder = Path(sys.argv[1])
     lock = lock_alive(folder)
     if lock is None:
         sys.exit(f"{folder} has a supervisor already")
-    # The lock is taken before the starter returns, so whoever looks next sees it held. The
-    # grandchild belongs to init: no test process has to reap it, or takes it down with itself.
+    # The lock is taken before the starting process returns, so whoever looks next sees it held. The
+    # grandchild belongs to init, so no test process has to reap it or takes it down when it ends.
     if os.fork() == 0:
         try:
             supervise(folder)

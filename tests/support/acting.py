@@ -15,7 +15,7 @@ from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import OPTIONS, Settings, Source
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.run.pipeline import run_cell
-from pytest_autoweb.run.prepared_cell import Bench, Cell
+from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.testing import ScriptedClient
 from pytest_autoweb.variants import StrategyName
 
@@ -94,7 +94,7 @@ def run_one(
         folder="cells/one",
         strategy=strategy,
     )
-    surroundings = Bench(
+    surroundings = CellResources(
         settings=chosen,
         run_folder=chosen.rootdir / "run",
         client=lambda spec, case: client,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.act.actions import decision_schema, forms_text, validate_action
-from pytest_autoweb.act.step_code import code_of, told
+from pytest_autoweb.act.step_code import code_of, describe_action
 from pytest_autoweb.choice.decision_json import (
     ReplyProblem,
     confidence_of,
@@ -104,4 +104,4 @@ def test_any_action_is_code_that_the_sandbox_lets_run(expected: str, typed: str)
     action = validate_action(fields)
 
     assert lint_code(code_of(action, 3), offered=frozenset({"get_by_mark"})) == ()
-    assert "\n" not in told(action)
+    assert "\n" not in describe_action(action)

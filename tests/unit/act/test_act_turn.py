@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pytest_autoweb.act.actions import Action, validate_action
-from pytest_autoweb.act.memory import Course
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Situation, Turn, View
@@ -54,7 +54,7 @@ def click(text: str) -> Action:
 def test_an_element_that_reads_as_expected_is_resolved_and_not_settled_yet() -> None:
     before = turn_of(click("Send"))
 
-    after = resolve(before, Course(Feedback()))
+    after = resolve(before, ActMemory(Feedback()))
 
     assert after.verified.mark == MARK
     assert after.status is None
@@ -62,42 +62,42 @@ def test_an_element_that_reads_as_expected_is_resolved_and_not_settled_yet() -> 
 
 
 def test_an_element_that_reads_otherwise_is_refused_and_not_performed() -> None:
-    course = Course(Feedback())
+    memory = ActMemory(Feedback())
 
-    turn = resolve(turn_of(click("Delete all")), course)
+    turn = resolve(turn_of(click("Delete all")), memory)
 
     assert turn.status == "refused"
     assert "Delete all" in turn.error
-    assert perform(turn, course) is turn
-    assert course.in_vain == 1
-    assert course.failed == (MARK,)
+    assert perform(turn, memory) is turn
+    assert memory.failures_in_a_row == 1
+    assert memory.failed == (MARK,)
 
 
 def test_a_text_refused_twice_is_looked_for_where_there_is_a_vision_locator() -> None:
-    course, offered = Course(Feedback()), frozenset({"get_by_sight"})
+    memory, offered = ActMemory(Feedback()), frozenset({"get_by_sight"})
 
-    first = resolve(turn_of(click("Delete all"), offered=offered), course)
-    second = resolve(turn_of(click("Delete all"), offered=offered), course)
+    first = resolve(turn_of(click("Delete all"), offered=offered), memory)
+    second = resolve(turn_of(click("Delete all"), offered=offered), memory)
 
     assert (first.status, first.by_sight) == ("refused", False)
     assert (second.status, second.by_sight) == (None, True)
 
 
 def test_the_same_again_on_an_unchanged_page_is_settled_as_a_circle() -> None:
-    course = Course(Feedback())
+    memory = ActMemory(Feedback())
 
-    turns = [resolve(turn_of(click("Send")), course) for _ in range(3)]
+    turns = [resolve(turn_of(click("Send")), memory) for _ in range(3)]
 
     assert [turn.status for turn in turns] == [None, None, "refused"]
-    assert course.circles == 1
-    assert "do something else" in course.feedback.history[-1].reason
+    assert memory.circles == 1
+    assert "do something else" in memory.feedback.history[-1].reason
 
 
 def test_a_reply_that_could_not_be_read_is_told_and_counts_as_in_vain() -> None:
-    course = Course(Feedback())
+    memory = ActMemory(Feedback())
 
-    turn = perform(resolve(turn_of(None), course), course)
+    turn = perform(resolve(turn_of(None), memory), memory)
 
     assert (turn.status, turn.error) == ("invalid", "no JSON object")
-    assert course.in_vain == 1
-    assert [problem.reason for problem in course.feedback.history] == ["no JSON object"]
+    assert memory.failures_in_a_row == 1
+    assert [problem.reason for problem in memory.feedback.history] == ["no JSON object"]

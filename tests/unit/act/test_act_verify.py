@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_autoweb.act.memory import Fingerprint, Loops
+from pytest_autoweb.act.memory import Fingerprint, LoopDetector
 from pytest_autoweb.choice.feedback import Feedback, Problem, section
 from pytest_autoweb.choice.verify_choice import Choice, resolve, resolve_all
 from pytest_autoweb.marks.marking import Mark, PageBox
@@ -128,11 +128,9 @@ def test_the_control_arm_is_told_nothing_but_the_record_is_the_same() -> None:
 
 
 def loops(*steps: str, page: str = "p") -> list[str]:
-    course = Loops()
+    loops = LoopDetector()
     return [
-        course.add(
-            Fingerprint.of(step, "http://x/a?b=1", 1, "t", f"{page}{number}" * (page != "p"))
-        )
+        loops.add(Fingerprint.of(step, "http://x/a?b=1", 1, "t", f"{page}{number}" * (page != "p")))
         for number, step in enumerate(steps)
     ]
 

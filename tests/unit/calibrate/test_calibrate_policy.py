@@ -6,9 +6,15 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.failure_types import cause_of
-from pytest_autoweb.correct.guidance import guide
+from pytest_autoweb.correct.guidance import guidance_for
 from pytest_autoweb.correct.reflection import past_reflections, read_reflection
-from pytest_autoweb.correct.retry_rules import Move, Rules, alternatives, next_move, recover
+from pytest_autoweb.correct.retry_rules import (
+    RetryDecision,
+    Rules,
+    alternatives,
+    decide_retry,
+    recover,
+)
 from pytest_autoweb.correction_arms.built_in_arms import PLAIN, REFLEXION
 from pytest_autoweb.results import (
     Attempt,
@@ -53,30 +59,32 @@ def test_three_retries_follow_the_first_attempt_and_only_passing_troubles_are_wa
 
 def test_rights_are_not_retried_but_by_the_login_hook_once() -> None:
     first = failed("PERMISSION_ERROR")
-    assert next_move([first], RULES).retry is False
+    assert decide_retry([first], RULES).retry is False
     may = RULES._replace(can_relogin=True)
-    assert next_move([first], may).relogin is True
+    assert decide_retry([first], may).relogin is True
     again = failed("PERMISSION_ERROR", correction=Correction(arm="plain", retry=1, relogin=True))
-    assert next_move([first, again], may).retry is False
+    assert decide_retry([first, again], may).retry is False
 
 
 def test_what_may_have_changed_something_is_not_done_twice_without_a_reset() -> None:
     wrote = failed("DATA_NOT_FOUND", writes=1)
-    assert next_move([wrote], RULES).retry is True
-    assert next_move([wrote], RULES._replace(resettable=False)).retry is False
-    assert next_move([failed("DATA_NOT_FOUND")], RULES._replace(resettable=False)).retry is True
+    assert decide_retry([wrote], RULES).retry is True
+    assert decide_retry([wrote], RULES._replace(resettable=False)).retry is False
+    assert decide_retry([failed("DATA_NOT_FOUND")], RULES._replace(resettable=False)).retry is True
 
 
 def test_what_hardly_ever_helped_is_not_tried_again() -> None:
-    def move(helped: int, tried: int) -> Move:
+    def decision(helped: int, tried: int) -> RetryDecision:
         past = {"DATA_NOT_FOUND": (helped, tried), "UNKNOWN": (0, 100)}
-        return next_move([failed("DATA_NOT_FOUND")], RULES._replace(past=past))
+        return decide_retry([failed("DATA_NOT_FOUND")], RULES._replace(past=past))
 
-    assert move(9, 100) == Move(False, "9 of the last 100 corrections of DATA_NOT_FOUND helped")
-    assert move(10, 100).retry is True
+    assert decision(9, 100) == RetryDecision(
+        False, "9 of the last 100 corrections of DATA_NOT_FOUND helped"
+    )
+    assert decision(10, 100).retry is True
     # Nothing is concluded from a few.
-    assert move(0, 29).retry is True
-    assert move(0, 30).retry is False
+    assert decision(0, 29).retry is True
+    assert decision(0, 30).retry is False
 
 
 @pytest.mark.parametrize(
@@ -104,7 +112,7 @@ def test_a_retry_is_never_told_what_the_checks_expect() -> None:
     )
     failure = Failure(kind="check", message="expected SECRET")
     attempt = failed("VALIDATION_ERROR", failure=failure, checks=(check,))
-    guidance = guide(REFLEXION, (attempt,), next_move([attempt], RULES), 3)
+    guidance = guidance_for(REFLEXION, (attempt,), decide_retry([attempt], RULES), 3)
     told = f"{guidance.recovery.user_prompt} {guidance.evidence} {guidance.correction}"
     assert "SECRET" not in told
     assert "look again" in told

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.correct.call_cache import (
     TTL_S,
+    CachingClient,
     MemoryCache,
-    Recall,
-    RememberedReplies,
+    SeenCalls,
     call_hash,
     canonical,
 )
@@ -73,7 +73,7 @@ class Shop:
         self.content, self.now = "old", 0.0
         self.page = SimpleNamespace(url="http://shop/")
         self.cache = MemoryCache(lambda: self.now)
-        self.recall = Recall(lambda page: (page.url, self.content), self.cache)
+        self.recall = SeenCalls(lambda page: (page.url, self.content), self.cache)
 
     def read(self, method: str = "count") -> bool:
         """Whether the reading was answered from the cache."""
@@ -125,11 +125,11 @@ def test_an_identical_model_call_is_answered_again_within_its_repeat_only() -> N
             return Reply(text=f"reply {len(asked)}", usage=Usage(calls=1, input_tokens=5))
 
     request = Request(model="m", messages=(Message(role="user", content="hi"),), stage="plan")
-    steady = RememberedReplies(Model(), ModelSpec(name="m"), MemoryCache())
+    steady = CachingClient(Model(), ModelSpec(name="m"), MemoryCache())
     again = request.model_copy(update={"attempt": 2})
     replies = [steady.complete(each) for each in (request, again)]
     assert [reply.text for reply in replies] == ["reply 1", "reply 1"]
     assert [reply.usage.calls for reply in replies] == [1, 0]
     assert steady.complete(request.model_copy(update={"repeat": 2})).text == "reply 2"
-    warm = RememberedReplies(Model(), ModelSpec(name="m", temperature=0.8), MemoryCache())
+    warm = CachingClient(Model(), ModelSpec(name="m", temperature=0.8), MemoryCache())
     assert [warm.complete(request).text for _ in range(2)] == ["reply 3", "reply 4"]

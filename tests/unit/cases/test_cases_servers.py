@@ -305,7 +305,7 @@ def test_a_stranger_at_a_fixed_address_is_not_taken_for_the_server(pool: ServerP
         fixed = Webserver(command=f"{{python}} {APP} 1 {{data}}", url=stranger.url)
 
         with (
-            pytest.raises(WebServerError, match=r"answers at .* already"),
+            pytest.raises(WebServerError, match=r"already answers at"),
             pool.serving(fixed, None),
         ):
             pass

@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.codegen.constrained import code_of_calls, grammar, offer, schema, strays
+from pytest_autoweb.codegen.constrained import (
+    code_of_calls,
+    disallowed_calls,
+    grammar,
+    offered_calls,
+    schema,
+)
 from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt, Finding, ToolCall
 
@@ -29,21 +35,25 @@ HERE = [RefElement("e1", "textbox", "Name", "", NAME, ("fill", "press"))]
 
 
 def test_only_elements_that_were_found_may_be_named_and_no_call_that_failed() -> None:
-    offered = offer(HERE, [FAILED])
+    offered = offered_calls(HERE, [FAILED])
     assert dict(offered.elements) == {SAVE: ("click",), NAME: ("fill", "press")}
-    assert strays(f'{NAME}.fill("ana")\n{SAVE}.click()', offered) == ()
+    assert disallowed_calls(f'{NAME}.fill("ana")\n{SAVE}.click()', offered) == ()
     assert (
-        strays("page.get_by_role('button',name='Save changes',exact=True).click()", offered) == ()
+        disallowed_calls(
+            "page.get_by_role('button',name='Save changes',exact=True).click()", offered
+        )
+        == ()
     )
-    assert "not among" in strays('page.get_by_text("x").click()', offered)[0]
+    assert "not among" in disallowed_calls('page.get_by_text("x").click()', offered)[0]
     assert (
-        "tried and failed" in strays("page.get_by_role('button', name='Save').click()", offered)[0]
+        "tried and failed"
+        in disallowed_calls("page.get_by_role('button', name='Save').click()", offered)[0]
     )
-    assert "does not take" in strays(f'{SAVE}.fill("x")', offered)[0]
+    assert "does not take" in disallowed_calls(f'{SAVE}.fill("x")', offered)[0]
 
 
 def test_grammar_and_schema_hold_the_same_elements() -> None:
-    offered = offer(HERE, [FAILED], may_answer=True)
+    offered = offered_calls(HERE, [FAILED], may_answer=True)
     rules = grammar(offered)
     assert rules is not None
     assert "Save changes" in rules
@@ -56,10 +66,10 @@ def test_grammar_and_schema_hold_the_same_elements() -> None:
     assert code_of_calls(reply.replace("'", '"').replace(NAME, NAME.replace('"', '\\"'))) == (
         f'{NAME}.fill("ana")'
     )
-    assert grammar(offer([], [Attempt()])) is None
+    assert grammar(offered_calls([], [Attempt()])) is None
 
 
 @given(st.text())
 def test_no_reply_and_no_code_breaks_the_reader(text: str) -> None:
     code_of_calls(text)
-    strays(text, offer(HERE, [FAILED]))
+    disallowed_calls(text, offered_calls(HERE, [FAILED]))

@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parent
 
 
 def asset_dir(folder: str) -> Path:
-    """The `prompts` or `templates` folder: inside the package in a wheel, beside it in a checkout.
+    """Return the `prompts` or `templates` folder: in a wheel the package's, else the checkout's.
 
     Raises:
         AssetError: neither place has the folder.

@@ -66,7 +66,7 @@ def pytest_autoweb_relogin(case: "Case", page: "Page") -> "bool | None":
 
 
 def pytest_autoweb_cell_finished(result: "CellResult") -> None:
-    """Called in the test process when a cell has ended and is on disk.
+    """Look at a cell's result, in the test process, once the cell has ended and is on disk.
 
     For example::
 

@@ -12,7 +12,7 @@ Language = Literal["en", "zh"]
 
 PROMPT_LANGUAGE: Language = "zh"
 """The language of error lines inside prompts, whatever people read. Recorded replies are found by
-the text of their prompts, so changing it means recording the cassettes with such lines anew."""
+the text of their prompts, so changing it means recording all cassettes with such lines again."""
 
 
 @dataclass(frozen=True, slots=True)

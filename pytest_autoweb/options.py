@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def comma_list(text: str) -> tuple[str, ...]:
-    """Texts separated by commas, each once."""
+    """Split a text at its commas, and drop repetitions."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Texts separated by spaces."""
+    """Split a text at its spaces."""
     return tuple(text.split())
 
 
@@ -44,7 +44,7 @@ def arms(text: str) -> tuple[str, ...]:
 
 
 def flag(text: str) -> bool:
-    """Yes or no."""
+    """Read yes or no."""
     truth = {"true": True, "1": True, "yes": True, "on": True}
     falsehood = {"false": False, "0": False, "no": False, "off": False}
     try:
@@ -54,7 +54,7 @@ def flag(text: str) -> bool:
 
 
 def count(least: int) -> Callable[[str], int]:
-    """Makes a reader of whole numbers of at least `least`."""
+    """Return a reader of whole numbers that are at least `least`."""
 
     def parse(text: str) -> int:
         if not text.strip().isdecimal() or int(text) < least:
@@ -65,7 +65,7 @@ def count(least: int) -> Callable[[str], int]:
 
 
 def seconds(text: str) -> float:
-    """A number of seconds above 0 and below a day."""
+    """Read a number of seconds, above 0 and below a day."""
     try:
         value = float(text)
     except ValueError:
@@ -76,7 +76,7 @@ def seconds(text: str) -> float:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Makes a reader of exactly these words."""
+    """Return a reader that accepts exactly these words."""
 
     def parse(text: str) -> str:
         if text not in allowed:
@@ -95,24 +95,24 @@ def locator(text: str) -> str:
 
 
 def cache(text: str) -> str:
-    """`memory`, `off`, or the URL of a cache."""
+    """Read `memory`, `off`, or the URL of a cache."""
     if text not in ("memory", "off") and "://" not in text:
         raise ValueError(f"{text!r} is no cache; allowed: memory, off, redis://..., a store's URL")
     return text
 
 
 def path(text: str) -> Path | None:
-    """A path; None for an empty text."""
+    """Read a path; an empty text means None."""
     return Path(text) if text else None
 
 
 def or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Makes a reader that takes an empty text for None."""
+    """Return a reader that takes an empty text for None."""
     return lambda text: parse(text) if text else None
 
 
 def percent(text: str) -> float:
-    """A percentage from 0 to 100, with or without its sign."""
+    """Read a percentage from 0 to 100, with or without its sign."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -123,7 +123,7 @@ def percent(text: str) -> float:
 
 
 def dollars(text: str) -> float:
-    """An amount of US dollars, with or without its sign."""
+    """Read an amount of US dollars, with or without its sign."""
     try:
         value = float(text.removeprefix("$"))
     except ValueError:
@@ -134,7 +134,7 @@ def dollars(text: str) -> float:
 
 
 def shard(text: str) -> tuple[int, int]:
-    """Number and count of a shard, such as 1/4."""
+    """Read the number and count of a shard, such as 1/4."""
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise ValueError(f"{text!r} is not a shard; write it as 1/4 ... 4/4")
@@ -149,7 +149,7 @@ Source = Literal["flag", "env", "ini", "default"]
 
 DEFAULT_STORE = "sqlite:///.autoweb/store.db"
 MAX_RETRIES = 3
-"""Retries of a correction when `--autoweb-max-repairs` is not set."""
+"""The number of retries of a correction when `--autoweb-max-repairs` is not set."""
 
 
 class Option(NamedTuple):
@@ -161,23 +161,23 @@ class Option(NamedTuple):
     parse: Callable[[str], Any]
     metavar: str | None = None
     bare: str | None = None
-    """What the flag means without a value; None: it needs one."""
+    """The value of the flag when it is given without one; None if it needs one."""
     shown: Callable[[Any], Any] = lambda value: value
-    """The value as the report may tell it."""
+    """Turns the value into what the report may show."""
 
     @property
     def flag(self) -> str:
-        """Its command-line flag."""
+        """Return its command-line flag."""
         return "--autoweb-" + self.name.replace("_", "-")
 
     @property
     def dest(self) -> str:
-        """Its attribute on pytest's options, and its ini key."""
+        """Return its attribute on pytest's options, and its ini key."""
         return "autoweb_" + self.name
 
     @property
     def env(self) -> str:
-        """Its environment variable."""
+        """Return its environment variable."""
         return self.dest.upper()
 
 
@@ -324,7 +324,7 @@ class Settings:
     baseline_days: int
     storage: Path
     store: str
-    """URL, with its password; `describe` hides it."""
+    """The URL with its password, which `describe` hides."""
     preview: bool
     shard: tuple[int, int] | None
     blobs: Path
@@ -342,7 +342,7 @@ class Settings:
 
     @property
     def capture_modes(self) -> tuple[str, ...]:
-        """The capture modes after the defaults."""
+        """Return the capture modes, with defaults applied."""
         if self.capture:
             return self.capture
         if self.simplified_html is None:
@@ -351,18 +351,18 @@ class Settings:
 
     @property
     def corrects(self) -> bool:
-        """Whether a failure is looked into on the page."""
+        """Tell whether the page is examined after a failure, to correct it."""
         return self.correction != ("off",)
 
     @property
     def retries(self) -> int:
-        """Attempts after a failed first one."""
+        """Return the number of attempts that may follow a failed first one."""
         if self.corrects and self.sources.get("max_repairs", "default") == "default":
             return MAX_RETRIES
         return self.max_repairs
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """Each setting with its value and source, as JSON values, for the report."""
+        """Return each setting with its value and source, as JSON values for the report."""
         shown: dict[str, dict[str, Any]] = {}
         telling = {option.name: option.shown for option in OPTIONS}
         for field in fields(self):
@@ -398,7 +398,7 @@ def add_options(parser: "pytest.Parser") -> None:
 
 
 def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
-    """All settings, each from the first place that has it.
+    """Read all settings, each from the first place that has it.
 
     Raises:
         SettingsError: a value is not allowed; names the place, the value and what is allowed.
@@ -418,7 +418,7 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
-    """Only a person at the command line may do without walls, not the repository under test."""
+    """Let only a person at the command line, not the tested repository, switch the sandbox off."""
     flag = next(option.flag for option in OPTIONS if option.name == "sandbox")
     if level != "off" or hasattr(config, "workerinput"):
         return
@@ -452,5 +452,5 @@ def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
 
 
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
-    """Whether models are named, so that case files become cells."""
+    """Tell whether models are named, so that case files become cells."""
     return bool(_first_value(OPTIONS[0], config, environ)[0].strip())

@@ -25,7 +25,7 @@ from pytest_autoweb.strategies.stage_lists import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"
-"""The group of entry points; each is a callable that takes the registry."""
+"""The group of entry points, each of which is a callable that takes the registry."""
 
 HELP_LISTS: Mapping[str, Variants[Any]] = {
     "capture_modes": CAPTURE_MODES,
@@ -33,7 +33,7 @@ HELP_LISTS: Mapping[str, Variants[Any]] = {
     "correction_arms": ARMS,
     "strategies": STRATEGIES,
 }
-"""What stands for `{name}` in the help text of an option."""
+"""The variants that replace `{name}` in the help text of an option."""
 
 _OWN_FOLDER = str(Path(__file__).parent)
 
@@ -113,9 +113,9 @@ def load_variants(hooks: Any) -> Registry:
     registry = Registry()
     try:
         for point in entry_points(group=GROUP):
-            with _blamed(f"entry point {point.name} = {point.value}"):
+            with _naming_the_source(f"entry point {point.name} = {point.value}"):
                 point.load()(registry)
-        with _blamed("pytest_autoweb_register"):
+        with _naming_the_source("pytest_autoweb_register"):
             # With `-p no:autoweb` in force nobody declared the hook.
             if (register := getattr(hooks, "pytest_autoweb_register", None)) is not None:
                 register(registry=registry)
@@ -126,7 +126,7 @@ def load_variants(hooks: Any) -> Registry:
 
 
 @contextmanager
-def _blamed(source: str) -> Iterator[None]:
+def _naming_the_source(source: str) -> Iterator[None]:
     """Name who registered when registering fails."""
     try:
         yield

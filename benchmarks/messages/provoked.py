@@ -21,7 +21,7 @@ class Provoked(NamedTuple):
 
 
 def raised(act: Callable[..., object], *args: object) -> tuple[str, str]:
-    """Class and text of the exception that a call with these arguments ends in.
+    """Return class and text of the exception that a call with these arguments raises.
 
     Raises:
         AssertionError: it ends in none, so nothing was provoked.

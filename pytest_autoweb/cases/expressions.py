@@ -69,7 +69,7 @@ class Scope:
         return Scope(label, value, self._render) if isinstance(value, Mapping) else value
 
     def unknown(self, name: object) -> str:
-        """The sentence about a name that is not here."""
+        """Return the sentence about an unknown name, which suggests the nearest known one."""
         return f"unknown name '{self._label}.{name}'{near_miss(str(name), self._values)}"
 
 
@@ -106,7 +106,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 def plain(value: Any) -> Any:
-    """The JSON-like form of an expression's value.
+    """Return the JSON-like form of an expression's value.
 
     Raises:
         TypeError: the value is a method, a generator or another thing that is no data.
@@ -146,7 +146,7 @@ def _environment() -> _Environment:
 
 @lru_cache(maxsize=8192)
 def _compiled(text: str) -> tuple[Callable[..., str], Callable[..., Any] | None]:
-    """The renderer of a text, and its evaluator when the text is exactly one expression."""
+    """Return the renderer of a text, and its evaluator when the text is exactly one expression."""
     environment = _environment()
     tree = environment.parse(text)
     _refuse_statements(tree)
@@ -191,7 +191,7 @@ class Expressions:
             self._names["webserver"] = Scope("webserver", webserver)
 
     def tree(self, value: Any, at: FieldPath, keeps_type: Callable[[FieldPath], bool]) -> Any:
-        """A copy of a value with every string in it rendered.
+        """Return a copy of a value with every string in it rendered.
 
         Args:
             value: what the case file holds.
@@ -217,7 +217,7 @@ class Expressions:
             raise FieldError(at, f"cannot be rendered: {error}") from error
 
     def _unknown(self, message: str) -> str:
-        """Jinja knows a lone name is undefined; here it is known which ones exist."""
+        """Return Jinja's message about an undefined name, completed by the names that exist."""
         if (lone := re.fullmatch(r"unknown name '(\w+)'", message)) is None:
             return message
         return message + near_miss(lone[1], self._names)
@@ -243,7 +243,7 @@ class Expressions:
 
 
 def syntax_error(text: str) -> str | None:
-    """What is wrong with a string's expressions, whatever their names stand for."""
+    """Return what is wrong with the syntax of a string's expressions, or None."""
     if not any(mark in text for mark in _MARKS):
         return None
     try:

@@ -25,11 +25,11 @@ class Combination(NamedTuple):
 
     values: dict[str, Any]
     suffix: str
-    """What the case's id gets, e.g. `-a-1`; empty without a matrix."""
+    """What is appended to the case's id, e.g. `-a-1`; empty without a matrix."""
 
 
 def combinations(matrix: Any, at: FieldPath) -> list[Combination]:
-    """All combinations, the last axis changing fastest.
+    """Return all combinations, the last axis changing fastest.
 
     Suffixes differ from each other and depend on nothing but the matrix.
 
@@ -71,7 +71,7 @@ def _check_axis(name: str, values: Any, at: FieldPath) -> None:
 
 
 def _labels(values: list[Any]) -> dict[str, str]:
-    """The part of the id for each value; a hash tells apart what looks the same."""
+    """Return the part of the id for each value; a hash tells apart what looks the same."""
     short = {_canonical(value): _label(value) for value in values}
     seen = Counter(label.lower() for label in short.values())
     return {
@@ -102,7 +102,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "entry_url": ("entryUrl", "url", "entry", "entryURL"),
     "user_task": ("userTask", "task", "prompt"),
 }
-"""Field -> the other names it may have."""
+"""The other names that a field may have."""
 
 CASE_KEYS = (*keys(Case), "matrix")
 FILE_KEYS = ("version", "webserver", "vars", "defaults", "cases")
@@ -120,7 +120,7 @@ class _Entry:
 
 
 def sources(document: Document) -> Iterator[CaseSource]:
-    """The cases of a file, one for each combination of their matrix, in the file's order.
+    """Yield the cases of a file, one for each combination of their matrix, in the file's order.
 
     Raises:
         FieldError: the file's outline breaks the contract.
@@ -155,7 +155,7 @@ def sources(document: Document) -> Iterator[CaseSource]:
 
 
 def _top(document: Document) -> tuple[Mapping[str, Any], FieldPath]:
-    """The file's sections, and where its cases stand."""
+    """Return the file's sections, and where its cases stand."""
     data = document.data
     if document.is_json and isinstance(data, list):
         return {"cases": data}, ()
@@ -191,7 +191,7 @@ def _defaults(top: Mapping[str, Any]) -> _Entry:
 
 
 def _entry(raw: Any, at: FieldPath) -> _Entry:
-    """A case's fields under the contract's names."""
+    """Return a case's fields under the contract's names."""
     if not isinstance(raw, Mapping):
         raise FieldError(at, "must be a mapping with id, entry_url, user_task, …")
     fields: dict[str, Any] = {}

@@ -36,7 +36,7 @@ class UrlCheck(Check):
     rests_on = "address"
 
     url: str | Pattern
-    """A Playwright glob, or `{matches: regex}`."""
+    """The URL: a Playwright glob, or `{matches: regex}`."""
 
     def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
@@ -92,7 +92,7 @@ class TextCheck(Check):
 
 
 def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
-    """The text that fits, if there is one."""
+    """Return the text that fits, or None."""
     if isinstance(wanted, Pattern):
         match = re.search(wanted.matches, "\n".join(lines), re.MULTILINE)
         return match.group() if match else None
@@ -109,15 +109,15 @@ class ElementQuery(Spec):
 
     role: str | None = None
     name: str | Pattern | None = None
-    """Accessible name; a plain text matches whole and case-sensitively."""
+    """The accessible name; a plain text must match it as a whole, with the same case."""
     label: str | None = None
     test_id: str | None = None
     css: str | None = None
     text: str | None = None
-    """Text the element contains."""
+    """A text that the element contains."""
     count: int | None = Field(default=None, ge=0)
     value: str | None = None
-    """Value of an input."""
+    """The value of an input."""
     checked: bool | None = None
     enabled: bool | None = None
     visible: bool | None = None
@@ -255,7 +255,7 @@ def _wanted(wanted: str | Pattern, what: str) -> str:
 def of_page_and_frames(
     page: "Page", look: "Callable[[Frame, float], T]", seconds: float
 ) -> Iterator[tuple[str, T]]:
-    """What `look` sees in the page, and in each visible frame that answers; with the place."""
+    """Yield what `look` sees in the page and in each visible frame that answers, with the place."""
     from playwright.sync_api import Error
 
     yield page.url, look(page.main_frame, max(50.0, seconds * 1000))

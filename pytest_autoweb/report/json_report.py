@@ -23,7 +23,7 @@ SCHEMA_VERSION = 2
 
 
 Shortened = Literal["", "texts", "evidence", "same_cases", "attempts", "cells", "everything"]
-"""What was left out last; each step includes those before it."""
+"""What was left out last to save space; each step includes the steps before it."""
 
 
 class Analysis(Record):
@@ -169,7 +169,7 @@ def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison
 
 
 def report_json_schema() -> dict[str, Any]:
-    """JSON Schema of `report.json`."""
+    """Return the JSON Schema of `report.json`."""
     schema = Report.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

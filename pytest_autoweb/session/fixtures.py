@@ -21,7 +21,7 @@ _PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any], request: pytest.FixtureRequest
 ) -> dict[str, Any]:
-    """Playwright's own Chromium, else the system's, with the flags that cells need.
+    """Choose Playwright's own Chromium, else the system's, with the flags that cells need.
 
     Sessions without cells keep what pytest-playwright gives.
     """

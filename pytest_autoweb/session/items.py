@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from pytest_autoweb.correct.retry_rules import Past
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
-WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
-"""In a shard: all items that the session would run without `--autoweb-shard`."""
+UNSHARDED_ITEMS: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""In a shard, all items that the session would run without `--autoweb-shard`."""
 _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
-"""Of each case id, the first file that has it."""
+"""The first file of the session in which each case id was found."""
 _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 CONTROL_RUNS = 3
-"""Fresh times that `--autoweb-controls` runs each control of a case."""
+"""How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
 _RECORDINGS = ("tracing", "video", "screenshot")
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
-"""Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
+"""The text in the report of an unreadable case file, by which the run is given exit code 4."""
 
 
 class CaseFile(pytest.File):
     """A case file: one item per case, model, capture mode and repeat."""
 
     def collect(self) -> Iterator["CellItem"]:
-        """The cells, in the file's order."""
+        """Yield the cells, in the file's order."""
         try:
             cases = self.load()
             for case in cases:
@@ -57,7 +57,7 @@ class CaseFile(pytest.File):
         yield from _cells(self, cases)
 
     def load(self) -> tuple[LoadedCase, ...]:
-        """The cases of the file."""
+        """Return the cases of the file."""
         return load_case_file(self.path)
 
 
@@ -65,7 +65,7 @@ class InlineCases(CaseFile):
     """The cases of `--autoweb-cases`."""
 
     def load(self) -> tuple[LoadedCase, ...]:
-        """The cases given on the command line."""
+        """Return the cases given on the command line."""
         return load_inline(self.config.stash[SESSION].settings.cases)
 
 
@@ -77,13 +77,13 @@ class CellItem(pytest.Function):
     def repr_failure(  # type: ignore[override]  # as in pytest.Function itself
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Any:
-        """A cell that failed shows what became of it, not a traceback through this package."""
+        """Show what became of a failed cell instead of a traceback through this package."""
         if isinstance(excinfo.value, CellFailed):
             return "\n".join(describe(excinfo.value.result))
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """The case's own line in its file."""
+        """Return where the case is defined, with its own line in the file."""
         return self.path, max(0, self.cell.case.line - 1), self.name
 
 
@@ -103,7 +103,7 @@ def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem
 
 
 def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes]:
-    """The controls first, if asked for, then the models."""
+    """Yield the controls first, if they were asked for, and then the models."""
     models = settings.models
     if settings.controls:
         yield from _control_axes(settings, case)
@@ -153,13 +153,13 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
 
 
 def _folder_name(config: pytest.Config, case_id: str, case_path: str) -> str:
-    """The case's id; its path too when another file of the session has a case of that id."""
+    """Return the case's id, with its path when another file of the session has the same id."""
     first = config.stash.setdefault(_FIRST_PATH, {}).setdefault(case_id, case_path)
     return case_id if first == case_path else f"{case_id}@{case_path}"
 
 
 def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settings) -> str:
-    """`login[openai/gpt-5-mini]`; capture mode and repeat only when there are several."""
+    """Name a cell, e.g. `login[openai/gpt-5-mini]`; add mode and repeat if there are several."""
     parts = [model]
     if len(settings.capture_modes) > 1:
         parts.append(mode)
@@ -175,7 +175,7 @@ def _relative(path: Path | None, rootdir: Path) -> str:
 
 
 def run_item(request: pytest.FixtureRequest) -> None:
-    """The test function behind every cell."""
+    """Run a cell; this is the test function behind every item."""
     item = request.node
     session = request.config.stash[SESSION]
     result = run_with_fixtures(item.cell, session, request)
@@ -187,7 +187,7 @@ def run_item(request: pytest.FixtureRequest) -> None:
 
 
 def _kept_by_playwright(item: CellItem) -> str:
-    """Flags by which pytest-playwright keeps what it sees, of a case that has secrets.
+    """Return the flags by which pytest-playwright stores what it sees of a case with secrets.
 
     Nobody can take the secrets out of its traces, videos and pictures.
     """
@@ -230,7 +230,7 @@ def run_with_fixtures(
 
 
 def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
-    """The user's hook; None when nobody implements it."""
+    """Return the user's login hook, or None when nobody implements it."""
     hook = config.hook.pytest_autoweb_relogin
     if not hook.get_hookimpls():
         return None
@@ -238,7 +238,7 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
 
 
 def _past(cell: Cell, settings: Settings) -> "Past":
-    """Whether the arm helped before; arms that are compared are run to their end."""
+    """Return whether the correction arm helped before; compared arms always run to the end."""
     arm, *others = settings.correction
     if not settings.store or others or not ARMS.pick(arm).told or is_control(cell.spec.name):
         return {}
@@ -248,7 +248,7 @@ def _past(cell: Cell, settings: Settings) -> "Past":
 
 
 def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
-    """The cache that a URL names, opened once a process."""
+    """Return the cache that a URL names, which is opened once in each process."""
     if "://" not in settings.cache:
         return None
     if _CACHE not in config.stash:
@@ -276,5 +276,5 @@ def _run_or_break(cell: Cell, bench: Any) -> CellResult:
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
-    """The manifest's rows for the collected cells."""
+    """Return the manifest's rows for the collected cells."""
     return [planned_cell(item.cell) for item in items if isinstance(item, CellItem)]

@@ -15,7 +15,7 @@ class Event(NamedTuple):
 
     cell: str
     kind: str
-    """`stage`, `log` or `end`."""
+    """The kind of event: `stage`, `log` or `end`."""
     text: str
 
 
@@ -67,7 +67,7 @@ class Display(threading.Thread):
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything to show: `-v`, a streamed log, or a terminal."""
+        """Tell whether there is anything to show: with `-v`, a streamed log, or a terminal."""
         return self._verbose or self._stream_log or self._terminal.isatty()
 
     def run(self) -> None:
@@ -129,5 +129,5 @@ class Display(threading.Thread):
 
 
 def plain(text: str) -> str:
-    """Text without control and bidirectional override characters, for a terminal."""
+    """Return text without control and bidirectional override characters, for a terminal."""
     return "".join(character for character in text if character.isprintable())

@@ -15,26 +15,26 @@ class SharedRun:
     ts: str
     run_folder: str
     session_folder: str
-    """Temporary: server state, the gateway's address, progress, locks."""
+    """The temporary folder for server state, the gateway's address, progress and locks."""
     owner_pid: int
 
     @property
     def progress_file(self) -> Path:
-        """Where all processes append what they are doing."""
+        """Return the file to which all processes append what they are doing."""
         return Path(self.session_folder) / "progress.jsonl"
 
     @property
     def opened_file(self) -> Path:
-        """Exists once a process has opened the run folder."""
+        """Return the file that exists once a process has opened the run folder."""
         return Path(self.session_folder) / "run-folder-opened"
 
     def dump(self) -> str:
-        """As text for `workerinput`."""
+        """Return the facts as text for `workerinput`."""
         return json.dumps(asdict(self))
 
     @classmethod
     def parse(cls, text: str) -> "SharedRun":
-        """The inverse of `dump`."""
+        """Read what `dump` wrote."""
         return cls(**json.loads(text))
 
 
@@ -49,7 +49,7 @@ def share_run(run_folder: Path) -> SharedRun:
 
 
 def run_ts() -> str:
-    """`yyyyMMdd_HHmmss_SSS` in local time, the id of a run (row 4.1.4)."""
+    """Return the time as `yyyyMMdd_HHmmss_SSS` in local time, which is the id of a run."""
     now = time.time()
     seconds = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     return f"{seconds}_{int(now * 1000) % 1000:03d}"

@@ -82,7 +82,7 @@ class Verification(Record):
 
     @property
     def changed(self) -> tuple[CellChange, ...]:
-        """The cells whose outcome has changed."""
+        """Return the cells whose outcome has changed."""
         return tuple(cell for cell in self.cells if cell.before != cell.after)
 
 

@@ -16,7 +16,7 @@ _LISTED = 20
 
 
 def about_baseline(context: GateContext) -> Iterator[GateResult]:
-    """What a reader must know of the run compared with: there is none, or it is old or partial."""
+    """Say what a reader must know of the baseline: whether it is missing, old or partial."""
     rows, policy, baseline = context.run, context.policy, context.baseline
     if not policy.compare:
         return
@@ -57,7 +57,7 @@ GATES.add(
 
 
 def drops(context: GateContext) -> Iterator[GateResult]:
-    """A pass rate that fell by more than its margin, where the paired test finds it significant."""
+    """Fail a pass rate that fell by more than its margin if the paired test finds it so."""
     limits, baseline = context.policy.limits, context.baseline
     if "pass_rate" not in limits or baseline is None:
         return
@@ -85,7 +85,7 @@ GATES.add(
 
 
 def steady_cases(context: GateContext) -> Iterator[GateResult]:
-    """A case that never failed under its checksums, and now fails on every repeat.
+    """Fail a case that never failed under its checksums and now fails on every repeat.
 
     Each case's Fisher test says how surprising that is; the p values are corrected for the number
     of cases looked at (Bonferroni), so that a run of many cases raises no more false alarms than a
@@ -121,7 +121,7 @@ GATES.add(
 
 
 def costs(context: GateContext) -> Iterator[GateResult]:
-    """Money per cell that grew by more than its margin; unknown money is never taken for none."""
+    """Fail a cost per cell that grew by more than its margin; unknown never counts as none."""
     policy = context.policy
     if "cost" not in policy.limits:
         return
@@ -151,7 +151,7 @@ GATES.add(
 
 
 def durations(context: GateContext) -> Iterator[GateResult]:
-    """Seconds per cell that grew by more than their margin, on the same kind of machine."""
+    """Fail a time per cell that grew by more than its margin on the same kind of machine."""
     limits, baseline = context.policy.limits, context.baseline
     if "duration" not in limits or baseline is None:
         return
@@ -233,7 +233,7 @@ def _growth(name: str, pair: Comparison, change: Change, margin: float) -> GateR
 
 
 def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows | None:
-    """The run with its missing scores filled in as failures, where the baseline has one.
+    """Count missing scores as failures where the baseline has a score.
 
     None: there is nothing to fill in.
     """

@@ -1,4 +1,4 @@
-"""Where the bundled prompts and templates are, in a wheel and in a checkout."""
+"""The places of the bundled prompts and templates, in a wheel and in a checkout."""
 
 from pathlib import Path
 

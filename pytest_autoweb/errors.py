@@ -83,7 +83,7 @@ class ModelError(AutowebError):
         cause: one of `MODEL_CAUSES`.
         model: the model's name as given on the command line.
         detail: the provider's message, redacted.
-        usage: what the failed calls used up (a `results.Usage`), or None if unknown.
+        usage: what the failed calls used (a `results.Usage`), or None if unknown.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What users can hook into, in a conftest or a plugin."""
+"""The hooks that users can implement in a conftest or a plugin."""
 
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def pytest_autoweb_engine(border: "Border", level: "Level") -> "StepEngine | Non
 def pytest_autoweb_relogin(case: "Case", page: "Page") -> "bool | None":
     """Log in again after the application refused for lack of rights, e.g. an ended session.
 
-    Asked once a cell at most, with `--autoweb-correction`, on the fresh page of the next attempt
+    Called at most once per cell, with `--autoweb-correction`, on the fresh page of the next attempt
     before its entry URL is opened. Without an implementation such a failure is not retried::
 
         def pytest_autoweb_relogin(case, page):

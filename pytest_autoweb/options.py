@@ -50,7 +50,7 @@ def flag(text: str) -> bool:
     try:
         return (truth | falsehood)[text.strip().lower()]
     except KeyError:
-        raise ValueError(f"{text!r} is not a yes or no; allowed: true, false") from None
+        raise ValueError(f"{text!r} is neither yes nor no; allowed: true, false") from None
 
 
 def count(least: int) -> Callable[[str], int]:
@@ -97,7 +97,9 @@ def locator(text: str) -> str:
 def cache(text: str) -> str:
     """Read `memory`, `off`, or the URL of a cache."""
     if text not in ("memory", "off") and "://" not in text:
-        raise ValueError(f"{text!r} is no cache; allowed: memory, off, redis://..., a store's URL")
+        raise ValueError(
+            f"{text!r} is not a cache; allowed: memory, off, redis://..., URL of a store"
+        )
     return text
 
 
@@ -153,7 +155,7 @@ MAX_RETRIES = 3
 
 
 class Option(NamedTuple):
-    """One setting: how it is spelled, what it may be, what it means."""
+    """One setting, with its name, its default, its meaning and its reader."""
 
     name: str
     default: str
@@ -184,23 +186,23 @@ class Option(NamedTuple):
 OPTIONS: tuple[Option, ...] = (
     Option("models", "", "Models to compare, separated by commas. Turns the plugin on.",
            comma_list, "A,B"),
-    Option("models_file", "", "YAML or JSON file with settings per model, over those of "
-           "[tool.autoweb.models] in pyproject.toml.", path, "PATH"),
-    Option("files", "cases/*.yaml cases/*.yml", "Patterns (below the rootdir) of the files that "
-           "are read as cases; a YAML file named on the command line is read always.\n"
+    Option("models_file", "", "YAML or JSON file with settings per model, which take precedence "
+           "over those of [tool.autoweb.models] in pyproject.toml.", path, "PATH"),
+    Option("files", "cases/*.yaml cases/*.yml", "Patterns (relative to the rootdir) of the files "
+           "that are read as cases; a YAML file named on the command line is always read.\n"
            "Checks in them: {check_types}", words, "GLOBS"),
-    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", path, "PATH"),
+    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it is.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
-    Option("capture", "", "How pages are shown to models; several make an axis of the comparison. "
-           "Default ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
-    Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
-           lambda text: flag(text) if text else None, "BOOL"),
-    Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
-           "have vision (one more call a page).", flag, "BOOL", bare="true"),
+    Option("capture", "", "How pages are shown to models; several modes become an axis of the "
+           "comparison. The default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
+    Option("simplified_html", "", "Used only without a capture mode: true means ARIA, false "
+           "RAW_HTML.", lambda text: flag(text) if text else None, "BOOL"),
+    Option("visual_supplement", "false", "Add a description of a screenshot to the prompt, for "
+           "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "{strategies}.", known_strategy, "NAME"),
-    Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", count(1),
-           "N"),
+    Option("max_decisions", "30", "The most decisions that one attempt of the strategy act may "
+           "take.", count(1), "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
            "choice; false is the control arm that asks again without the message.", flag, "BOOL",
            bare="true"),
@@ -208,73 +210,74 @@ OPTIONS: tuple[Option, ...] = (
            "answers of a model with vision, seed eliminates by them.", locator, "NAME"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
-    Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
-           "and this is not set.", count(0),
-           "N"),
-    Option("correction", "off", "How a failed attempt is tried again. Of several ways the first "
-           "decides; the others start from the same failure, to be compared with it: "
-           "{correction_arms}.", arms, "ARMS"),
-    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off "
-           "or the URL of a Redis or a store, where identical model calls at temperature 0 are "
-           "kept too.", cache, "PLACE", shown=without_password),
-    Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "
-           "(stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
+    Option("max_repairs", "1", "The most attempts after a failed first one; 3 if a correction is "
+           "named and this is not set.", count(0), "N"),
+    Option("correction", "off", "How a failed attempt is tried again. If several ways are named, "
+           "the first one decides; the others start from the same failure and are compared with "
+           "it: {correction_arms}.", arms, "ARMS"),
+    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, "
+           "off, or the URL of a Redis or a store, which also keeps identical model calls at "
+           "temperature 0.", cache, "PLACE", shown=without_password),
+    Option("questions", "record", "What to do when a plan asks a question: record it and go on, "
+           "strict (stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
            "POLICY"),
-    Option("on_step_failure", "block", "After a failed step: block the later ones, or continue.",
-           one_of(*get_args(StepFailurePolicy)), "POLICY"),
-    Option("step_timeout", "20", "Wall seconds for a step; a step that runs out of time is "
+    Option("on_step_failure", "block", "What to do after a failed step: block the later ones, or "
+           "continue.", one_of(*get_args(StepFailurePolicy)), "POLICY"),
+    Option("step_timeout", "20", "Wall-clock seconds for a step; a step that runs out of time is "
            "continued once with max(60, 3 times this).", seconds, "SECONDS"),
-    Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", seconds,
-           "SECONDS"),
-    Option("sandbox", "auto", "How generated code is held: auto uses Landlock and seccomp where "
-           "the kernel has them; strict does not run without them and refuses scripts in the page; "
-           "off leaves them out (only on the command line, never in CI).",
+    Option("check_timeout", "5", "Seconds for which the judge waits for the checks to hold.",
+           seconds, "SECONDS"),
+    Option("sandbox", "auto", "How generated code is confined: auto uses Landlock and seccomp "
+           "where the kernel has them; strict does not run without them and refuses scripts in "
+           "the page; off leaves them out (only on the command line, never in CI).",
            one_of(*get_args(SandboxLevel)), "LEVEL"),
-    Option("judge_model", "", "The model of `judge` checks that name none; it must not be one of "
+    Option("judge_model", "", "The model for `judge` checks that name none; it must not be one of "
            "the models compared.", str, "NAME"),
-    Option("judge_labels", "", "File with human verdicts on saved cells. Only with it a `judge` "
-           "check decides; its agreement with them is printed.", path, "PATH"),
-    Option("controls", "false", "Run the controls of every case too: the oracle must pass and "
-           "doing nothing must fail, three fresh times each. A case whose controls break is kept "
-           "out of comparisons.", flag, "BOOL", bare="true"),
-    Option("min_pass_rate", "", "Gate: least first-attempt pass rate of each model, in percent. "
-           "The gate then decides: a failed cell alone does not fail the run.", or_none(percent),
-           "PERCENT"),
-    Option("max_cost", "", "Most US dollars that live model calls of the whole run may cost, over "
-           "all workers; a call that might go beyond is not made.", or_none(dollars), "USD"),
-    Option("allow_unpriced", "false", "With a cost cap: let models without a known price run, "
-           "uncounted.", flag, "BOOL", bare="true"),
-    Option("save", "", "Save the run's results under this name in the storage folder, to be "
-           "compared with later.", str, "NAME"),
+    Option("judge_labels", "", "File with human verdicts on saved cells. Only with this file can "
+           "a `judge` check decide; the judge's agreement with people is printed.", path, "PATH"),
+    Option("controls", "false", "Also run the controls of every case, three times each from a "
+           "fresh start: the oracle must pass and doing nothing must fail. A case with a broken "
+           "control is left out of comparisons.", flag, "BOOL", bare="true"),
+    Option("min_pass_rate", "", "Gate: the least first-attempt pass rate of each model, in "
+           "percent. The gate then decides: a failed cell alone does not fail the run.",
+           or_none(percent), "PERCENT"),
+    Option("max_cost", "", "The most US dollars that live model calls of the whole run may cost, "
+           "over all workers; a call that might exceed it is not made.", or_none(dollars), "USD"),
+    Option("allow_unpriced", "false", "With a cost cap, let models without a known price run; "
+           "their calls are not counted.", flag, "BOOL", bare="true"),
+    Option("save", "", "Save the run's results under this name in the storage folder, to compare "
+           "later runs with them.", str, "NAME"),
     Option("autosave", "false", "Save the run's results in the storage folder.", flag, "BOOL",
            bare="true"),
-    Option("compare", "", "Compare with a saved run: its number or name, a file or run folder; "
-           "alone: with the latest.", str, "RUN", bare="latest"),
+    Option("compare", "", "Compare with a saved run, given by its number or name, or as a file or "
+           "a run folder; without a value, with the latest run.", str, "RUN", bare="latest"),
     Option("compare_fail", "", "Gates on the comparison (with the latest run, if no other is "
-           "named): how much worse 'pass_rate:5%,cost:20%,duration:50%' may get. Only what a test "
-           "finds significant fails.", str, "EXPR"),
-    Option("baseline_days", "90", "A baseline older than this is used with a notice.", count(1),
-           "DAYS"),
-    Option("storage", ".autoweb", "Folder of saved runs, below the rootdir.", Path, "DIR"),
+           "named): how much worse each metric may get, as in "
+           "'pass_rate:5%,cost:20%,duration:50%'. Only a change that a test finds significant "
+           "fails the run.", str, "EXPR"),
+    Option("baseline_days", "90", "The age in days above which a baseline is used only with a "
+           "notice.", count(1), "DAYS"),
+    Option("storage", ".autoweb", "Folder of saved runs, relative to the rootdir.", Path, "DIR"),
     Option("store", "", "Also write the run into this database when it ends: sqlite:///PATH or "
-           "postgresql://USER:PASSWORD@HOST/DATABASE. Alone: sqlite:///.autoweb/store.db below the "
-           "rootdir.", str, "URL", bare=DEFAULT_STORE, shown=without_password),
+           "postgresql://USER:PASSWORD@HOST/DATABASE. Without a value: "
+           "sqlite:///.autoweb/store.db below the rootdir.", str, "URL", bare=DEFAULT_STORE,
+           shown=without_password),
     Option("preview", "false", "Only list the cells, with an estimate of calls, tokens and money.",
            flag, "BOOL", bare="true"),
     Option("shard", "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb "
            "merge-reports`.", or_none(shard), "X/Y"),
     Option("blobs", "autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR"),
-    Option("record_mode", "off", "Cassettes: off (live, nothing recorded), none (replay only), "
-           "once, new_episodes or all (record everything anew).",
+    Option("record_mode", "off", "How cassettes are used: off (live, nothing recorded), none "
+           "(replay only), once, new_episodes or all (record everything anew).",
            one_of(*get_args(RecordMode)), "MODE"),
-    Option("live", "", "Models that are called live whatever the record mode says.", comma_list,
+    Option("live", "", "Models that are called live, whatever the record mode says.", comma_list,
            "A,B"),
-    Option("cassettes", "cases/cassettes", "Folder of the cassettes, below the rootdir.", Path,
-           "DIR"),
-    Option("report", "autoweb-report", "Folder of the run: report, results, screenshots. An older "
-           "run found there is moved aside, never erased.", Path, "DIR"),
-    Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
-           "with a marker.", count(10_000), "N"),
+    Option("cassettes", "cases/cassettes", "Folder of the cassettes, relative to the rootdir.",
+           Path, "DIR"),
+    Option("report", "autoweb-report", "Folder of the run, with report, results and screenshots. "
+           "An older run found there is moved aside, never erased.", Path, "DIR"),
+    Option("report_max_chars", "8000000", "The largest report.json, in characters; the longest "
+           "fields are shortened with a marker.", count(10_000), "N"),
     Option("language", "en", "Language of error lines in the report and the terminal: en, or zh "
            "for the Chinese form with the English words beside it. Prompts do not change.",
            one_of(*get_args(Language)), "LANGUAGE"),
@@ -388,7 +391,7 @@ def add_options(parser: "pytest.Parser") -> None:
             dest=option.dest,
             default=None,
             metavar=option.metavar,
-            # argparse reads a percent sign as a place to fill.
+            # argparse takes a percent sign for a placeholder.
             help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]".replace(
                 "%", "%%"
             ),

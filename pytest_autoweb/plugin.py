@@ -1,4 +1,4 @@
-"""pytest hooks only; whatever they need is imported inside them.
+"""The pytest hooks, which import whatever they need inside themselves.
 
 People install this plugin beside thousands of other tests, so a session that names no models
 pays for the options and nothing else.
@@ -138,7 +138,8 @@ def _shared(config: pytest.Config) -> SharedRun:
     from pytest_autoweb.options import report_folder
 
     if SHARED not in config.stash:
-        # Not by all settings: a session of xdist without models loads no variants to read them.
+        # Reading all settings would load the variants, which an xdist session without models must
+        # not pay for.
         config.stash[SHARED] = share_run(report_folder(config, os.environ))
     return config.stash[SHARED]
 

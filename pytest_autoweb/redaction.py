@@ -47,7 +47,7 @@ class Redactor:
                     inside.setdefault(form, placeholder)
         self._inside = inside
         longest_first = sorted(inside, key=len, reverse=True)
-        # A placeholder that stands already stays whole, even if a secret is one of its words.
+        # An existing placeholder stays whole, even if a secret is one of its words.
         standing = sorted(set(inside.values()))
         self._pattern = re.compile("|".join(map(re.escape, [*standing, *longest_first])) or "(?!)")
 
@@ -73,7 +73,7 @@ def _forms(value: str) -> Iterator[str]:
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
     as_json = json.dumps(value)[1:-1]
     yield as_json.replace("/", "\\/")
-    # As servers write JSON that is to stand inside HTML.
+    # The form in which servers write JSON inside HTML.
     for_html = re.sub("[<>&'+]", lambda match: f"\\u{ord(match[0]):04x}", as_json)
     yield from (for_html, re.sub("u00[0-9a-f]{2}", _upper_digits, for_html))
     yield repr(value)[1:-1]
@@ -127,7 +127,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         rf"\1\2{REDACTED}",
     ),
-    # Keys by their looks.
+    # Keys that can be recognised by their form.
     (
         re.compile(
             r"(?<![A-Za-z0-9])(?:sk|pk|rk|xai|gsk|hf|ghp|gho|ghs|glpat|xoxb|xoxp|pplx|nvapi|r8)"

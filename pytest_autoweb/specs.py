@@ -1,4 +1,4 @@
-"""What the fields of case files are made of: the base of all models, and checked texts."""
+"""The building blocks of case files: the base of all models, and texts that are checked."""
 
 import re
 from typing import Annotated, Any

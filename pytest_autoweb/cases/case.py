@@ -17,7 +17,7 @@ Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class PageParameter(Spec):
-    """The part of the list's address that says which page it is."""
+    """The part of a list's address that says which page of the list it is."""
 
     parameter: Annotated[str, Field(min_length=1)]
     """The name of the parameter, e.g. `page` or `offset`."""

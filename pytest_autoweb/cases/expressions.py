@@ -34,7 +34,7 @@ _INNER = re.compile(r"\{\{[-+]?(.*?)-?\}\}", re.DOTALL)
 class Scope:
     """The values behind one word, such as `vars`; each is rendered when it is asked for.
 
-    It is no mapping on purpose: `vars.items` is the variable of that name, not a method.
+    It is deliberately not a mapping: `vars.items` is the variable of that name, not a method.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Scope:
 
 
 class _Undefined(StrictUndefined):
-    """Says which names exist."""
+    """An undefined name, whose error message says which names exist."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _Undefined(StrictUndefined):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Operators that can make a short expression run for hours are bounded."""
+    """A sandbox that also bounds the operators with which a short expression can run for hours."""
 
     intercepted_binops = frozenset({"*", "**"})
 
@@ -112,7 +112,7 @@ def plain(value: Any) -> Any:
         TypeError: the value is a method, a generator or another thing that is no data.
     """
     if isinstance(value, Undefined):
-        return str(value)  # raises with the name's own message
+        return str(value)  # Turning it into text raises the error with the message about this name.
     if isinstance(value, Scope):
         return {key: plain(value[key]) for key in value}
     if isinstance(value, list | tuple):
@@ -128,7 +128,7 @@ def _printable(value: Any) -> Any:
     if isinstance(value, Undefined | Scope):
         return value
     if value is None:
-        raise TypeError("the expression gives nothing (null)")
+        raise TypeError("the expression gives null, which cannot be part of a text")
     return plain(value)
 
 
@@ -138,7 +138,7 @@ def _environment() -> _Environment:
         undefined=_Undefined, finalize=_printable, keep_trailing_newline=True, autoescape=False
     )
     environment.globals.clear()
-    # Every xdist worker must render the same text.
+    # Without hash-dependent or random filters, every xdist worker renders the same text.
     del environment.filters["random"]
     environment.filters["tojson"] = lambda value: json.dumps(plain(value), ensure_ascii=False)
     return environment
@@ -195,7 +195,7 @@ class Expressions:
 
         Args:
             value: what the case file holds.
-            at: where it stands, for errors.
+            at: its place in the file, for errors.
             keeps_type: whether a string at this place that is exactly one expression becomes the
                 expression's value; elsewhere it becomes text, unless the value is a list or
                 mapping.
@@ -212,7 +212,7 @@ class Expressions:
             raise FieldError(at, f"is not a valid expression: {error.message}") from error
         except TemplateError as error:
             raise FieldError(at, self._unknown(str(error))) from error
-        # An expression of the user's can raise anything, from ZeroDivisionError to a filter's own.
+        # A user's expression can raise anything, from ZeroDivisionError to a filter's own errors.
         except Exception as error:
             raise FieldError(at, f"cannot be rendered: {error}") from error
 

@@ -20,7 +20,7 @@ MAX_EVENTS = 20_000
 
 
 class Unreadable(Exception):
-    """Raised by a reader when the text is not the plain YAML or JSON that case files are."""
+    """Raised by a reader when a text is not the plain YAML or JSON that case files must be."""
 
     def __init__(self, reason: str, line: int) -> None:
         self.reason, self.line = reason, line
@@ -150,7 +150,7 @@ class _Walk:
             if key in entries:
                 raise duplicate_key(key, line, self._lines[here])
             self._lines[here] = line
-            next(self._tokens)  # the colon
+            next(self._tokens)  # Skips the colon.
             entries[key] = self._value(*next(self._tokens), here)
         return entries
 

@@ -1,4 +1,4 @@
-"""The parts of a case file: which keys there are, the names of the seeds, defaults, matrix."""
+"""The parts of a case file: its keys and their older names, its defaults and its matrix."""
 
 import hashlib
 import json
@@ -66,7 +66,7 @@ def _check_axis(name: str, values: Any, at: FieldPath) -> None:
         if not isinstance(value, str | int | float):
             raise FieldError((*at, index), "must be a text, a number, true or false")
         if (canonical := _canonical(value)) in seen:
-            raise FieldError((*at, index), f"the value {value!r} is there twice")
+            raise FieldError((*at, index), f"the value {value!r} is given twice")
         seen.add(canonical)
 
 
@@ -130,14 +130,14 @@ def sources(document: Document) -> Iterator[CaseSource]:
     if not isinstance(cases, list) or not cases:
         raise FieldError(cases_at, "must be a list with at least one case")
     variables = _mapping(top, "vars")
-    # Variables are rendered where they are used; a broken one is told even when it is not.
+    # Variables are rendered only where they are used, so a broken unused one must be found here.
     for at, text in texts(variables, ("vars",)):
         if problem := syntax_error(text):
             raise FieldError(at, problem)
     defaults = _defaults(top)
     webserver = _mapping(top, "webserver") if "webserver" in top else None
     for index, raw in enumerate(cases):
-        # The seeds' JSON may hold a single case without a list around it.
+        # Older JSON files may hold a single case without a list around it.
         at = (*cases_at, index) if isinstance(document.data, list) or cases_at else ()
         entry = _entry(raw, at)
         fields = {**defaults.fields, **entry.fields}

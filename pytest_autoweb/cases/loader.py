@@ -1,4 +1,4 @@
-"""Case files and inline cases to loaded cases."""
+"""Loads case files and inline cases."""
 
 import re
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ def _closes_a_bracket(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A case that was found good, waiting for its web server's address."""
+    """A case that was checked at collection and may still need its web server's address."""
 
     id: str
     path: Path | None
@@ -224,5 +224,5 @@ def _shown(source: CaseSource, name: str, resolved: str) -> str:
     try:
         return str(source.field(name, ECHO))
     except FieldError:
-        # It computes with the server's address, so it can only be shown as written.
+        # Its expression computes with the server's address, so it can only be shown as written.
         return str(source.fields[name])

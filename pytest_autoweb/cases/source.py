@@ -36,7 +36,7 @@ def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[Check, 
 
     Args:
         entries: what the case file holds.
-        at: where it stands, for errors.
+        at: its place in the file, for errors.
         path: the case file, beside which functions are looked for; None for inline cases.
 
     Raises:

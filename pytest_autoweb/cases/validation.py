@@ -1,4 +1,4 @@
-"""A case file as read, and pydantic's findings as sentences about the user's own field."""
+"""A case file as it was read, and pydantic's errors as sentences about the user's own field."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -106,7 +106,7 @@ def _schema(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
         kind.check_schema(schema)
     except jsonschema.SchemaError as error:
         raise NotEvaluated(f"the schema is not valid: {error.message}") from error
-    # An empty registry: a `$ref` to the network is an error, not a request.
+    # With an empty registry, a `$ref` to the network is an error and never a request.
     validator = kind(schema, registry=Registry())
 
     def judge(answer: Any) -> Verdict:

@@ -1,4 +1,4 @@
-"""What a case may say of the returned data, and that it must itself be clear."""
+"""What a case may expect of the returned data, and the refusal of unclear expectations."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What a check type is, what it may look at, and the registered ones by name."""
+"""The base of all check types, the evidence they may look at, and the registry of them."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ class JudgeQuery(Spec):
 
 
 class RubricFinding(NamedTuple):
-    """What a model says of a rubric."""
+    """A model's verdict on a rubric."""
 
     verdict: str
     """`pass`, `fail`, `impossible`, `captcha` or `insufficient_evidence`; `unfounded` if it passed
@@ -83,7 +83,7 @@ class Evidence:
 
 
 class Verdict(NamedTuple):
-    """What one look saw."""
+    """The result of looking once."""
 
     passed: bool | None
     """Whether the check holds; None if that cannot be decided, for the given `reason`."""
@@ -105,11 +105,11 @@ class Verdict(NamedTuple):
 
 
 class NotEvaluated(Exception):
-    """The check itself is at fault, or what it asks cannot be reached; the reason is its text."""
+    """Raised when a check is faulty or cannot reach what it asks about; the text says why."""
 
 
 class CheckProbe(NamedTuple):
-    """A check made ready to look."""
+    """A check that is ready to look at the end of an attempt."""
 
     expected: str
     look: Callable[[float], Verdict]

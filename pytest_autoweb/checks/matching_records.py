@@ -1,4 +1,4 @@
-"""Judges returned records by the conditions they were to meet (`answer: {records: …}`); pure."""
+"""Judges returned records by the conditions that they must meet (`answer: {records: …}`)."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _MISSING = object()
 
 
 class _Miss(NamedTuple):
-    """A condition that a record does not meet, or that stays open."""
+    """A condition that a record does not meet, or for which that cannot be decided."""
 
     record: int
     field: str
@@ -151,7 +151,7 @@ def _shown(miss: _Miss) -> str:
 def _hint(spec: RecordsSpec, misses: list[_Miss], total: int) -> str:
     """Return what a repair needs: how many records there are, and which conditions were ignored.
 
-    Nothing of the answer itself, which may hold the page's words.
+    It holds nothing of the answer itself, which may contain the page's words.
     """
     failing = Counter(miss.field for miss in misses if miss.answer.holds is False)
     parts = [

@@ -131,7 +131,7 @@ class ElementQuery(Spec):
 
 @CHECKS.add
 class ElementCheck(Check):
-    """An element that must (or must not) be there, in a given state."""
+    """An element that must be there in a given state, or must not be there."""
 
     name = "element"
     rests_on = "page"
@@ -149,7 +149,7 @@ class ElementCheck(Check):
         name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
 
         def states(frame: "Frame", timeout_ms: float) -> list[dict[str, Any]]:
-            # Counting elements knows no timeout: see first that the frame answers at all.
+            # Counting elements has no timeout, so first make sure that the frame answers at all.
             call_function(frame, "1", timeout_ms=timeout_ms)
             return list(run_on_elements(_locator(frame, query, name), "element_states"))
 
@@ -267,5 +267,6 @@ def of_page_and_frames(
                 seen = look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
                 yield f"{page.url} frame {number} {frame.url}", seen
         except Error:
-            # Frames come and go; adverts hang. The page's own answer was given above.
+            # Frames come and go, and frames of adverts hang. They must not fail a check, whose main
+            # answer came from the page itself above.
             continue

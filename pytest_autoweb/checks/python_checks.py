@@ -39,7 +39,7 @@ _ROOT_FILES = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py
 
 
 class FunctionProblem(Exception):
-    """Raised when there is no such function, or it cannot be called as the check asks."""
+    """Raised when a check's function does not exist or cannot be called as the check asks."""
 
 
 def find_function(
@@ -51,8 +51,8 @@ def find_function(
     root, in the working folder, and then wherever Python finds modules.
 
     Args:
-        reference: names module and function.
-        arguments: what it is to be called with, beside the context.
+        reference: the names of module and function.
+        arguments: the arguments of the call, besides the context.
         case_path: the case's file; None for inline cases.
 
     Raises:

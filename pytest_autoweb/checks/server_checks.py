@@ -150,7 +150,7 @@ def _cell(value: Any) -> Any:
 
 
 class FileQuery(Spec):
-    """A file the application left behind."""
+    """A file that the application wrote, and what must hold of it."""
 
     path: str
     exists: bool = True

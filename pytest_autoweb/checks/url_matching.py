@@ -1,4 +1,4 @@
-"""URLs against globs, and returned lists of URLs against those that were wanted. Pure."""
+"""Compares URLs with globs, and returned lists of URLs with those that were wanted."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def _url_of(item: Any, index: int) -> str:
     if isinstance(item, Mapping):
         item = next((item[key] for key in _KEYS if key in item), None)
     if not isinstance(item, str):
-        raise NotEvaluated(f"item {index} of the answer is no URL and has none")
+        raise NotEvaluated(f"item {index} of the answer is neither a URL nor an object with one")
     return item
 
 

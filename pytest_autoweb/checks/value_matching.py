@@ -1,4 +1,4 @@
-"""Compares expected and actual values: as JSON, and as dates, money or durations. Pure."""
+"""Compares expected and actual values: as JSON, and as dates, money or durations."""
 
 import json
 import math
@@ -32,7 +32,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 def _equal_scalars(expected: Any, actual: Any) -> bool:
     if isinstance(expected, str) and isinstance(actual, str):
-        # Two texts: "042" and "42" may be different article numbers.
+        # Two texts are not compared as numbers: "042" and "42" may be different article numbers.
         return normalise(expected) == normalise(actual)
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual

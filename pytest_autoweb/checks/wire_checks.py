@@ -30,7 +30,7 @@ _PART_NAME = re.compile(r'(?i)form-data;[^\n]*?\bname="([^"\n]*)"')
 
 
 class _Test(NamedTuple):
-    """One thing that is asked of a request or a file."""
+    """One requirement on a request or a file, and whether it is met."""
 
     wanted: str
     holds: bool | None
@@ -128,7 +128,7 @@ def _missed_requests(
         return Verdict(False, f"{len(held)} such instead of {query.count}: {lines}", _line(held[0]))
     if not tried:
         return Verdict(False, "no request was sent")
-    # The latest of those that come nearest.
+    # Of the requests that come nearest, show the latest one.
     entry, tests = max(reversed(tried), key=lambda pair: _nearness(pair[1]))
     if not any(test.holds for test in tests[:1]):
         return Verdict(False, f"none of {len(tried)} requests went there; last: {_line(entry)}")
@@ -165,7 +165,7 @@ def _request_tests(query: RequestQuery, entry: WireEntry) -> Iterator[_Test]:
 def _reply_tests(reply: ReplyQuery, entry: WireEntry) -> Iterator[_Test]:
     came = _Body(entry.response_body, entry.response_truncated, "reply")
     if entry.response_body is None and entry.status is not None:
-        # A page that moves on takes the replies of its requests with it.
+        # When a page navigates, the browser drops the bodies of the replies that it received.
         came = came._replace(lost="the reply's body was not kept")
     if reply.json_subset is not None:
         yield came.holds_fields(reply.json_subset)
@@ -174,7 +174,7 @@ def _reply_tests(reply: ReplyQuery, entry: WireEntry) -> Iterator[_Test]:
 
 
 class _Body(NamedTuple):
-    """A body as it was kept."""
+    """A body of a request or a reply, as far as it was kept."""
 
     text: str | None
     truncated: bool
@@ -357,7 +357,7 @@ def _download_tests(
     if query.name is not None:
         fits = _name_fits(query.name, file.name)
         yield _Test(f"name {_pattern(query.name)}", fits, f"it is {file.name!r}")
-    # One that is too large to keep has a size, one that never came has none.
+    # A file that is too large to keep has a size; a file that never arrived has none.
     yield _Test("a whole file", file.path is not None or file.size > 0, file.problem)
     if query.sha256 is not None:
         same = query.sha256.lower() == file.sha256
@@ -369,7 +369,7 @@ def _download_tests(
         yield _Test("its text", None, reason)
         return
     text = _lines(file.path.read_bytes().decode("utf-8", errors="replace"))
-    # Secrets in the kept file are replaced, so they are in what is looked for.
+    # Secrets are replaced in the kept file, so they must be replaced in the wanted text, too.
     if query.contains is not None:
         found = _lines(redact(query.contains)) in text
         yield _Test(f"text {query.contains!r}", found, f"it is {_short(text)!r}")

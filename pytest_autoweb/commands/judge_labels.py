@@ -187,7 +187,7 @@ def _asked(
 
         def judge(cell: "CellResult", attempt: "Attempt") -> "RubricJudge":
             labelled = (cell.folder, attempt.attempt_index) in wanted
-            return judges(cell, attempt) if labelled else _unlabelled
+            return judges(cell, attempt) if labelled else _refuse_unlabelled
 
         output = Path(name) / "again"
         verify_run(
@@ -201,7 +201,7 @@ def _asked(
         yield from _opinions(saved.info.ts, read_run(output).cells)
 
 
-def _unlabelled(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
+def _refuse_unlabelled(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
     """Refuse to judge a cell that nobody has labelled, to save the cost of asking."""
     from pytest_autoweb.checks.check_type import NotEvaluated
 

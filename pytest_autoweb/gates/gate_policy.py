@@ -1,4 +1,4 @@
-"""Which gates a run has, and which failed cells and groups of cases they decide on."""
+"""The gates that a run has, and the failed cells and groups of cases on which they decide."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -128,7 +128,7 @@ class Pinnable(GroupMember, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """What is asked of a run."""
+    """The demands on a run."""
 
     min_pass_rate: float | None = None
     """The least pass rate of first attempts, in percent."""
@@ -144,7 +144,7 @@ class GatePolicy:
 
     @property
     def asks_anything(self) -> bool:
-        """Tell whether a flag or a table asks for more than that each cell passes."""
+        """Tell whether a flag or a table demands more than that each cell passes."""
         return self.min_pass_rate is not None or bool(self.groups or self.limits)
 
     def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
@@ -201,7 +201,7 @@ def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
         if name not in METRICS:
             raise SettingsError(f"{flag}: {name!r} cannot be compared{near_miss(name, METRICS)}")
         if name in limits:
-            raise SettingsError(f"{flag}: {name!r} stands there twice")
+            raise SettingsError(f"{flag}: {name!r} is given twice")
         limits[name] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
     return limits
 

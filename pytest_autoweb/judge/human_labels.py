@@ -1,4 +1,4 @@
-"""The labels file: what people say of saved cells, and what judges said of the same evidence.
+"""The labels file: verdicts of people on saved cells, and of judges on the same evidence.
 
 People fill in `human`; `autoweb judge-labels` writes everything else.
 """
@@ -27,7 +27,7 @@ class _Entry(BaseModel):
 
 
 class JudgeVerdict(_Entry):
-    """What one judge said."""
+    """One judge's verdict on the labelled evidence."""
 
     judge: str
     """The model and the checksum of its prompt."""
@@ -62,7 +62,7 @@ class Label(_Entry):
 
 
 class LabelFile(_Entry):
-    """All labels."""
+    """The content of a labels file."""
 
     version: Literal[1] = 1
     labels: tuple[Label, ...] = ()
@@ -93,7 +93,7 @@ def read_labels(path: Path) -> LabelFile:
                 raise FieldError(("labels", index, "judged"), "one judge is listed twice")
             if (first := seen.setdefault(label.key, index)) != index:
                 line = document.line(("labels", first))
-                raise FieldError(("labels", index), f"the same is labelled on line {line}")
+                raise FieldError(("labels", index), f"the same check is labelled on line {line}")
     except FieldError as error:
         raise document.error(error.at, error.reason) from error
     return file

@@ -1,4 +1,4 @@
-"""The evidence as a judging model reads it: what page and network show.
+"""The evidence as a judging model reads it: what the page and the network show.
 
 What the judged model says of itself is not in it: plan, code, comments, log lines and the source
 of scripts that it ran in the page are left out on purpose. What the code returned is shown only
@@ -31,7 +31,7 @@ _NOTHING = "(none)"
 
 
 class JudgeEvidence(NamedTuple):
-    """Everything that one question to a judge rests on; all of it redacted."""
+    """Everything on which one question to a judge rests, redacted."""
 
     page: str
     actions: str

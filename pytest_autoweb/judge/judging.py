@@ -84,8 +84,8 @@ class _PendingCheck:
         try:
             self.verdict, self.problem = self.probe.look(seconds), ""
         except Exception as error:
-            # A check may fail in any way its author or the page can think of; none of them
-            # may end the run, and none may count as a pass or a fail.
+            # A check's own code, or the page, may fail in any way. That must neither end the run
+            # nor count as a pass or a fail.
             self.give_up(error)
         self.ended = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Asks a model, none of those compared, whether the evidence of an attempt satisfies a rubric."""
+"""Asks a model that is not compared whether the evidence of an attempt satisfies a rubric."""
 
 import json
 import re
@@ -51,7 +51,7 @@ _EDGES = " \t\"'`*.。!！,，“”‘’「」<>[]()"
 
 
 class Opinion(NamedTuple):
-    """A verdict with its reason."""
+    """A verdict with its reason and quotes."""
 
     verdict: Word
     reason: str
@@ -144,7 +144,7 @@ PROMPT = "judge"
 
 
 class SelectedJudge(NamedTuple):
-    """A model in the role of the judge."""
+    """The model that judges, with its client."""
 
     spec: ModelSpec
     client: Client
@@ -159,7 +159,7 @@ class SelectedJudge(NamedTuple):
 
 
 class JudgeSelection:
-    """Finds the judge that a check, or the run, names."""
+    """Selects the judge that a check, or else the run, names."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class JudgeSelection:
         name = name or self._default
         if not name:
             raise SettingsError(
-                "no model is named to judge; give the check a `model`, or --autoweb-judge-model"
+                "no model is named to judge; give the check a `model`, or set --autoweb-judge-model"
             )
         spec = self._spec_of(name)
         if spec.provider == "builtin":
@@ -264,7 +264,7 @@ class JudgedAttempt(NamedTuple):
 
 @dataclass(slots=True)
 class ModelJudge:
-    """The judge of one attempt (`evidence.RubricJudge`); `exchanges` are its questions so far."""
+    """The `RubricJudge` of one attempt; `exchanges` are its questions so far."""
 
     judges: Callable[[str | None], SelectedJudge]
     """Selects the judge; raises SettingsError when there is none, or when it must not judge."""
@@ -283,7 +283,7 @@ class ModelJudge:
             raise NotEvaluated(str(error)) from None
         spec = selected.spec
         if spec.litellm_model == self.place.model.litellm_model:
-            raise NotEvaluated(f"the judge {spec.name} is the model that is judged")
+            raise NotEvaluated(f"the judge {spec.name} is the model whose work is judged")
         shown = collect_evidence(
             evidence,
             with_answer=query.answer,

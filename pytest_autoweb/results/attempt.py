@@ -1,4 +1,4 @@
-"""One try at a cell, and what its checks saw."""
+"""One attempt at a cell, and the results of its checks."""
 
 from typing import Any, TypedDict
 
@@ -21,7 +21,7 @@ from pytest_autoweb.results.steps import (
 
 
 class CheckResult(Record):
-    """What one entry of `expect` saw."""
+    """The result of one entry of `expect`."""
 
     index: int
     """The position of the check in the case's `expect`, from 0."""
@@ -56,7 +56,7 @@ class CheckResult(Record):
 
 
 class Attempt(Record):
-    """One try at a cell: index 1, then 2.. for repairs."""
+    """One attempt at a cell: the first one, or a repair of it."""
 
     attempt_index: int = 1
     """The number of the attempt: 1, then 2 and up for repairs."""
@@ -151,7 +151,7 @@ class Attempt(Record):
 class AttemptFields(TypedDict, total=False):
     """The fields of `Attempt` as keyword arguments, for changes that the type checker can check.
 
-    A test holds them to the model's.
+    A test makes sure that they are the same as the model's.
     """
 
     attempt_index: int

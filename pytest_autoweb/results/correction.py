@@ -1,4 +1,4 @@
-"""What kind of failure something is, in the words of the behaviour calibration."""
+"""The types of failures, what was found out about them, and how they were corrected."""
 
 from typing import Literal
 

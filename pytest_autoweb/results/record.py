@@ -9,7 +9,7 @@ VARIANT_NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 VariantName = Annotated[str, Field(pattern=VARIANT_NAME)]
 """Names of registered variants are plain words, so they are safe in folder names and in Markdown.
 
-Whether there is such a variant is not asked: results of other machines, and of projects that
+Nothing checks that such a variant exists, because results of other machines, and of projects that
 register variants of their own, must stay readable.
 """
 

@@ -1,4 +1,4 @@
-"""Where a run's results are saved, and how: whole files or none, names made safe."""
+"""Saves a run's results: each file as a whole or not at all, under a name that is safe."""
 
 import hashlib
 import json

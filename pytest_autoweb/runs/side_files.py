@@ -1,4 +1,4 @@
-"""What lies beside the cells of a run: baseline, history, judges, gates, a later judgement."""
+"""The files beside the cells of a run: baseline, history, judges, gates, a later judgement."""
 
 from dataclasses import dataclass
 from pathlib import Path

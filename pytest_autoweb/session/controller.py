@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class RunController:
-    """Registered on the controller (or the only process) of a session."""
+    """The plugin of a session's controller, or of its only process."""
 
     def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
         self._config, self._settings = config, settings
@@ -189,7 +189,8 @@ class RunController:
             elif self._standard.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb gate` on the merged report")
         except Exception as error:
-            # A bug of ours, a full disk: the gates are then not known to hold.
+            # After a bug of ours or with a full disk, nobody knows that the gates hold, so the run
+            # must not end as a success.
             self._notices.append(f"the gates could not be judged: {type(error).__name__}: {error}")
             session.exitstatus = ended or pytest.ExitCode.INTERNAL_ERROR
         self._notices += self._standard.notices

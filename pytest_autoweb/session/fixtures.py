@@ -51,7 +51,7 @@ def _shares_browser(item: pytest.Item) -> bool:
 
 
 class Autoweb:
-    """What the `autoweb` fixture gives."""
+    """The value of the `autoweb` fixture."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request

@@ -88,7 +88,7 @@ class CellItem(pytest.Function):
 
 
 class _Axes(NamedTuple):
-    """What tells the cells of a case apart."""
+    """The axes by which the cells of a case differ."""
 
     model: str
     mode: CaptureModeName
@@ -108,7 +108,7 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
     if settings.controls:
         yield from _control_axes(settings, case)
         models = tuple(model for model in models if not is_control(model))
-    # Rotated, so that no model always meets a case's server first (W5).
+    # Rotated, so that no model always gets a freshly started server, or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
         for mode in settings.capture_modes:
@@ -118,7 +118,7 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
 
 def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[_Axes]:
     for model in (ORACLE, NOOP):
-        # A case without a script says so once.
+        # A case without an oracle script is skipped, and once is enough to say so.
         runs = 1 if model == ORACLE and not case.has_oracle else CONTROL_RUNS
         for repeat in range(1, runs + 1):
             yield _Axes(model, settings.capture_modes[0], repeat)
@@ -142,7 +142,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         nodeid=item.nodeid,
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
-        # The controls are scripts, whatever a case asks of a model.
+        # The controls are scripts, whichever strategy a case asks of its models.
         strategy=CODEGEN.name if is_control(spec.name) else case.strategy or settings.strategy,
     )
     item.add_marker(pytest.mark.autoweb)
@@ -207,7 +207,7 @@ def run_with_fixtures(
     def open_page(context_args: dict[str, Any]) -> "Page":
         given = request.getfixturevalue("browser_context_args")
         if both := sorted(given.keys() & context_args.keys()):
-            # Python would say that a keyword argument was given twice.
+            # Otherwise Python would only complain of a keyword argument that is given twice.
             raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
         page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
         return page
@@ -220,7 +220,7 @@ def run_with_fixtures(
         remote=remote,
         relogin=relogin,
         past=_past(cell, session.settings),
-        # What is read from a page may be a secret: then it stays in this process.
+        # Readings of a page may contain its secrets, which must not leave this process.
         cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
     result = _run_or_break(cell, bench)
@@ -265,7 +265,7 @@ def _run_or_break(cell: Cell, bench: Any) -> CellResult:
     try:
         return run_cell(cell, bench)
     except Exception as error:
-        # The browser's fixture failed, or a bug of ours: the run must go on with the other cells.
+        # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
         failure = Failure(

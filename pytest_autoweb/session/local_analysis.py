@@ -1,6 +1,7 @@
 """The optional analysis of a run by a local model, through Ollama's chat API.
 
-The input is compact (row 4.1.27 of the seed): facts per case and run, no page text.
+The input is compact, because local models have small contexts: facts per case and run, no page
+text.
 """
 
 from pytest_autoweb.errors import ModelError

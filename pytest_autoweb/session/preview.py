@@ -181,7 +181,7 @@ REPLAYED = "Replies come from cassettes only: nothing is paid."
 
 
 class Preview:
-    """Registered with `--autoweb-preview`: stands in for the run, in this process alone."""
+    """The plugin that takes the place of the run with `--autoweb-preview`, without workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         # As with --collect-only: xdist starts no workers for a session that runs nothing.
@@ -214,7 +214,7 @@ class Preview:
 
 
 class _Forecast:
-    """What is known when cells are estimated."""
+    """The knowledge from which cells are estimated."""
 
     def __init__(self, run: RunSession, is_foreign: Callable[[ModelSpec], bool]) -> None:
         self._run, self._is_foreign = run, is_foreign

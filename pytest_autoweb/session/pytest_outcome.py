@@ -1,4 +1,4 @@
-"""What a cell's outcome means to pytest: passed, failed, skipped or an expected failure."""
+"""The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
 
 import pytest
 

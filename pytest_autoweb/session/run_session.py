@@ -1,7 +1,7 @@
 """One pytest session as a process sees it: settings, models, run folder, gateway, web servers.
 
-Whoever needs a model first starts the session's gateway. The controller ends the session with a
-report; xdist workers get the shared facts through `SharedRun` and only run cells.
+The first process that needs a model starts the session's gateway. The controller ends the session
+with a report; xdist workers get the shared facts through `SharedRun` and only run cells.
 """
 
 import shutil
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Servers:
-    """Lends web servers to attempts, with their state put back (`pipeline.Servers`)."""
+    """Lends web servers to attempts, with their state put back."""
 
     def __init__(self, shared: SharedRun) -> None:
         self._pool = ServerPool(Path(shared.session_folder), owner_pid=shared.owner_pid)

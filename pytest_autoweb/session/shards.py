@@ -1,4 +1,4 @@
-"""Which cells belong to a shard, and their selection in pytest."""
+"""The division of cells into shards, and their selection in pytest."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def split(places: Sequence[ShardPlace], shards: int) -> list[int]:
 
 
 class ShardSelection:
-    """Registered with `--autoweb-shard`: deselects the cells of the other shards.
+    """The plugin that deselects the cells of other shards, with `--autoweb-shard`.
 
     The split is made over all collected cells, so that a cell stays in its shard whatever `-k`,
     `-m` and the like select besides. Tests that use the `autoweb` fixture are split like cells;

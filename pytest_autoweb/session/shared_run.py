@@ -1,4 +1,4 @@
-"""What all processes of a session agree on. Imports nothing heavy: idle sessions use it too."""
+"""The facts that all processes of a session share; cheap to import, for idle sessions use it."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """What all processes of a session agree on; plain values, sent to xdist workers."""
+    """The facts that all processes of a session share: plain values, sent to xdist workers."""
 
     ts: str
     run_folder: str

@@ -200,7 +200,7 @@ def _rejudge_attempt(
     notes: list[str],
 ) -> Attempt:
     if not attempt.checks and "dom" not in attempt.evidence:
-        return attempt  # it ended before the judge
+        return attempt  # The cell ended before anything was judged.
     stored = read_stored(order.run_folder / cell.folder, attempt)
     try:
         checks = _checks(loaded, cell, stored.server_url)

@@ -1,4 +1,4 @@
-"""Gates against a saved run: a significant drop, a steady case that broke, cost, time; pure."""
+"""Gates against a saved run: a significant drop, a steady case that broke, cost and time."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -33,7 +33,7 @@ def about_baseline(context: GateContext) -> Iterator[GateResult]:
     if age > timedelta(days=policy.baseline_days):
         details.append(f"it is {age.days} days old, more than {policy.baseline_days}")
     if baseline.interrupted or baseline.shard:
-        details.append("it is a part of a run only")
+        details.append("it is only a part of a run")
     if baseline.gates is False:
         details.append("it failed its own gates")
     details += [
@@ -49,7 +49,7 @@ def about_baseline(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="baseline",
-        summary="a notice, never a failure: which run this one is compared with, or why with none",
+        summary="a notice, never a failure: the run that this one is compared with, or why none is",
         order=500,
         evaluate=about_baseline,
     )
@@ -77,7 +77,7 @@ def drops(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="pass_rate_drop",
-        summary="no model's pass rate fell, significantly and by more than the margin",
+        summary="no model's pass rate fell significantly and by more than the margin",
         order=600,
         evaluate=drops,
     )
@@ -143,7 +143,7 @@ def costs(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="cost",
-        summary="no model's cost of a cell grew, surely and by more than the margin",
+        summary="no model's cost per cell grew certainly and by more than the margin",
         order=700,
         evaluate=costs,
     )
@@ -171,7 +171,7 @@ def durations(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="duration",
-        summary="no model's time for a cell grew, surely and by more than the margin",
+        summary="no model's time per cell grew certainly and by more than the margin",
         order=800,
         evaluate=durations,
     )

@@ -1,4 +1,4 @@
-"""Gates on the run alone: nothing but infrastructure, pinned cases, pass rates, groups; pure.
+"""Gates on the run alone: missing verdicts, pinned cases, pass rates, groups and the cost cap.
 
 Missing scores fail closed: a cell that broke, could not be judged or was not run counts as not
 passed. A model without any verdict at all is an error, not a rate of 0 %.
@@ -36,7 +36,7 @@ def without_verdict(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="infrastructure",
-        summary="a model none of whose cells came to a verdict is an error, not a pass rate of 0%",
+        summary="a model none of whose cells reached a verdict is an error, not a pass rate of 0%",
         order=100,
         evaluate=without_verdict,
     )
@@ -86,7 +86,7 @@ def pass_rates(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="pass_rate",
-        summary="each model passes a least share of the cells at the first attempt",
+        summary="each model passes a minimum share of the cells at the first attempt",
         order=300,
         evaluate=pass_rates,
     )
@@ -128,7 +128,7 @@ def cost_cap(context: GateContext) -> Iterator[GateResult]:
     if spending is None:
         spending = Spending(sum(row.cost_usd or 0.0 for row in rows), 0)
     if spending.refused:
-        details.insert(0, f"{spending.refused} calls were not made, they might have gone beyond")
+        details.insert(0, f"{spending.refused} calls were not made, as they might have exceeded it")
     within = not spending.refused and spending.usd <= policy.max_cost
     yield GateResult(
         name="cost cap",
@@ -165,7 +165,7 @@ def _group_gates(
         least = _least_rate(f"{name}: pass rate", model, rows, group.min_pass_rate)
         yield least.model_copy(update={"soft": group.soft})
     elif not group.must_pass:
-        message = f"nothing is asked of it; first attempt {rate(first_attempt_rate(rows))}"
+        message = f"nothing is demanded of it; first attempt {rate(first_attempt_rate(rows))}"
         yield GateResult(name=name, model=model, passed=None, message=message, soft=True)
 
 

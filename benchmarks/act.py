@@ -61,7 +61,7 @@ class Course(NamedTuple):
     """What became of one choice and of those after it."""
 
     trials: tuple[ChoiceTrial, ...]
-    """Of the first decision: its choice, and that of a second look."""
+    """The choice of the first decision, and that of its second look."""
     first: Performed
     end: Performed
     calls: int
@@ -179,13 +179,13 @@ class Row(NamedTuple):
 
     rate: float
     facts: dict[str, VerifierFacts]
-    """By the keys of `NAMES`."""
+    """The facts about each group of elements, by the keys of `NAMES`."""
     end: dict[str, ShareOfChoices]
-    """By the same groups: an action on another element than was meant, at any of the tries."""
+    """For the same groups, actions on another element than was meant, at any of the tries."""
     feedback: Gain
-    """Of the choices that were stopped at first: performed on the right element in the end."""
+    """How many choices that were stopped at first ended on the right element."""
     calls: float
-    """Model calls a choice, with the message."""
+    """The number of model calls per choice, with the message."""
 
 
 def measure(pages: Sequence[Shown], rate: float, seeds: int, *, listed: bool) -> Row:

@@ -34,25 +34,25 @@ READ = r"""element => {
   }
   return said(element.innerText);
 }"""
-"""What a person reads on an element."""
+"""A script that returns what a person reads on an element."""
 ROW = r"""element => {
   const row = element.closest(
     'tr, li, dd, article, fieldset, [role=row], [role=listitem], .card, form, section');
   const lines = row ? row.innerText.split(/[\n\t]+/) : [];
   return lines.map((line) => line.trim()).filter((line) => /[\p{L}\p{N}]/u.test(line));
 }"""
-"""What a person reads around it."""
+"""A script that returns what a person reads around an element."""
 
 
 class Target(NamedTuple):
-    """One element to choose, among all of its page."""
+    """One element to choose among all elements of its page."""
 
     page: str
     mark: Mark
     text: str
-    """As a person reads it; empty: an icon."""
+    """The text as a person reads it; empty for an icon."""
     lines: tuple[str, ...]
-    """Read around it."""
+    """The lines that a person reads around it."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Shown:
     name: str
     marks: tuple[Mark, ...]
     texts: tuple[str, ...]
-    """As read from the browser, in the order of the marks."""
+    """The texts as the browser shows them, in the order of the marks."""
     rows: tuple[tuple[str, ...], ...]
-    """What is read around each of them."""
+    """The lines around each of them."""
 
     def targets(self) -> Iterator[Target]:
         """Yield every element, each once."""

@@ -28,7 +28,7 @@ ROWS = """n => { document.body.innerHTML = '<table>' + ('<tr><td>a</td><td class
 
 
 class Api(BaseHTTPRequestHandler):
-    """Answers everything at once."""
+    """A server that answers every request at once."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

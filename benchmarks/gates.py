@@ -28,10 +28,10 @@ from pytest_autoweb.runs.side_files import GateResult
 RUNS = Path(__file__).parent / "runs"
 SAMPLED = ("qwen2.5-coder-0.5b-sampled", "qwen2.5-coder-1.5b-sampled")
 DEALS = ((1, 1), (1, 3), (1, 5), (14, 2), (5, 3), (3, 5))
-"""Earlier runs, and repeats of each case in every run."""
+"""Numbers of earlier runs, and of repeats of each case in every run."""
 CHANGES = "pass_rate:5%,cost:20%,duration:20%"
 PRICE_IN, PRICE_OUT = 1e-6, 4e-6
-"""US dollars a token that the free local models are priced at, for the noise of the cost."""
+"""US dollars per token, assumed for the free local models to study the noise of the cost."""
 
 Spoil = Callable[[random.Random, Sequence[CellSummary]], list[CellSummary]]
 

@@ -63,21 +63,21 @@ HARDER = {
 }
 SIZES = (10, 30, 100, 200, 500)
 BINS = (0.9, 0.95, 0.97, 0.98, 0.99, 1.01)
-"""Edges of the bins of confidence."""
+"""The edges of the bins of confidence."""
 ROOM = Rect(200, 100, 640, 480)
-"""A canvas."""
+"""The area of a canvas, in CSS pixels."""
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     pages: int
     targets: int
-    """Of each page."""
+    """The number of targets on each page."""
     layouts: int
-    """Made-up pages of each kind and size."""
+    """The number of made-up pages of each kind and size."""
     places: int
-    """Targets on a canvas."""
+    """The number of targets on a canvas."""
     every: int
     """Of the bundled pages, with --live."""
 

@@ -9,9 +9,9 @@ from benchmarks.search_trials import SearchTrial
 HEAD = "| | noise | targets | mean | p50 | p95 | max | solved | wrong | absent reported |"
 RULE = "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 PICTURE_TOKENS = 1229
-"""Of a picture of 1280x720, where width * height / 750 are charged."""
+"""The tokens of a picture of 1280x720, if width * height / 750 are charged."""
 MANY = 100
-"""A bin of confidence counts for the goal from so many searches on."""
+"""The number of searches from which on a bin of confidence counts for the goal."""
 
 Row = dict[str, Any]
 

@@ -55,16 +55,16 @@ _BRACKETS = "[](){}|"
 
 
 class Word(NamedTuple):
-    """What tesseract takes for a word."""
+    """A word as tesseract recognised it."""
 
     text: str
     box: tuple[float, float, float, float]
-    """Left, top, right, bottom in pixels of the marked picture."""
+    """The left, top, right and bottom edges, in pixels of the marked picture."""
     surety: float
 
 
 class Reading(NamedTuple):
-    """What was read on the labels of one picture."""
+    """The reading of the labels of one picture."""
 
     labels: int
     read: int

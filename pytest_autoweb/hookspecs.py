@@ -42,8 +42,8 @@ def pytest_autoweb_client(spec: "ModelSpec") -> "Client | None":
 def pytest_autoweb_engine(border: "Border", level: "Level") -> "StepEngine | None":
     """Run the generated code of an attempt yourself, instead of the built-in worker process.
 
-    Return an object with `run_step`, `answer` and `close`, or None to leave it alone. What the
-    engine lets the code do is then yours to keep within the border and the level::
+    Return an object with `run_step`, `answer` and `close`, or None to leave it alone. You are then
+    responsible for keeping the code within the border and the level::
 
         def pytest_autoweb_engine(border, level):
             return MyEngine(border, strict=level == "strict")

@@ -427,6 +427,7 @@ def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, st
         return
     if environ.get("CI", "").lower() not in ("", "0", "false"):
         raise SettingsError(f"{flag}=off is refused in CI (the environment sets CI)")
+    # `addopts` reaches pytest's options, but not the arguments of the invocation.
     if not any(str(arg).startswith(flag) for arg in config.invocation_params.args):
         raise SettingsError(
             f"{flag}=off may only be given on the command line, not in an ini file, addopts or "

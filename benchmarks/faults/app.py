@@ -38,7 +38,7 @@ ANSWERS = {
     500: "Internal server error",
 }
 SLOW_S = 30
-"""More than anybody waits for a list; the next request finds it ready."""
+"""Seconds that are longer than anybody waits for a list; the next request finds it ready."""
 _met: set[str] = set()
 
 

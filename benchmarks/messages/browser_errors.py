@@ -27,7 +27,7 @@ PAGE = """<!doctype html><title>Shop</title>
 <button id=zero style="width:0;height:0;padding:0;border:0"></button>
 """
 SHORT = 1000
-"""Milliseconds that a call may wait; the messages name it and mean the same with any other."""
+"""Milliseconds that a call may wait; messages name this time, but mean the same with any other."""
 
 Act = Callable[[Page], object]
 

@@ -17,7 +17,7 @@ class Provoked(NamedTuple):
     web_kind: str
     """The sub-kind, or empty."""
     source: str
-    """What said it."""
+    """The program or service that said it."""
 
 
 def raised(act: Callable[..., object], *args: object) -> tuple[str, str]:

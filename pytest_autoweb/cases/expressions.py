@@ -138,7 +138,7 @@ def _environment() -> _Environment:
         undefined=_Undefined, finalize=_printable, keep_trailing_newline=True, autoescape=False
     )
     environment.globals.clear()
-    # Without hash-dependent or random filters, every xdist worker renders the same text.
+    # Every xdist worker must render the same text, which a random filter would prevent.
     del environment.filters["random"]
     environment.filters["tojson"] = lambda value: json.dumps(plain(value), ensure_ascii=False)
     return environment

@@ -140,6 +140,7 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
     try:
         entry.probe = check.probe(evidence)
     except Exception as error:
+        # A check that cannot be made ready says so in its result; the others are still judged.
         entry.give_up(error)
     return entry
 

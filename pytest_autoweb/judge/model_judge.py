@@ -62,11 +62,13 @@ def read_opinion(reply: str) -> Opinion | None:
     """Read the one verdict of a reply; None when there is none, or more than one."""
     text = strip_reasoning(reply)
     opinions = list(_from_json(text)) or _from_lines(text)
+    # A model may repeat its verdict, as in JSON twice over; only a contradiction is refused.
     return opinions[0] if len({opinion.verdict for opinion in opinions}) == 1 else None
 
 
 def quoted(opinion: Opinion, evidence: str) -> tuple[str, ...]:
     """Return the quotes whose words really occur in the evidence, in that order."""
+    # The spaces around both texts let a quote match whole words only.
     stock = _plain(evidence)
     return tuple(
         quote
@@ -330,6 +332,7 @@ def _finding(asked: Answered, shown: JudgeEvidence, judge: str) -> RubricFinding
         return RubricFinding(NO_VERDICT, reason, judge, usage=usage)
     founded = quoted(opinion, shown.text)
     verdict: str = opinion.verdict
+    # What a picture shows cannot be quoted, so quotes are demanded only of evidence in words.
     if verdict == "pass" and not founded and shown.picture is None:
         verdict = UNFOUNDED
     return RubricFinding(verdict, opinion.reason, judge, founded, usage=usage)

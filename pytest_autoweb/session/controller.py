@@ -61,6 +61,7 @@ class RunController:
             self._standard = self._read_standard()
             self._config.stash[SESSION] = self._open()
         except (SettingsError, ModelError, SandboxError) as error:
+            # pytest calls no sessionfinish when sessionstart raises, so this must tidy up here.
             end_shared(self.shared)
             raise pytest.UsageError(str(error)) from None
         if self._display.wanted and self._settings.models:

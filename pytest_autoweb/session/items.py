@@ -147,6 +147,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
+        # Declared first, because `--strict-markers` refuses marks that nobody declared.
         parent.config.addinivalue_line("markers", f"{tag}: tag of autoweb cases")
         item.add_marker(getattr(pytest.mark, tag.replace("-", "_").replace(".", "_")))
     return item

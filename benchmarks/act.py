@@ -61,7 +61,7 @@ class Course(NamedTuple):
     """What became of one choice and of those after it."""
 
     trials: tuple[ChoiceTrial, ...]
-    """Of the first decision: its choice, and that of a second look."""
+    """The choice of the first decision, and that of its second look."""
     first: Performed
     end: Performed
     calls: int
@@ -86,7 +86,7 @@ class Chooser:
         return Right({"action": "click"}, rf"^\[{self._meant}\] ", self._text, self._near)
 
     def course(self, *, told: bool) -> Course:
-        """Up to `TRIES` decisions.
+        """Make up to `TRIES` decisions.
 
         Args:
             told: whether the next prompt says what was wrong.
@@ -100,7 +100,7 @@ class Chooser:
         return Course(trials, first, performed, self.calls, ended)
 
     def _decide(self, marks: tuple[Mark, ...], problems: str) -> tuple[Performed, str]:
-        """One decision, with its second look where the text fits several elements."""
+        """Make one decision, with its second look where the text fits several elements."""
         self._meant = self._target.mark.number
         answer = self._ask(marks, problems, ambiguous(marks))
         if isinstance(answer, str):
@@ -168,7 +168,7 @@ class Chooser:
             return str(problem)
 
     def _note(self, performed: Performed, marks: Sequence[Mark]) -> None:
-        """The answer just given, held against the truth."""
+        """Compare the answer just given with the truth."""
         slip = self._client.slips[-1]
         given = next((mark for mark in marks if mark.number == slip.given), None)
         # Where a link to the same address was given, nothing is wrong.
@@ -181,17 +181,17 @@ class Row(NamedTuple):
 
     rate: float
     facts: dict[str, VerifierFacts]
-    """By the keys of `NAMES`."""
+    """The facts about each group of elements, by the keys of `NAMES`."""
     end: dict[str, ShareOfChoices]
-    """By the same groups: an action on another element than was meant, at any of the tries."""
+    """For the same groups, actions on another element than was meant, at any of the tries."""
     feedback: Gain
-    """Of the choices that were stopped at first: performed on the right element in the end."""
+    """How many choices that were stopped at first ended on the right element."""
     calls: float
-    """Model calls a choice, with the message."""
+    """The number of model calls per choice, with the message."""
 
 
 def measure(pages: Sequence[Shown], rate: float, seeds: int, *, listed: bool) -> Row:
-    """Both arms on every element of every page."""
+    """Measure both arms on every element of every page."""
     faults = replace(FAULTS, swap=rate)
     courses: dict[str, list[Course]] = {name: [] for name in NAMES}
     pairs = []
@@ -219,7 +219,7 @@ def measure(pages: Sequence[Shown], rate: float, seeds: int, *, listed: bool) ->
 
 
 def product_of(pages: Sequence[Shown], seeds: int) -> Iterator[tuple[Shown, Target, int]]:
-    """Every element of every page, so many times."""
+    """Yield every element of every page, as many times as asked."""
     for shown in pages:
         for target in shown.targets():
             for seed in range(seeds):
@@ -227,7 +227,7 @@ def product_of(pages: Sequence[Shown], seeds: int) -> Iterator[tuple[Shown, Targ
 
 
 def remarkable(course: Course) -> str:
-    """A false alarm, or a wrong choice that was not caught, in words."""
+    """Describe a false alarm, or a wrong choice that was not caught, in words."""
     first = course.trials[0]
     if first.performed == "nothing" and not first.wrong and first.has_text:
         return f"false alarm: {course.told}"
@@ -237,7 +237,7 @@ def remarkable(course: Course) -> str:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Markdown."""
+    """Yield the table as Markdown."""
     yield "| q | elements | choices | caught | set right | false alarms | wrong actions |"
     yield "|--:|---|--:|---|---|---|---|"
     for row in rows:
@@ -272,7 +272,7 @@ NAMES = {
 
 
 def said(part: ShareOfChoices) -> str:
-    """A share with its interval."""
+    """Format a share with its interval."""
     if part.value is None or part.interval is None:
         return "–"
     low, high = part.interval.low, part.interval.high

@@ -34,25 +34,25 @@ READ = r"""element => {
   }
   return said(element.innerText);
 }"""
-"""What a person reads on an element."""
+"""A script that returns what a person reads on an element."""
 ROW = r"""element => {
   const row = element.closest(
     'tr, li, dd, article, fieldset, [role=row], [role=listitem], .card, form, section');
   const lines = row ? row.innerText.split(/[\n\t]+/) : [];
   return lines.map((line) => line.trim()).filter((line) => /[\p{L}\p{N}]/u.test(line));
 }"""
-"""What a person reads around it."""
+"""A script that returns what a person reads around an element."""
 
 
 class Target(NamedTuple):
-    """One element to choose, among all of its page."""
+    """One element to choose among all elements of its page."""
 
     page: str
     mark: Mark
     text: str
-    """As a person reads it; empty: an icon."""
+    """The text as a person reads it; empty for an icon."""
     lines: tuple[str, ...]
-    """Read around it."""
+    """The lines that a person reads around it."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,17 @@ class Shown:
     name: str
     marks: tuple[Mark, ...]
     texts: tuple[str, ...]
-    """As read from the browser, in the order of the marks."""
+    """The texts as the browser shows them, in the order of the marks."""
     rows: tuple[tuple[str, ...], ...]
-    """What is read around each of them."""
+    """The lines around each of them."""
 
     def targets(self) -> Iterator[Target]:
-        """Every element, for once."""
+        """Yield every element, each once."""
         for mark, text, lines in zip(self.marks, self.texts, self.rows, strict=True):
             yield Target(self.name, mark, text, lines)
 
     def kind_of(self, target: Target) -> str:
-        """A key of `NAMES`."""
+        """Return a key of `NAMES` for the element."""
         if len(twins := self.twins(target)) == 1:
             return "unique" if target.text else "bare"
         if all(same_address(other.mark, target.mark) for other in twins):
@@ -84,11 +84,11 @@ class Shown:
         return "shared" if target.text else "bare"
 
     def twins(self, target: Target) -> list[Target]:
-        """The elements that read alike, this one among them."""
+        """Return the elements that read alike, this one among them."""
         return [other for other in self.targets() if alike(other.text, target.text)]
 
     def near(self, target: Target) -> str:
-        """The first line around it that is around no other of its twins; empty: none is."""
+        """Return the first line around the element that none of its twins has, if there is one."""
         twins = [one for one in self.twins(target) if one.mark != target.mark]
         others = {tight(line) for one in twins for line in one.lines}
         own = (line for line in target.lines if tight(line) not in others)
@@ -100,18 +100,18 @@ class Shown:
 
 
 def alike(first: str, second: str) -> bool:
-    """Whether people could not tell the texts apart by what they say."""
+    """Tell whether people could not tell the texts apart by what they say."""
     plain = (" ".join(unicodedata.normalize("NFKC", t).split()).casefold() for t in (first, second))
     return len(set(plain)) == 1
 
 
 def tight(text: str) -> str:
-    """Without spaces and case."""
+    """Return the text without spaces and case."""
     return "".join(text.split()).casefold()
 
 
 def shown_pages(page: Page, groups: Sequence[str]) -> Iterator[Shown]:
-    """Every page, marked, with its elements read by other means than the marks are."""
+    """Yield every page, marked, with its elements read by other means than the marks are."""
     for group, name in all_pages(page, groups):
         marked = mark_page(page, limit=LISTED)
         texts = tuple(str(_read(marked, mark.number, READ) or "") for mark in marked.marks)
@@ -126,5 +126,5 @@ def _read(marked: MarkedPage, number: int, code: str) -> Any:
 
 
 def same_address(first: Mark, second: Mark) -> bool:
-    """Whether both are links to the same page, so that it makes no difference which is clicked."""
+    """Tell whether both are links to the same page, so that it does not matter which is clicked."""
     return bool(first.url) and first.url == second.url and not first.url.endswith("#")

@@ -86,7 +86,7 @@ def _session(options: Sequence[str], deadline: float) -> None:
 
 
 def cells_in(folder: Path) -> list[CellResult]:
-    """Every cell that has ended, each once, in the order of the faults."""
+    """Return every cell that has ended, each once, in the order of the faults."""
     found: dict[tuple[str, int], CellResult] = {}
     for file in sorted(folder.glob("part-*/cells/**/cell.json")):
         cell = CellResult.model_validate_json(file.read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def cells_in(folder: Path) -> list[CellResult]:
 
 
 def rows(cells: Sequence[CellResult], arms: Sequence[str]) -> list[dict[str, Any]]:
-    """A row per fault: what it was taken for, and per arm passed / cells that failed first."""
+    """Return a row per fault: how it was classified, and how many cells each arm corrected."""
     by_case: dict[str, list[CellResult]] = defaultdict(list)
     for cell in cells:
         by_case[cell.case_id].append(cell)
@@ -134,7 +134,7 @@ def _of_arm(cell: CellResult, arm: str) -> tuple[bool, int, str]:
 
 
 def table_of(table: Sequence[dict[str, Any]], arms: Sequence[str]) -> str:
-    """The rows as Markdown."""
+    """Return the rows as Markdown."""
     lines = [f"| fault | detected as | failed first | {' | '.join(arms)} |"]
     lines.append("|---" * (len(arms) + 3) + "|")
     for row in table:

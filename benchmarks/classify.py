@@ -26,19 +26,19 @@ MESSAGES = Path(__file__).parent / "messages"
 
 
 def rows_of(corpus: str, part: str) -> list[dict[str, Any]]:
-    """The rows of one part of a corpus."""
+    """Return the rows of one part of a corpus."""
     lines = (MESSAGES / f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if row["part"] == part]
 
 
 def verdict(row: dict[str, Any]) -> str:
-    """The type that the classifier gives a row."""
+    """Return the type that the classifier gives a row."""
     found = classify(row["message"], error_type=row["error_type"], status=row["status"])
     return found.type
 
 
 def table(counts: Counter[tuple[str, str]]) -> str:
-    """The confusion matrix: a row per true type, a column per given one."""
+    """Return the confusion matrix: a row per true type, a column per given one."""
     types = get_args(FailureType)
     short = [name.split("_")[0].title() for name in types]
     lines = [f"| true \\ given | {' | '.join(short)} |", "|---" * (len(types) + 1) + "|"]

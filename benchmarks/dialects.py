@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def run(model: str, folder: Path, repairs: str, workers: str) -> None:
-    """One session; cells that fail are results, not errors."""
+    """Run one session; cells that fail are results, not errors."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", str(HERE / "miniwob20.yaml"), "-q", "-n", workers),
@@ -58,7 +58,7 @@ def run(model: str, folder: Path, repairs: str, workers: str) -> None:
 
 
 def table(folder: Path) -> Iterator[str]:
-    """Markdown, from the reports of the runs below a folder."""
+    """Yield a Markdown table from the reports of the runs below a folder."""
     yield "| model / dialect | first attempt | after repair | 95 % | broken | tokens in / out |"
     yield "|---|--:|--:|---|--:|--:|"
     for path in sorted(folder.glob("*/report.json")):
@@ -68,7 +68,7 @@ def table(folder: Path) -> Iterator[str]:
 
 
 def row(model: str, cells: list[dict[str, Any]]) -> str:
-    """One model's line."""
+    """Return one model's line of the table."""
     from pytest_autoweb.analysis.statistics import wilson
 
     n = len(cells)

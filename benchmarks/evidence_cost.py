@@ -28,13 +28,13 @@ ROWS = """n => { document.body.innerHTML = '<table>' + ('<tr><td>a</td><td class
 
 
 class Api(BaseHTTPRequestHandler):
-    """Answers everything at once."""
+    """A server that answers every request at once."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """A page, or a few bytes of JSON."""
+        """Serve a page, or a few bytes of JSON."""
         self.rfile.read(int(self.headers.get("content-length") or 0))
         body = b'{"state": "open", "items": [1, 2, 3]}'
         kind = "application/json" if self.path == "/api" else "text/html"

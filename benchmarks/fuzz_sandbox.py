@@ -76,7 +76,7 @@ class Fuzz:
         self._puppets.close()
 
     def round(self, seed: int) -> Iterator[str]:
-        """What is wrong with what one seed makes: ten programs and one talk."""
+        """Yield what goes wrong with the ten programs and one dialogue that a seed makes."""
         rng = random.Random(seed)
         programs = [wild_program(rng) for _ in range(2)] + [sly_program(rng) for _ in range(5)]
         for code in (*programs, *(mutant(rng, self._corpus) for _ in range(3))):

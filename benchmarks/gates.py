@@ -28,10 +28,10 @@ from pytest_autoweb.runs.side_files import GateResult
 RUNS = Path(__file__).parent / "runs"
 SAMPLED = ("qwen2.5-coder-0.5b-sampled", "qwen2.5-coder-1.5b-sampled")
 DEALS = ((1, 1), (1, 3), (1, 5), (14, 2), (5, 3), (3, 5))
-"""Earlier runs, and repeats of each case in every run."""
+"""Numbers of earlier runs, and of repeats of each case in every run."""
 CHANGES = "pass_rate:5%,cost:20%,duration:20%"
 PRICE_IN, PRICE_OUT = 1e-6, 4e-6
-"""US dollars a token that the free local models are priced at, for the noise of the cost."""
+"""US dollars per token, assumed for the free local models to study the noise of the cost."""
 
 Spoil = Callable[[random.Random, Sequence[CellSummary]], list[CellSummary]]
 
@@ -45,11 +45,11 @@ class Deal:
 
     @cached_property
     def history(self) -> History:
-        """What the earlier runs say of the candidate."""
+        """Return what the earlier runs say of the candidate."""
         return history_of(self.earlier, self.now)
 
     def gates(self, policy: GatePolicy) -> tuple[GateResult, ...]:
-        """The candidate's gates."""
+        """Return the candidate's gates."""
         return evaluate_gates(self.now, policy, baseline=self.earlier[-1], history=self.history)
 
 
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def noise(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
-    """False alarms of every gate on changes."""
+    """Yield the false alarms of every gate on changes."""
     yield "| gate, on noise | earlier runs | repeats | " + " | ".join(recorded) + " |"
     yield "|---|--:|--:|" + "--:|" * len(recorded)
     lines: dict[tuple[str, int, int], list[str]] = {}
@@ -86,7 +86,7 @@ def noise(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
 
 
 def _alarms(run: RunRows, runs: int, repeats: int, draws: int) -> dict[str, int]:
-    """Alarms of the gates, and of two simpler rules that they replace."""
+    """Count the alarms of the gates, and of two simpler rules that they replace."""
     chance = random.Random(1)
     policy = GatePolicy(limits=read_limits(CHANGES, "changes"), compare="latest")
     names = ["drop of the pass rate", "cost", "duration"] if runs == 1 else []
@@ -107,7 +107,7 @@ def _alarms(run: RunRows, runs: int, repeats: int, draws: int) -> dict[str, int]
 
 
 def thresholds(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
-    """How often a model falls below a least rate set so many points under its own."""
+    """Yield how often a model falls below a minimum rate set so many points below its own."""
     yield "| least rate set below the usual one by | repeats | " + " | ".join(recorded) + " |"
     yield "|---|--:|" + "--:|" * len(recorded)
     for margin in (0, 5, 10, 15):
@@ -125,7 +125,7 @@ def thresholds(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
 
 
 def planted(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
-    """How often `pass_rate:5%` finds that every passing cell now fails with some chance."""
+    """Yield how often `pass_rate:5%` notices that passing cells now fail with some probability."""
     yield (
         "| of the cells that passed, made to fail | repeats | "
         + " | ".join(f"{name}: drop, found" for name in recorded)
@@ -142,7 +142,7 @@ def planted(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
 
 
 def broken_cases(recorded: dict[str, RunRows], draws: int) -> Iterator[str]:
-    """How often one case that always passed, and now always fails, is found."""
+    """Yield how often one case is found that always passed and now always fails."""
     yield "| one steady case broken for good | earlier trials | repeats | found by any gate |"
     yield "|---|--:|--:|--:|"
     for name, run in recorded.items():
@@ -164,7 +164,7 @@ def _found(run: RunRows, repeats: int, spoil: Spoil, draws: int, gate: str, runs
 
 
 def other_model() -> Iterator[str]:
-    """The largest real change at hand: a weaker model in the place of a stronger one."""
+    """Yield the effect of the largest real change at hand: a weaker model replaces a stronger."""
     yield "| before → after (sixty cases, one repeat) | pass rate | gate |"
     yield "|---|---|---|"
     names = ("qwen2.5-coder-1.5b-refs", "qwen2.5-coder-0.5b-refs", "smollm2-135m-refs")
@@ -189,7 +189,7 @@ def other_model() -> Iterator[str]:
 
 
 def load(name: str) -> RunRows:
-    """A recorded run."""
+    """Load a recorded run."""
     return RunRows.model_validate_json((RUNS / f"{name}.json").read_bytes())
 
 

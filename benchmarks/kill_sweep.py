@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
-    """What a session came to in which something was killed, and what is wrong with its report."""
+    """Return the end of a session in which something was killed, and the faults of its report."""
     write_project(folder)
     flags = ["-p", "no:cacheprovider", "cases", f"--autoweb-models={','.join(MODELS)}"]
     flags += ["--autoweb-max-repairs=0", *(["-n", "2"] if kind == "xdist" else [])]

@@ -63,21 +63,21 @@ HARDER = {
 }
 SIZES = (10, 30, 100, 200, 500)
 BINS = (0.9, 0.95, 0.97, 0.98, 0.99, 1.01)
-"""Edges of the bins of confidence."""
+"""The edges of the bins of confidence."""
 ROOM = Rect(200, 100, 640, 480)
-"""A canvas."""
+"""The area of a canvas, in CSS pixels."""
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """The extent of a measurement."""
 
     pages: int
     targets: int
-    """Of each page."""
+    """The number of targets on each page."""
     layouts: int
-    """Made-up pages of each kind and size."""
+    """The number of made-up pages of each kind and size."""
     places: int
-    """Targets on a canvas."""
+    """The number of targets on a canvas."""
     every: int
     """Of the bundled pages, with --live."""
 
@@ -120,13 +120,13 @@ def main() -> int:
 
 
 def read_pages(path: Path) -> list[PageGeometry]:
-    """The pages of a file; pages without candidates are left out."""
+    """Read the pages of a file, leaving out pages without candidates."""
     pages = [geometry_of(page) for page in json.loads(path.read_text(encoding="utf-8"))["pages"]]
     return [page for page in pages if page.candidates]
 
 
 def measure(pages: Sequence[PageGeometry], effort: Effort, seeds: range) -> dict[str, Any]:
-    """All tables; each is printed as soon as it is known."""
+    """Measure all tables, printing each as soon as it is known."""
     began = time.monotonic()
     step = max(1, len(pages) // effort.pages)
     pages = pages[::step]
@@ -167,7 +167,7 @@ def tried(
     *,
     absent: bool = False,
 ) -> list[SearchTrial]:
-    """Searches with each seed."""
+    """Run the searches with each seed."""
     return [
         trial
         for seed in seeds
@@ -178,7 +178,7 @@ def tried(
 
 
 def print_said(one: Row) -> None:
-    """A bin of confidence as a line of Markdown."""
+    """Print a bin of confidence as a line of Markdown."""
     there = one["right_when_present"] or 0.0
     print(
         f"| {one['algorithm']} | {one['from']:.2f} to {one['to']:.2f} | {one['noise']:.0%}"
@@ -189,7 +189,7 @@ def print_said(one: Row) -> None:
 def calibration(
     contender: Contender, noise: float, present: Sequence[SearchTrial], gone: Sequence[SearchTrial]
 ) -> Iterator[Row]:
-    """How often `found` is right, by what it said; missing targets as often as the prior says."""
+    """Yield how often `found` is right, by confidence; targets are missing as the prior expects."""
     share = contender.limits.absent
     weight = share / (1 - share) * len(present) / max(1, len(gone))
     found = [(trial, 1.0) for trial in present] + [(trial, weight) for trial in gone]
@@ -212,7 +212,7 @@ def calibration(
 
 
 def rows_of_harder(pages: Sequence[PageGeometry], effort: Effort, seeds: range) -> Iterator[Row]:
-    """Mistakes that the assumed ones do not cover."""
+    """Yield rows for mistakes that the assumed ones do not cover."""
     for contender in CONTENDERS[:2]:
         for name, mistakes in HARDER.items():
             row = row_of(contender.name, name, tried(pages, contender, mistakes, effort, seeds))
@@ -221,7 +221,7 @@ def rows_of_harder(pages: Sequence[PageGeometry], effort: Effort, seeds: range) 
 
 
 def rows_of_sizes(effort: Effort, seed: int) -> Iterator[Row]:
-    """Made-up pages of 10 to 500 candidates, 5 % noise."""
+    """Yield rows for made-up pages of 10 to 500 candidates with 5 % noise."""
     for contender in CONTENDERS[:2]:
         for size in SIZES:
             pages = [page for luck in range(effort.layouts) for page in layouts(size, seed + luck)]
@@ -236,7 +236,7 @@ def rows_of_sizes(effort: Effort, seed: int) -> Iterator[Row]:
 
 
 def rows_of_places(effort: Effort, seed: int) -> Iterator[Row]:
-    """Things of 16 to 200 px on a canvas, clicked within 4 px of them or not."""
+    """Yield rows for things of 16 to 200 px on a canvas, clicked within 4 px of them or not."""
     print("\n| noise | targets | mean calls | clicked | elsewhere | endings |")
     print("|--:|--:|--:|--:|--:|---|")
     for noise, mistakes in NOISES.items():
@@ -271,7 +271,7 @@ def rows_of_places(effort: Effort, seed: int) -> Iterator[Row]:
 
 
 def layouts(size: int, luck: int) -> Iterator[PageGeometry]:
-    """Made-up pages with so many elements: a table, cards with buttons, tiny icons, a heap."""
+    """Yield made-up pages of so many elements: a table, cards with buttons, tiny icons, a heap."""
     dice = random.Random(f"{size} {luck}")
     for kind in ("table", "cards", "icons", "heap"):
         elements: list[dict[str, Any]] = []

@@ -46,7 +46,7 @@ def live(urls: Sequence[str], seed: int, targets: int, every: int) -> dict[str, 
 
 
 def live_row(name: str, found: Sequence[Row]) -> Row | None:
-    """The searches of one algorithm as a row; missing targets are not tried here."""
+    """Return the searches of one algorithm as a row; missing targets are not tried here."""
     mine = [one for one in found if one["algorithm"] == name]
     if not mine:
         return None
@@ -56,7 +56,7 @@ def live_row(name: str, found: Sequence[Row]) -> Row | None:
 
 
 def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
-    """Some marks of a page, looked for by each algorithm."""
+    """Yield searches by each algorithm for some marks of a page."""
     # Needs Pillow, which nothing else here does.
     from pytest_autoweb.testing.pixels import Noise, PixelReadingClient, PixelTarget
 
@@ -86,7 +86,7 @@ def searches(name: str, page: Page, seed: int, targets: int) -> Iterator[Row]:
 
 
 def bundled() -> Iterator[tuple[str, tuple[int, int], Page]]:
-    """The pages that come with the project."""
+    """Yield the pages that come with the project."""
     width, height = VIEWPORTS[0]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**_arguments(playwright))
@@ -125,7 +125,7 @@ def capture(out: Path, sources: Sequence[str], script: str, cookie: str) -> int:
 
 
 def elements_of(view: ViewportView) -> list[dict[str, Any]]:
-    """The elements that the product would search, in the format of --pages."""
+    """Return the elements that the product would search, in the format of --pages."""
     return [
         {
             **{key: round(value, 1) for key, value in zip("xywh", mark.box, strict=True)},
@@ -142,7 +142,7 @@ def elements_of(view: ViewportView) -> list[dict[str, Any]]:
 def opened(
     urls: Sequence[str], viewports: Sequence[tuple[int, int]], cookie: str = ""
 ) -> Iterator[tuple[str, tuple[int, int], Page]]:
-    """Each page, one after the other, in one viewport after the other."""
+    """Yield each page in each viewport, one after the other."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**_arguments(playwright))
         page = browser.new_page()

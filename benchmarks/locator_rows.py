@@ -9,15 +9,15 @@ from benchmarks.search_trials import SearchTrial
 HEAD = "| | noise | targets | mean | p50 | p95 | max | solved | wrong | absent reported |"
 RULE = "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 PICTURE_TOKENS = 1229
-"""Of a picture of 1280x720, where width * height / 750 are charged."""
+"""The tokens of a picture of 1280x720, if width * height / 750 are charged."""
 MANY = 100
-"""A bin of confidence counts for the goal from so many searches on."""
+"""The number of searches from which on a bin of confidence counts for the goal."""
 
 Row = dict[str, Any]
 
 
 def columns(name: str, noise: float | str, calls: Sequence[int], solved: int, wrong: int) -> Row:
-    """One line of a table; `solved` and `wrong` are counts of targets."""
+    """Return one line of a table; `solved` and `wrong` are counts of targets."""
     calls = sorted(calls)
     count = len(calls)
     return {
@@ -37,7 +37,7 @@ def columns(name: str, noise: float | str, calls: Sequence[int], solved: int, wr
 def row_of(
     name: str, noise: float | str, present: Sequence[SearchTrial], gone: Sequence[SearchTrial] = ()
 ) -> Row:
-    """One line of a table. Shares are fractions of all targets."""
+    """Return one line of a table. Shares are fractions of all targets."""
     calls = [trial.outcome.calls for trial in present]
     solved = sum(trial.solved for trial in present)
     row = columns(name, noise, calls, solved, sum(trial.wrong for trial in present))
@@ -54,12 +54,12 @@ def row_of(
 
 
 def quantile(ordered: Sequence[int], share: float) -> int:
-    """The smallest value that at least this share does not exceed."""
+    """Return the smallest value that at least this share does not exceed."""
     return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
 
 
 def print_row(row: Row) -> None:
-    """As a line of Markdown."""
+    """Print a row as a line of Markdown."""
     noise = row["noise"] if isinstance(row["noise"], str) else f"{row['noise']:.0%}"
     absent = "" if row["absent_reported"] is None else f"{row['absent_reported']:.1%}"
     print(
@@ -71,7 +71,7 @@ def print_row(row: Row) -> None:
 
 
 def goals(rows: Sequence[Row], said: Sequence[Row], sizes: Sequence[Row]) -> Iterator[Row]:
-    """Each goal of the issue, in its words, with what was measured and whether it is reached."""
+    """Yield each goal with what was measured and whether it is reached."""
     at = {(row["algorithm"], row["noise"]): row for row in rows}
     yield _most("mean calls, 5 % noise, lines apart, 0.90", 2.4, at["lines-90", 0.05]["mean_calls"])
     yield _most("the same, 0.95", 2.8, at["lines-95", 0.05]["mean_calls"])
@@ -116,7 +116,7 @@ def _least(goal: str, limit: float, measured: float) -> Row:
 
 
 def print_goal(row: Row) -> None:
-    """As a line of Markdown."""
+    """Print a goal as a line of Markdown."""
     sign, limit = ("<=", row["at_most"]) if "at_most" in row else (">=", row["at_least"])
     share = limit < 1
     shown = f"{row['measured']:.1%}" if share else f"{row['measured']:.2f}"

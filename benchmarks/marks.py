@@ -55,16 +55,16 @@ _BRACKETS = "[](){}|"
 
 
 class Word(NamedTuple):
-    """What tesseract takes for a word."""
+    """A word as tesseract recognised it."""
 
     text: str
     box: tuple[float, float, float, float]
-    """Left, top, right, bottom in pixels of the marked picture."""
+    """The left, top, right and bottom edges, in pixels of the marked picture."""
     surety: float
 
 
 class Reading(NamedTuple):
-    """What was read on the labels of one picture."""
+    """The reading of the labels of one picture."""
 
     labels: int
     read: int
@@ -86,7 +86,7 @@ class Result:
 
 
 def words_in(picture: bytes, zoom: int) -> list[Word]:
-    """The words that tesseract finds in a picture that was enlarged."""
+    """Return the words that tesseract finds in a picture that was enlarged."""
     command = ["tesseract", "stdin", "stdout", "--psm", "11", "tsv"]
     done = subprocess.run(command, input=picture, capture_output=True, check=True, env=_ONE_THREAD)
     rows = csv.DictReader(
@@ -119,7 +119,7 @@ def reading(marked: MarkedPage, pictures: Sequence[tuple[bytes, int]]) -> Readin
 
 
 def surest(words: Sequence[Word]) -> list[Word]:
-    """Of words in one place, the one of which tesseract is surest."""
+    """Return, of words in the same place, the one of which tesseract is surest."""
     kept: list[Word] = []
     for word in sorted(words, key=lambda word: -word.surety):
         if not any(max(_share(word.box, k.box), _share(k.box, word.box)) > 0.5 for k in kept):
@@ -128,7 +128,7 @@ def surest(words: Sequence[Word]) -> list[Word]:
 
 
 def _share(place: Sequence[float], box: Sequence[float]) -> float:
-    """How much of a word lies in a box."""
+    """Return how much of a word lies in a box."""
     wide = min(place[2], box[2]) - max(place[0], box[0])
     high = min(place[3], box[3]) - max(place[1], box[1])
     whole = (place[2] - place[0]) * (place[3] - place[1])
@@ -136,7 +136,7 @@ def _share(place: Sequence[float], box: Sequence[float]) -> float:
 
 
 def prepared(picture: bytes, ways: Sequence[tuple[str, int]]) -> list[tuple[bytes, int]]:
-    """The picture made ready to be read, in each way, and how much it was enlarged."""
+    """Prepare the picture for reading in each way, and return how much it was enlarged."""
     return [(_prepared(picture, how, zoom), zoom) for how, zoom in ways]
 
 
@@ -179,7 +179,7 @@ def measured(page: Page, groups: Sequence[str], keep: Path | None) -> list[Resul
 
 
 def timing(browser: Browser, rounds: int, *, spaced: bool) -> dict[str, float]:
-    """Milliseconds, medians, of a page with 200 elements: with room between them, or without."""
+    """Measure a page with 200 elements, spaced out or not, in median milliseconds."""
     page = browser.new_context(viewport={"width": 1280, "height": 1000}).new_page()
     cells = "".join(f"<a href='/item/{n}'>Item {n}</a><button>Buy {n}</button>" for n in range(100))
     gaps = "28px 44px" if spaced else "0"

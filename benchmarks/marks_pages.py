@@ -64,7 +64,7 @@ class Quiet(SimpleHTTPRequestHandler):
     """Serves a folder and says nothing."""
 
     def guess_type(self, path: Any) -> str:
-        """All texts are UTF-8."""
+        """Serve every text as UTF-8."""
         kind = super().guess_type(path)
         return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
 
@@ -74,7 +74,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a folder's pages."""
+    """Serve a folder, and yield the address of its pages."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -86,7 +86,7 @@ def served(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def admin() -> Iterator[str]:
-    """The address of a Django admin site with its staff list."""
+    """Serve a Django admin site, and yield the address of its staff list."""
     with served(ROOT) as taken:
         port = int(taken.rstrip("/").rpartition(":")[2])
     with tempfile.TemporaryDirectory() as data:

@@ -79,7 +79,7 @@ HELD_OUT = (held_out_texts, held_out_errors)
 
 
 def browser_rows(launch: dict[str, Any]) -> Iterator[tuple[str, Provoked]]:
-    """What needs a browser, with its part."""
+    """Yield the messages that need a browser, each with its part of the corpus."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**launch)
         for source in (page_errors, lost_errors, network_errors):
@@ -90,7 +90,7 @@ def browser_rows(launch: dict[str, Any]) -> Iterator[tuple[str, Provoked]]:
 
 
 def six_rows(launch: dict[str, Any], packages: Path | None) -> Iterator[dict[str, Any]]:
-    """The second corpus: what the first one does not hold, each message once."""
+    """Yield the second corpus: what the first one does not hold, each message once."""
     known = {json.loads(line)["message"] for line in CORPUS.read_text("utf-8").splitlines()}
     sources: dict[str, list[Provoked]] = {"python": list(python_errors())}
     sources["provider"] = list(provider_refusals())
@@ -107,7 +107,7 @@ def six_rows(launch: dict[str, Any], packages: Path | None) -> Iterator[dict[str
 
 
 def again_rows(launch: dict[str, Any], packages: Path) -> Iterator[dict[str, Any]]:
-    """The last collection: what neither corpus holds; no rule was written after it."""
+    """Yield the last collection: what neither corpus holds; no rule was written after it."""
     sys.path.insert(0, str(packages / "py"))
     lines = CORPUS.read_text("utf-8").splitlines() + SIX.read_text("utf-8").splitlines()
     rows = map(json.loads, lines)
@@ -137,14 +137,14 @@ def _new(
 
 
 def drawn(message: str) -> bool:
-    """Whether a message belongs to the third that is held out."""
+    """Tell whether a message belongs to the third that is held out."""
     # Ports and addresses of this very run must not decide.
     steady = re.sub(r"\d+", "0", message)
     return int(hashlib.sha256(steady.encode()).hexdigest(), 16) % 3 == 0
 
 
 def row_of(part: str, said: Provoked) -> dict[str, Any]:
-    """A line of the corpus; what is neither English nor Chinese is a part of its own."""
+    """Return a line of the corpus; languages besides English and Chinese are a separate part."""
     part = "other_language" if FOREIGN.search(said.source) else part
     return {"part": part, **said._asdict()}
 

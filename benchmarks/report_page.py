@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def made_up(models: int, cases: int, repeats: int) -> list[CellResult]:
-    """Cells with everything that a real one holds, drawn at random."""
+    """Return random cells with everything that a real one holds."""
     chance = random.Random(3)
     samples = [cell for cell in realistic_cells() if not cell.model.startswith("builtin/")]
     keys = [
@@ -70,7 +70,7 @@ def made_up(models: int, cases: int, repeats: int) -> list[CellResult]:
 
 
 def measure(browser: Browser, cells: list[CellResult]) -> list[float]:
-    """Seconds of each stage."""
+    """Measure the seconds of each stage."""
     marks = [time.perf_counter()]
     report = build_report(RecordedRun(Path(), run_info(cells), tuple(cells)))
     marks.append(time.perf_counter())

@@ -77,14 +77,14 @@ class Row(NamedTuple):
 
     @property
     def ratios(self) -> tuple[float, float] | None:
-        """How many times longer it takes, by the medians and by the 10th percentiles."""
+        """Return how many times longer it takes, by the medians and by the 10th percentiles."""
         if not self.raw:
             return None
         medians = statistics.median(self.sandboxed) / statistics.median(self.raw)
         return medians, _p10(self.sandboxed) / _p10(self.raw)
 
     def as_json(self) -> dict[str, Any]:
-        """The row for machines."""
+        """Return the row for machines."""
         numbers = {"raw": _summary(self.raw), "sandboxed": _summary(self.sandboxed)}
         return {"what": self.what, "ratios": self.ratios, **numbers}
 
@@ -114,7 +114,7 @@ def main() -> int:
 
 @contextmanager
 def a_page() -> Iterator[Page]:
-    """The form, in a browser of its own."""
+    """Open the form in a browser of its own, and yield its page."""
     with sync_playwright() as playwright:
         args = launch_args({}, playwright_executable=playwright.chromium.executable_path)
         browser = playwright.chromium.launch(**args)
@@ -125,7 +125,7 @@ def a_page() -> Iterator[Page]:
 
 
 def border(page: Page) -> Border:
-    """What an attempt would hand out, with a secret to look for in every text."""
+    """Return what an attempt would hand out, with a secret to look for in every text."""
     return Border(page=page, artifacts=Path(os.devnull), redact=Redactor({"pw": "hunter2-hunter2"}))
 
 
@@ -138,7 +138,7 @@ def in_process(page: Page, code: str, names: dict[str, Any] | None = None) -> An
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Milliseconds that a call takes."""
+    """Return the milliseconds that a call takes."""
     began = time.perf_counter()
     call()
     return (time.perf_counter() - began) * 1000
@@ -152,7 +152,7 @@ def step(engine: WorkerEngine, page: Page, index: int, code: str) -> None:
 
 
 def action_rows(page: Page, workers: Workers, rounds: int) -> Iterator[Row]:
-    """Each action by itself, timed from within the code."""
+    """Yield each action by itself, timed from within the code."""
     rows = {name: Row(f"`{name}`", [], []) for name in ACTIONS}
     with WorkerEngine(border(page), workers=workers) as engine:
         for turn in range(rounds):
@@ -167,7 +167,7 @@ def action_rows(page: Page, workers: Workers, rounds: int) -> Iterator[Row]:
 
 
 def page_row(page: Page, workers: Workers, rounds: int) -> Row:
-    """All typical actions one after the other, in three steps of one attempt."""
+    """Time all typical actions one after the other, in three steps of one attempt."""
     row = Row("a page of typical actions", [], [])
     with WorkerEngine(border(page), workers=workers) as engine:
 
@@ -183,7 +183,7 @@ def page_row(page: Page, workers: Workers, rounds: int) -> Row:
 
 
 def attempt_row(page: Page, workers: Workers, rounds: int) -> Row:
-    """The same with everything that an attempt adds: lint, a worker of its own, its end.
+    """Time the same with everything that an attempt adds: lint, a worker of its own, its end.
 
     Between two attempts there is the time that a model takes to answer at the very least, in which
     the spare worker starts.
@@ -204,7 +204,7 @@ def attempt_row(page: Page, workers: Workers, rounds: int) -> Row:
 
 
 def worker_rows(level: Level, rounds: int) -> Iterator[Row]:
-    """Starting, restarting and linting have nothing to be compared with."""
+    """Yield the times of starting, restarting and linting, which have no counterpart."""
     workers = Workers(level)
     walls = workers._walls
     start, warm, restart = [], [], []
@@ -234,7 +234,7 @@ def worker_rows(level: Level, rounds: int) -> Iterator[Row]:
 
 
 def table(rows: list[Row]) -> Iterator[str]:
-    """The rows as markdown."""
+    """Yield the rows as markdown."""
     yield "| what | Playwright alone, ms (p10) | sandboxed, ms (p10) | ratio (of p10) |"
     yield "|---|--:|--:|--:|"
     for row in rows:

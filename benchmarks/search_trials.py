@@ -51,12 +51,12 @@ class SearchTrial:
 
     @property
     def solved(self) -> bool:
-        """Whether the right element was found."""
+        """Tell whether the right element was found."""
         return self.outcome.status == "found" and self.outcome.chosen == self.target
 
     @property
     def wrong(self) -> bool:
-        """Whether another element was returned as a success."""
+        """Tell whether another element was returned as a success."""
         return self.outcome.status == "found" and self.outcome.chosen != self.target
 
 

@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def rates(chance: np.random.Generator, runs: int) -> Iterator[str]:
-    """Intervals of one rate."""
+    """Yield the coverage of intervals of one rate."""
     methods: dict[str, Callable[[Floats, int], Intervals]] = {
         "ours": lambda draws, m: [rate_interval(x.tolist(), [m] * len(x)) for x in draws],
         "t": lambda draws, m: t_intervals(draws),
@@ -92,7 +92,7 @@ def rates(chance: np.random.Generator, runs: int) -> Iterator[str]:
 
 
 def differences(chance: np.random.Generator, runs: int) -> Iterator[str]:
-    """Intervals of a paired difference."""
+    """Yield the coverage of intervals of a paired difference."""
     methods: dict[str, Callable[[Floats], Intervals]] = {
         "ours": lambda draws: [difference_interval(x.tolist()) for x in draws],
         "t": t_intervals,
@@ -112,7 +112,7 @@ def differences(chance: np.random.Generator, runs: int) -> Iterator[str]:
 
 
 def ratios(chance: np.random.Generator, runs: int) -> Iterator[str]:
-    """Intervals of a ratio of costs that vary between cases (lognormal)."""
+    """Yield the coverage of intervals of a ratio of costs that vary between cases (lognormal)."""
     yield row("cases", "spread", "ours: covered / width", "bootstrap: covered / width")
     for n, spread in product((5, *CASES), (0.5, 1.0)):
         common = chance.normal(0, spread, (runs, n))
@@ -127,7 +127,7 @@ def ratios(chance: np.random.Generator, runs: int) -> Iterator[str]:
 
 
 def sizes(chance: np.random.Generator, runs: int) -> Iterator[str]:
-    """False alarms of the tests between two equally good models."""
+    """Yield the false alarms of the tests between two equally good models."""
     yield row("cases", "repeats", *(f"{name}: mean / worst" for name in SIZES))
     for n, m in product(CASES, REPEATS):
         same, other, pooled = [], [], []
@@ -148,7 +148,7 @@ on average only; these once more, by the unpaired test over all trials that many
 
 
 def families(chance: np.random.Generator, runs: int) -> Iterator[str]:
-    """Several equal models at once, with and without Holm's correction."""
+    """Yield the false alarms among several equal models, with and without Holm's correction."""
     yield row("models", "pairs", "with Holm", "without")
     for models in (2, 3, 5):
         corrected = plain = 0
@@ -166,7 +166,7 @@ def families(chance: np.random.Generator, runs: int) -> Iterator[str]:
 
 
 def powers(chance: np.random.Generator, runs: int) -> Iterator[str]:
-    """How often a true difference of the size that a run calls detectable is found."""
+    """Yield how often a true difference is found that a run calls detectable."""
     yield row("cases", "repeats", "detectable, mean", "found")
     for n, m in product((8, *CASES), REPEATS):
         sizes, found = [], []
@@ -189,7 +189,7 @@ def detectable_now(values: Floats, m: int) -> float | None:
 
 
 def case_chances(hardness: Floats, rate: float, likeness: float) -> Floats:
-    """Each case's chance to pass: beta distributed with this mean and intraclass correlation."""
+    """Draw each case's chance to pass: beta distributed, with this mean and correlation."""
     if likeness >= 1:
         return (hardness < rate).astype(float)
     size = 1 / likeness - 1
@@ -202,7 +202,7 @@ def case_chances(hardness: Floats, rate: float, likeness: float) -> Floats:
 def trials(
     chance: np.random.Generator, hardness: Floats, rate: float, likeness: float, m: int
 ) -> Floats:
-    """The share of passed repeats of each case."""
+    """Return the share of passed repeats of each case."""
     return chance.binomial(m, case_chances(hardness, rate, likeness)) / m
 
 
@@ -215,7 +215,7 @@ def two_models(
     tie: float,
     m: int,
 ) -> tuple[Floats, Floats]:
-    """Two models on the same cases; `tie` is how far they find the same cases hard."""
+    """Draw two models on the same cases; `tie` is how far they find the same cases hard."""
     first = chance.standard_normal((runs, n))
     second = tie * first + np.sqrt(1 - tie * tie) * chance.standard_normal((runs, n))
     return (
@@ -235,7 +235,7 @@ def alarms(a: Floats, b: Floats, m: int) -> float:
 
 
 def z_test(a: Floats, b: Floats, n: int) -> bool:
-    """Whether two shares of n trials differ, as if all trials were independent."""
+    """Tell whether two shares of n trials differ, as if all trials were independent."""
     pooled = (a.mean() + b.mean()) / 2
     error = np.sqrt(2 * pooled * (1 - pooled) / n)
     return bool(error > 0 and abs(a.mean() - b.mean()) / error > 1.96)
@@ -248,7 +248,7 @@ def t_intervals(draws: Floats) -> Intervals:
 
 
 def bootstraps(draws: Floats, chance: np.random.Generator) -> Intervals:
-    """Percentile bootstrap over cases."""
+    """Return percentile bootstrap intervals over cases."""
     n = draws.shape[1]
     drawn = draws @ chance.multinomial(n, np.full(n, 1 / n), RESAMPLES).T / n
     return between(*np.quantile(drawn, (0.025, 0.975), axis=1))

@@ -112,7 +112,7 @@ vars:
 
 
 def html_folder() -> Path:
-    """The pages of the installed package."""
+    """Return the pages of the installed package."""
     try:
         return Path(str(distribution("miniwob").locate_file("miniwob/html")))
     except PackageNotFoundError:
@@ -121,7 +121,7 @@ def html_folder() -> Path:
 
 @contextmanager
 def episode(browser: Browser, task: str, seed: int) -> Iterator[Page]:
-    """A page with the episode started, as the case's set-up starts it."""
+    """Yield a page with the episode started, as the case's set-up starts it."""
     with browser.new_context(base_url="http://miniwob.test") as context:
         folder = html_folder()
         context.route(
@@ -137,7 +137,7 @@ def episode(browser: Browser, task: str, seed: int) -> Iterator[Page]:
 def case_file(
     title: str, goals: dict[str, dict[int, str]], seeds: list[int], name: str, how: str
 ) -> str:
-    """The text of a case file for these goals."""
+    """Return the text of a case file for these goals."""
     oracles: dict[str, str] = yaml.safe_load((HERE / "oracles.yaml").read_text())
     script = (HERE / "episode.js").read_text().replace("__SEED__", "{{ matrix.seed }}")
     return HEADER.format(
@@ -161,7 +161,7 @@ def case_file(
 
 
 def read_goals(browser: Browser, tasks: list[str], seeds: list[int]) -> dict[str, dict[int, str]]:
-    """The goal of every task at every seed, as the page words it."""
+    """Read the goal of every task at every seed, as the page words it."""
     goals: dict[str, dict[int, str]] = {}
     for task in tasks:
         for seed in seeds:

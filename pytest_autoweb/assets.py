@@ -1,4 +1,4 @@
-"""Where the bundled prompts and templates are, in a wheel and in a checkout."""
+"""The places of the bundled prompts and templates, in a wheel and in a checkout."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parent
 
 
 def asset_dir(folder: str) -> Path:
-    """The `prompts` or `templates` folder: inside the package in a wheel, beside it in a checkout.
+    """Return the `prompts` or `templates` folder: in a wheel the package's, else the checkout's.
 
     Raises:
         AssetError: neither place has the folder.

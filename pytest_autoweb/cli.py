@@ -48,7 +48,7 @@ Cells are run by pytest:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The command line, with help that teaches."""
+    """Build the command line, with a help text that teaches its use."""
     parser = argparse.ArgumentParser(
         prog="autoweb",
         description="Which model can drive my web app? Tools around `pytest --autoweb-models`.",

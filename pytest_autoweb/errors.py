@@ -83,7 +83,7 @@ class ModelError(AutowebError):
         cause: one of `MODEL_CAUSES`.
         model: the model's name as given on the command line.
         detail: the provider's message, redacted.
-        usage: what the failed calls used up (a `results.Usage`), or None if unknown.
+        usage: what the failed calls used (a `results.Usage`), or None if unknown.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class StoreError(AutowebError):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as they appear in a sentence."""
+    """Return names as they appear in a sentence."""
     return ", ".join(names) or "none"
 
 
 def near_miss(name: str, allowed: Iterable[str], also: Iterable[str] = ()) -> str:
-    """The end of a sentence about an unknown name: the nearest known one, and all of them.
+    """Return the end of a sentence about an unknown name: the nearest known one, and all of them.
 
     Names of `also` are accepted too, but not worth listing.
     """

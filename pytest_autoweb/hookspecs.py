@@ -1,4 +1,4 @@
-"""What users can hook into, in a conftest or a plugin."""
+"""The hooks that users can implement in a conftest or a plugin."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -39,8 +39,8 @@ def pytest_autoweb_engine(
 ) -> "StepEngine | None":
     """Run the generated code of an attempt yourself, instead of the built-in worker process.
 
-    Return an object with `run_step`, `answer` and `close`, or None to leave it alone. What the
-    engine lets the code do is then yours to keep within the border and the level::
+    Return an object with `run_step`, `answer` and `close`, or None to leave it alone. You are then
+    responsible for keeping the code within the border and the level::
 
         def pytest_autoweb_engine(border, level):
             return MyEngine(border, strict=level == "strict")
@@ -51,7 +51,7 @@ def pytest_autoweb_engine(
 def pytest_autoweb_relogin(case: "Case", page: "Page") -> "bool | None":
     """Log in again after the application refused for lack of rights, e.g. an ended session.
 
-    Asked once a cell at most, with `--autoweb-correction`, on the fresh page of the next attempt
+    Called at most once per cell, with `--autoweb-correction`, on the fresh page of the next attempt
     before its entry URL is opened. Without an implementation such a failure is not retried::
 
         def pytest_autoweb_relogin(case, page):
@@ -63,7 +63,7 @@ def pytest_autoweb_relogin(case: "Case", page: "Page") -> "bool | None":
 
 
 def pytest_autoweb_cell_finished(result: "CellResult") -> None:
-    """Called in the test process when a cell has ended and is on disk.
+    """Look at a cell's result, in the test process, once the cell has ended and is on disk.
 
     For example::
 

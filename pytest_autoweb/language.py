@@ -1,4 +1,4 @@
-"""The sentences that runs are told in, English or Chinese: `--autoweb-language`.
+"""The language of the sentences that describe a run, English or Chinese: `--autoweb-language`.
 
 A stage notes what went wrong as a `StepProblem`. It becomes a line of text late: in the chosen
 language where people read it, and in one fixed form where a model does. Chinese is the format of
@@ -12,7 +12,7 @@ Language = Literal["en", "zh"]
 
 PROMPT_LANGUAGE: Language = "zh"
 """The language of error lines inside prompts, whatever people read. Recorded replies are found by
-the text of their prompts, so changing it means recording the cassettes with such lines anew."""
+the text of their prompts, so changing it means recording all cassettes with such lines again."""
 
 
 @dataclass(frozen=True, slots=True)

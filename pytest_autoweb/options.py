@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def comma_list(text: str) -> tuple[str, ...]:
-    """Texts separated by commas, each once."""
+    """Split a text at its commas, and drop repetitions."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Texts separated by spaces."""
+    """Split a text at its spaces."""
     return tuple(text.split())
 
 
@@ -44,17 +44,17 @@ def arms(text: str) -> tuple[str, ...]:
 
 
 def flag(text: str) -> bool:
-    """Yes or no."""
+    """Read yes or no."""
     truth = {"true": True, "1": True, "yes": True, "on": True}
     falsehood = {"false": False, "0": False, "no": False, "off": False}
     try:
         return (truth | falsehood)[text.strip().lower()]
     except KeyError:
-        raise ValueError(f"{text!r} is not a yes or no; allowed: true, false") from None
+        raise ValueError(f"{text!r} is neither yes nor no; allowed: true, false") from None
 
 
 def count(least: int) -> Callable[[str], int]:
-    """Makes a reader of whole numbers of at least `least`."""
+    """Return a reader of whole numbers that are at least `least`."""
 
     def parse(text: str) -> int:
         if not text.strip().isdecimal() or int(text) < least:
@@ -65,7 +65,7 @@ def count(least: int) -> Callable[[str], int]:
 
 
 def seconds(text: str) -> float:
-    """A number of seconds above 0 and below a day."""
+    """Read a number of seconds, above 0 and below a day."""
     try:
         value = float(text)
     except ValueError:
@@ -76,7 +76,7 @@ def seconds(text: str) -> float:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Makes a reader of exactly these words."""
+    """Return a reader that accepts exactly these words."""
 
     def parse(text: str) -> str:
         if text not in allowed:
@@ -95,24 +95,26 @@ def locator(text: str) -> str:
 
 
 def cache(text: str) -> str:
-    """`memory`, `off`, or the URL of a cache."""
+    """Read `memory`, `off`, or the URL of a cache."""
     if text not in ("memory", "off") and "://" not in text:
-        raise ValueError(f"{text!r} is no cache; allowed: memory, off, redis://..., a store's URL")
+        raise ValueError(
+            f"{text!r} is not a cache; allowed: memory, off, redis://..., URL of a store"
+        )
     return text
 
 
 def path(text: str) -> Path | None:
-    """A path; None for an empty text."""
+    """Read a path; an empty text means None."""
     return Path(text) if text else None
 
 
 def or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Makes a reader that takes an empty text for None."""
+    """Return a reader that takes an empty text for None."""
     return lambda text: parse(text) if text else None
 
 
 def percent(text: str) -> float:
-    """A percentage from 0 to 100, with or without its sign."""
+    """Read a percentage from 0 to 100, with or without its sign."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -123,7 +125,7 @@ def percent(text: str) -> float:
 
 
 def dollars(text: str) -> float:
-    """An amount of US dollars, with or without its sign."""
+    """Read an amount of US dollars, with or without its sign."""
     try:
         value = float(text.removeprefix("$"))
     except ValueError:
@@ -134,7 +136,7 @@ def dollars(text: str) -> float:
 
 
 def shard(text: str) -> tuple[int, int]:
-    """Number and count of a shard, such as 1/4."""
+    """Read the number and count of a shard, such as 1/4."""
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise ValueError(f"{text!r} is not a shard; write it as 1/4 ... 4/4")
@@ -149,11 +151,11 @@ Source = Literal["flag", "env", "ini", "default"]
 
 DEFAULT_STORE = "sqlite:///.autoweb/store.db"
 MAX_RETRIES = 3
-"""Retries of a correction when `--autoweb-max-repairs` is not set."""
+"""The number of retries of a correction when `--autoweb-max-repairs` is not set."""
 
 
 class Option(NamedTuple):
-    """One setting: how it is spelled, what it may be, what it means."""
+    """One setting, with its name, its default, its meaning and its reader."""
 
     name: str
     default: str
@@ -161,46 +163,46 @@ class Option(NamedTuple):
     parse: Callable[[str], Any]
     metavar: str | None = None
     bare: str | None = None
-    """What the flag means without a value; None: it needs one."""
+    """The value of the flag when it is given without one; None if it needs one."""
     shown: Callable[[Any], Any] = lambda value: value
-    """The value as the report may tell it."""
+    """Turns the value into what the report may show."""
 
     @property
     def flag(self) -> str:
-        """Its command-line flag."""
+        """Return its command-line flag."""
         return "--autoweb-" + self.name.replace("_", "-")
 
     @property
     def dest(self) -> str:
-        """Its attribute on pytest's options, and its ini key."""
+        """Return its attribute on pytest's options, and its ini key."""
         return "autoweb_" + self.name
 
     @property
     def env(self) -> str:
-        """Its environment variable."""
+        """Return its environment variable."""
         return self.dest.upper()
 
 
 OPTIONS: tuple[Option, ...] = (
     Option("models", "", "Models to compare, separated by commas. Turns the plugin on.",
            comma_list, "A,B"),
-    Option("models_file", "", "YAML or JSON file with settings per model, over those of "
-           "[tool.autoweb.models] in pyproject.toml.", path, "PATH"),
-    Option("files", "cases/*.yaml cases/*.yml", "Patterns (below the rootdir) of the files that "
-           "are read as cases; a YAML file named on the command line is read always.\n"
+    Option("models_file", "", "YAML or JSON file with settings per model, which take precedence "
+           "over those of [tool.autoweb.models] in pyproject.toml.", path, "PATH"),
+    Option("files", "cases/*.yaml cases/*.yml", "Patterns (relative to the rootdir) of the files "
+           "that are read as cases; a YAML file named on the command line is always read.\n"
            "Checks in them: {check_types}", words, "GLOBS"),
-    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it lies.", path, "PATH"),
+    Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it is.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
-    Option("capture", "", "How pages are shown to models; several make an axis of the comparison. "
-           "Default ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
-    Option("simplified_html", "", "Only without a capture mode: true means ARIA, false RAW_HTML.",
-           lambda text: flag(text) if text else None, "BOOL"),
-    Option("visual_supplement", "false", "Add a described screenshot to the prompt of models that "
-           "have vision (one more call a page).", flag, "BOOL", bare="true"),
+    Option("capture", "", "How pages are shown to models; several modes become an axis of the "
+           "comparison. The default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
+    Option("simplified_html", "", "Used only without a capture mode: true means ARIA, false "
+           "RAW_HTML.", lambda text: flag(text) if text else None, "BOOL"),
+    Option("visual_supplement", "false", "Add a description of a screenshot to the prompt, for "
+           "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "{strategies}.", known_strategy, "NAME"),
-    Option("max_decisions", "30", "Most decisions of one attempt of the strategy act.", count(1),
-           "N"),
+    Option("max_decisions", "30", "The most decisions that one attempt of the strategy act may "
+           "take.", count(1), "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
            "choice; false is the control arm that asks again without the message.", flag, "BOOL",
            bare="true"),
@@ -208,73 +210,74 @@ OPTIONS: tuple[Option, ...] = (
            "answers of a model with vision, seed eliminates by them.", locator, "NAME"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
-    Option("max_repairs", "1", "Attempts after a failed first one; 3, when a correction is named "
-           "and this is not set.", count(0),
-           "N"),
-    Option("correction", "off", "How a failed attempt is tried again. Of several ways the first "
-           "decides; the others start from the same failure, to be compared with it: "
-           "{correction_arms}.", arms, "ARMS"),
-    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, off "
-           "or the URL of a Redis or a store, where identical model calls at temperature 0 are "
-           "kept too.", cache, "PLACE", shown=without_password),
-    Option("questions", "record", "What to do with a plan that asks: record it and go on, strict "
-           "(stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
+    Option("max_repairs", "1", "The most attempts after a failed first one; 3 if a correction is "
+           "named and this is not set.", count(0), "N"),
+    Option("correction", "off", "How a failed attempt is tried again. If several ways are named, "
+           "the first one decides; the others start from the same failure and are compared with "
+           "it: {correction_arms}.", arms, "ARMS"),
+    Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, "
+           "off, or the URL of a Redis or a store, which also keeps identical model calls at "
+           "temperature 0.", cache, "PLACE", shown=without_password),
+    Option("questions", "record", "What to do when a plan asks a question: record it and go on, "
+           "strict (stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
            "POLICY"),
-    Option("on_step_failure", "block", "After a failed step: block the later ones, or continue.",
-           one_of(*get_args(StepFailurePolicy)), "POLICY"),
-    Option("step_timeout", "20", "Wall seconds for a step; a step that runs out of time is "
+    Option("on_step_failure", "block", "What to do after a failed step: block the later ones, or "
+           "continue.", one_of(*get_args(StepFailurePolicy)), "POLICY"),
+    Option("step_timeout", "20", "Wall-clock seconds for a step; a step that runs out of time is "
            "continued once with max(60, 3 times this).", seconds, "SECONDS"),
-    Option("check_timeout", "5", "Seconds the judge waits for the checks to hold.", seconds,
-           "SECONDS"),
-    Option("sandbox", "auto", "How generated code is held: auto uses Landlock and seccomp where "
-           "the kernel has them; strict does not run without them and refuses scripts in the page; "
-           "off leaves them out (only on the command line, never in CI).",
+    Option("check_timeout", "5", "Seconds for which the judge waits for the checks to hold.",
+           seconds, "SECONDS"),
+    Option("sandbox", "auto", "How generated code is confined: auto uses Landlock and seccomp "
+           "where the kernel has them; strict does not run without them and refuses scripts in "
+           "the page; off leaves them out (only on the command line, never in CI).",
            one_of(*get_args(SandboxLevel)), "LEVEL"),
-    Option("judge_model", "", "The model of `judge` checks that name none; it must not be one of "
+    Option("judge_model", "", "The model for `judge` checks that name none; it must not be one of "
            "the models compared.", str, "NAME"),
-    Option("judge_labels", "", "File with human verdicts on saved cells. Only with it a `judge` "
-           "check decides; its agreement with them is printed.", path, "PATH"),
-    Option("controls", "false", "Run the controls of every case too: the oracle must pass and "
-           "doing nothing must fail, three fresh times each. A case whose controls break is kept "
-           "out of comparisons.", flag, "BOOL", bare="true"),
-    Option("min_pass_rate", "", "Gate: least first-attempt pass rate of each model, in percent. "
-           "The gate then decides: a failed cell alone does not fail the run.", or_none(percent),
-           "PERCENT"),
-    Option("max_cost", "", "Most US dollars that live model calls of the whole run may cost, over "
-           "all workers; a call that might go beyond is not made.", or_none(dollars), "USD"),
-    Option("allow_unpriced", "false", "With a cost cap: let models without a known price run, "
-           "uncounted.", flag, "BOOL", bare="true"),
-    Option("save", "", "Save the run's results under this name in the storage folder, to be "
-           "compared with later.", str, "NAME"),
+    Option("judge_labels", "", "File with human verdicts on saved cells. Only with this file can "
+           "a `judge` check decide; the judge's agreement with people is printed.", path, "PATH"),
+    Option("controls", "false", "Also run the controls of every case, three times each from a "
+           "fresh start: the oracle must pass and doing nothing must fail. A case with a broken "
+           "control is left out of comparisons.", flag, "BOOL", bare="true"),
+    Option("min_pass_rate", "", "Gate: the least first-attempt pass rate of each model, in "
+           "percent. The gate then decides: a failed cell alone does not fail the run.",
+           or_none(percent), "PERCENT"),
+    Option("max_cost", "", "The most US dollars that live model calls of the whole run may cost, "
+           "over all workers; a call that might exceed it is not made.", or_none(dollars), "USD"),
+    Option("allow_unpriced", "false", "With a cost cap, let models without a known price run; "
+           "their calls are not counted.", flag, "BOOL", bare="true"),
+    Option("save", "", "Save the run's results under this name in the storage folder, to compare "
+           "later runs with them.", str, "NAME"),
     Option("autosave", "false", "Save the run's results in the storage folder.", flag, "BOOL",
            bare="true"),
-    Option("compare", "", "Compare with a saved run: its number or name, a file or run folder; "
-           "alone: with the latest.", str, "RUN", bare="latest"),
+    Option("compare", "", "Compare with a saved run, given by its number or name, or as a file or "
+           "a run folder; without a value, with the latest run.", str, "RUN", bare="latest"),
     Option("compare_fail", "", "Gates on the comparison (with the latest run, if no other is "
-           "named): how much worse 'pass_rate:5%,cost:20%,duration:50%' may get. Only what a test "
-           "finds significant fails.", str, "EXPR"),
-    Option("baseline_days", "90", "A baseline older than this is used with a notice.", count(1),
-           "DAYS"),
-    Option("storage", ".autoweb", "Folder of saved runs, below the rootdir.", Path, "DIR"),
+           "named): how much worse each metric may get, as in "
+           "'pass_rate:5%,cost:20%,duration:50%'. Only a change that a test finds significant "
+           "fails the run.", str, "EXPR"),
+    Option("baseline_days", "90", "The age in days above which a baseline is used only with a "
+           "notice.", count(1), "DAYS"),
+    Option("storage", ".autoweb", "Folder of saved runs, relative to the rootdir.", Path, "DIR"),
     Option("store", "", "Also write the run into this database when it ends: sqlite:///PATH or "
-           "postgresql://USER:PASSWORD@HOST/DATABASE. Alone: sqlite:///.autoweb/store.db below the "
-           "rootdir.", str, "URL", bare=DEFAULT_STORE, shown=without_password),
+           "postgresql://USER:PASSWORD@HOST/DATABASE. Without a value: "
+           "sqlite:///.autoweb/store.db below the rootdir.", str, "URL", bare=DEFAULT_STORE,
+           shown=without_password),
     Option("preview", "false", "Only list the cells, with an estimate of calls, tokens and money.",
            flag, "BOOL", bare="true"),
     Option("shard", "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb "
            "merge-reports`.", or_none(shard), "X/Y"),
     Option("blobs", "autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR"),
-    Option("record_mode", "off", "Cassettes: off (live, nothing recorded), none (replay only), "
-           "once, new_episodes or all (record everything anew).",
+    Option("record_mode", "off", "How cassettes are used: off (live, nothing recorded), none "
+           "(replay only), once, new_episodes or all (record everything anew).",
            one_of(*get_args(RecordMode)), "MODE"),
-    Option("live", "", "Models that are called live whatever the record mode says.", comma_list,
+    Option("live", "", "Models that are called live, whatever the record mode says.", comma_list,
            "A,B"),
-    Option("cassettes", "cases/cassettes", "Folder of the cassettes, below the rootdir.", Path,
-           "DIR"),
-    Option("report", "autoweb-report", "Folder of the run: report, results, screenshots. An older "
-           "run found there is moved aside, never erased.", Path, "DIR"),
-    Option("report_max_chars", "8000000", "Largest report.json; the longest fields are shortened "
-           "with a marker.", count(10_000), "N"),
+    Option("cassettes", "cases/cassettes", "Folder of the cassettes, relative to the rootdir.",
+           Path, "DIR"),
+    Option("report", "autoweb-report", "Folder of the run, with report, results and screenshots. "
+           "An older run found there is moved aside, never erased.", Path, "DIR"),
+    Option("report_max_chars", "8000000", "The largest report.json, in characters; the longest "
+           "fields are shortened with a marker.", count(10_000), "N"),
     Option("language", "en", "Language of error lines in the report and the terminal: en, or zh "
            "for the Chinese form with the English words beside it. Prompts do not change.",
            one_of(*get_args(Language)), "LANGUAGE"),
@@ -324,7 +327,7 @@ class Settings:
     baseline_days: int
     storage: Path
     store: str
-    """URL, with its password; `describe` hides it."""
+    """The URL with its password, which `describe` hides."""
     preview: bool
     shard: tuple[int, int] | None
     blobs: Path
@@ -342,7 +345,7 @@ class Settings:
 
     @property
     def capture_modes(self) -> tuple[str, ...]:
-        """The capture modes after the defaults."""
+        """Return the capture modes, with defaults applied."""
         if self.capture:
             return self.capture
         if self.simplified_html is None:
@@ -351,18 +354,18 @@ class Settings:
 
     @property
     def corrects(self) -> bool:
-        """Whether a failure is looked into on the page."""
+        """Tell whether the page is examined after a failure, to correct it."""
         return self.correction != ("off",)
 
     @property
     def retries(self) -> int:
-        """Attempts after a failed first one."""
+        """Return the number of attempts that may follow a failed first one."""
         if self.corrects and self.sources.get("max_repairs", "default") == "default":
             return MAX_RETRIES
         return self.max_repairs
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """Each setting with its value and source, as JSON values, for the report."""
+        """Return each setting with its value and source, as JSON values for the report."""
         shown: dict[str, dict[str, Any]] = {}
         telling = {option.name: option.shown for option in OPTIONS}
         for field in fields(self):
@@ -388,7 +391,7 @@ def add_options(parser: "pytest.Parser") -> None:
             dest=option.dest,
             default=None,
             metavar=option.metavar,
-            # argparse reads a percent sign as a place to fill.
+            # argparse takes a percent sign for a placeholder.
             help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]".replace(
                 "%", "%%"
             ),
@@ -398,7 +401,7 @@ def add_options(parser: "pytest.Parser") -> None:
 
 
 def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
-    """All settings, each from the first place that has it.
+    """Read all settings, each from the first place that has it.
 
     Raises:
         SettingsError: a value is not allowed; names the place, the value and what is allowed.
@@ -418,12 +421,13 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
-    """Only a person at the command line may do without walls, not the repository under test."""
+    """Let only a person at the command line, not the tested repository, switch the sandbox off."""
     flag = next(option.flag for option in OPTIONS if option.name == "sandbox")
     if level != "off" or hasattr(config, "workerinput"):
         return
     if environ.get("CI", "").lower() not in ("", "0", "false"):
         raise SettingsError(f"{flag}=off is refused in CI (the environment sets CI)")
+    # `addopts` reaches pytest's options, but not the arguments of the invocation.
     if not any(str(arg).startswith(flag) for arg in config.invocation_params.args):
         raise SettingsError(
             f"{flag}=off may only be given on the command line, not in an ini file, addopts or "
@@ -452,5 +456,5 @@ def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
 
 
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
-    """Whether models are named, so that case files become cells."""
+    """Tell whether models are named, so that case files become cells."""
     return bool(_first_value(OPTIONS[0], config, environ)[0].strip())

@@ -1,4 +1,4 @@
-"""pytest hooks only; whatever they need is imported inside them.
+"""The pytest hooks, which import whatever they need inside themselves.
 
 People install this plugin beside thousands of other tests, so a session that names no models
 pays for the options and nothing else.
@@ -24,9 +24,11 @@ WORKER_KEY = CONTROLLER = "autoweb-session"
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
 SETTINGS: pytest.StashKey["Settings"] = pytest.StashKey()
-"""Read once a session; at once when models are named, else when a test needs them."""
+"""The settings, which are read once per session: at once when models are named, otherwise when a
+test needs them."""
 REGISTRY: pytest.StashKey["Registry"] = pytest.StashKey()
-"""What the user's code added to this session; only there when the plugin is on, or explains."""
+"""What the user's code added to this session; it exists only when the plugin is on, or when help is
+printed."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,7 +106,7 @@ def _settings(config: pytest.Config) -> "Settings":
 
 
 def _register_modes(config: pytest.Config, settings: "Settings") -> None:
-    """What only some sessions do: run a shard, or preview."""
+    """Register what only some sessions do: running a shard, or a preview."""
     if settings.shard:
         from pytest_autoweb.session.shards import ShardSelection
 
@@ -132,11 +134,12 @@ def _start(config: pytest.Config, settings: "Settings") -> "RunController | None
 
 
 def _shared(config: pytest.Config) -> SharedRun:
-    """What the session's processes share, decided once."""
+    """Return what the session's processes share, deciding it once."""
     from pytest_autoweb.options import report_folder
 
     if SHARED not in config.stash:
-        # Not by all settings: a session of xdist without models loads no variants to read them.
+        # Reading all settings would load the variants, which an xdist session without models must
+        # not pay for.
         config.stash[SHARED] = share_run(report_folder(config, os.environ))
     return config.stash[SHARED]
 
@@ -150,7 +153,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
-    """`--autoweb-cases-file` is one more argument; inline cases and it replace the default ones."""
+    """Treat `--autoweb-cases-file` as an argument; it and inline cases replace the default ones."""
     if not (settings.cases_file or settings.cases):
         return
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -164,7 +167,7 @@ def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
-    """Case files become cells; every other file is left alone."""
+    """Make cells of case files, and leave every other file alone."""
     if file_path.suffix not in (".yaml", ".yml", ".json") or not _is_case_file(file_path, parent):
         return None
     from pytest_autoweb.session.items import CaseFile
@@ -186,7 +189,7 @@ def _is_case_file(path: Path, parent: pytest.Collector) -> bool:
 
 
 def _is_on(config: pytest.Config) -> bool:
-    """Whether models were named, as `pytest_configure` found."""
+    """Tell whether models were named, as `pytest_configure` found."""
     return SETTINGS in config.stash and bool(_settings(config).models)
 
 
@@ -215,7 +218,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test that uses the `autoweb` fixture opens a session when the command line did not."""
+    """Open a session for a test that uses the `autoweb` fixture, if the command line did not."""
     if fixtures.FIXTURE in getattr(item, "fixturenames", ()):
         from pytest_autoweb.session.items import SESSION
 

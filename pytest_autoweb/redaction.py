@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
 MIN_LENGTH = 4
-"""A shorter secret is replaced only where it is the whole text: inside text it would hit words."""
+"""A shorter secret is replaced only where it is the whole text, because inside text it would hit
+ordinary words."""
 
 _MIN_EMBEDDED = 6
 REDACTED = "<redacted>"
@@ -46,19 +47,19 @@ class Redactor:
                     inside.setdefault(form, placeholder)
         self._inside = inside
         longest_first = sorted(inside, key=len, reverse=True)
-        # A placeholder that stands already stays whole, even if a secret is one of its words.
+        # An existing placeholder stays whole, even if a secret is one of its words.
         standing = sorted(set(inside.values()))
         self._pattern = re.compile("|".join(map(re.escape, [*standing, *longest_first])) or "(?!)")
 
     def __call__(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         if text in self._whole:
             return self._whole[text]
         return self._pattern.sub(lambda match: self._inside.get(match[0], match[0]), text)
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it is written in URLs, HTML, JSON and base64."""
+    """Yield the value as it is written in URLs, HTML, JSON and base64."""
     yield value
     data = value.encode("utf-8", "surrogatepass")
     once = quote(data, safe="")
@@ -72,7 +73,7 @@ def _forms(value: str) -> Iterator[str]:
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
     as_json = json.dumps(value)[1:-1]
     yield as_json.replace("/", "\\/")
-    # As servers write JSON that is to stand inside HTML.
+    # The form in which servers write JSON inside HTML.
     for_html = re.sub("[<>&'+]", lambda match: f"\\u{ord(match[0]):04x}", as_json)
     yield from (for_html, re.sub("u00[0-9a-f]{2}", _upper_digits, for_html))
     yield repr(value)[1:-1]
@@ -86,7 +87,7 @@ def _upper_digits(match: re.Match[str]) -> str:
 
 
 def _embedded_base64(value: str) -> Iterator[str]:
-    """The part of a longer text's base64 that depends on the value alone, for each alignment."""
+    """Yield, for each alignment, the part of a text's base64 that depends on the value alone."""
     data = value.encode("utf-8", "surrogatepass")
     for before in range(3):
         bits_end = (before + len(data)) * 8
@@ -99,9 +100,9 @@ def _embedded_base64(value: str) -> Iterator[str]:
 
 
 _COMPONENT = "!~*'()"
-"""What `encodeURIComponent` leaves as it is, besides letters, digits and `_.-`."""
+"""The characters that `encodeURIComponent` leaves unchanged, besides letters, digits and `_.-`."""
 _ADDRESS = ";/?:@&=+$,#!~*'()"
-"""What `encodeURI` leaves as it is."""
+"""The characters that `encodeURI` leaves unchanged."""
 _VALUE = r"[^\s\"'&;,<>\\]+"
 _SENSITIVE = (
     r"(?:x-)?api[_-]?key|(?:access|auth|refresh|id|session|csrf|xsrf|bearer)[_-]?token|token"
@@ -126,7 +127,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         rf"\1\2{REDACTED}",
     ),
-    # Keys by their looks.
+    # Keys that can be recognised by their form.
     (
         re.compile(
             r"(?<![A-Za-z0-9])(?:sk|pk|rk|xai|gsk|hf|ghp|gho|ghs|glpat|xoxb|xoxp|pplx|nvapi|r8)"
@@ -141,7 +142,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def redact_keys(text: str) -> str:
-    """The text without anything that looks like a key, a token, a login header or a cookie."""
+    """Return the text without what looks like a key, a token, a login header or a cookie."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text

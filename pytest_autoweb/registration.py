@@ -25,7 +25,7 @@ from pytest_autoweb.strategies.stage_lists import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"
-"""The group of entry points; each is a callable that takes the registry."""
+"""The group of entry points, each of which is a callable that takes the registry."""
 
 HELP_LISTS: Mapping[str, Variants[Any]] = {
     "capture_modes": CAPTURE_MODES,
@@ -33,7 +33,7 @@ HELP_LISTS: Mapping[str, Variants[Any]] = {
     "correction_arms": ARMS,
     "strategies": STRATEGIES,
 }
-"""What stands for `{name}` in the help text of an option."""
+"""The variants that replace `{name}` in the help text of an option."""
 
 _OWN_FOLDER = str(Path(__file__).parent)
 
@@ -50,7 +50,7 @@ class Registry:
         """Add a check type: a class derived from `pytest_autoweb.checks.Check`.
 
         Raises:
-            TypeError: it is none, or it is not complete.
+            TypeError: it is not a check type, or it is incomplete.
             ValueError: its name is taken, or is not a plain word.
         """
         refuse_bad_type(check_type)
@@ -113,10 +113,10 @@ def load_variants(hooks: Any) -> Registry:
     registry = Registry()
     try:
         for point in entry_points(group=GROUP):
-            with _blamed(f"entry point {point.name} = {point.value}"):
+            with _naming_the_source(f"entry point {point.name} = {point.value}"):
                 point.load()(registry)
-        with _blamed("pytest_autoweb_register"):
-            # With `-p no:autoweb` in force nobody declared the hook.
+        with _naming_the_source("pytest_autoweb_register"):
+            # With `-p no:autoweb`, nobody has declared the hook.
             if (register := getattr(hooks, "pytest_autoweb_register", None)) is not None:
                 register(registry=registry)
     except RegistrationError:
@@ -126,8 +126,8 @@ def load_variants(hooks: Any) -> Registry:
 
 
 @contextmanager
-def _blamed(source: str) -> Iterator[None]:
-    """Name who registered when registering fails."""
+def _naming_the_source(source: str) -> Iterator[None]:
+    """Name whoever registered when registering fails."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -163,7 +163,7 @@ def fill_help(config: pytest.Config) -> None:
     parser: Any = config._parser
     for action in parser.optparser._actions:
         if isinstance(action.help, str) and "{" in action.help:
-            # argparse reads a percent sign as a place to fill.
+            # argparse takes a percent sign for a placeholder.
             action.help = filled(action.help.replace("%%", "%")).replace("%", "%%")
     for name, (help_text, *rest) in parser._inidict.items():
         if isinstance(help_text, str) and "{" in help_text:
@@ -192,7 +192,7 @@ def project_variants(folder: Path | None = None) -> Iterator[None]:
         try:
             code: object = int(pytest.main(arguments, plugins=[reader]))
         except SystemExit as error:
-            # A conftest that ends the interpreter while it is imported.
+            # A conftest may end the interpreter while it is imported, e.g. with `sys.exit`.
             code = error.code
     if reader.problem is not None:
         raise reader.problem

@@ -1,4 +1,4 @@
-"""What the fields of case files are made of: the base of all models, and checked texts."""
+"""The building blocks of case files: the base of all models, and texts that are checked."""
 
 import re
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 FieldPath = tuple[str | int, ...]
-"""Where a field stands: keys and list positions from the top of the file."""
+"""The place of a field: keys and list positions from the top of the file."""
 
 _PATTERN_SENTENCES: dict[str, str] = {}
 
@@ -67,4 +67,5 @@ class Pattern(Spec):
     """A regular expression instead of a glob or a plain text."""
 
     matches: Regex
-    """Python's syntax; it is searched, not matched whole."""
+    """A regular expression in Python's syntax; it is searched for and need not match the whole
+    text."""

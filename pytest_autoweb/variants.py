@@ -56,7 +56,7 @@ class Variants(Mapping[str, V], Generic[V]):
                 f"{variant.name!r} cannot name a {self.kind}; use letters, digits and _"
             )
         if variant.name in self._known:
-            raise ValueError(f"there is a {self.kind} named {variant.name!r} already")
+            raise ValueError(f"there is already a {self.kind} named {variant.name!r}")
         self._known[variant.name] = variant
         return variant
 
@@ -80,7 +80,7 @@ class Variants(Mapping[str, V], Generic[V]):
 
     def _complete(self) -> dict[str, V]:
         if self._package is not None:
-            # Cleared first: a module that is being imported may look a variant up.
+            # Cleared first, because a module that is being imported may look a variant up.
             package, self._package = import_module(self._package), None
             for module in pkgutil.iter_modules(package.__path__):
                 import_module(f"{package.__name__}.{module.name}")
@@ -109,7 +109,7 @@ def variants_of(module: str, name: str) -> Variants[Any]:
         name: what it calls them.
     """
     found = getattr(import_module(module), name)
-    assert isinstance(found, Variants), f"{module}.{name} are no variants"
+    assert isinstance(found, Variants), f"{module}.{name} is not a registry of variants"
     return found
 
 

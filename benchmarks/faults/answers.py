@@ -32,7 +32,7 @@ class Obedient:
     """Answers by rules that read the evidence in the prompt."""
 
     def complete(self, request: Request) -> Reply:
-        """One reply; see `llm.client.Client`."""
+        """Return one reply; see `llm.client.Client`."""
         prompt = request.messages[-1].content
         match request.stage:
             case "plan":

@@ -38,7 +38,7 @@ ANSWERS = {
     500: "Internal server error",
 }
 SLOW_S = 30
-"""More than anybody waits for a list; the next request finds it ready."""
+"""Seconds that are longer than anybody waits for a list; the next request finds it ready."""
 _met: set[str] = set()
 
 
@@ -46,7 +46,7 @@ class Shop(BaseHTTPRequestHandler):
     """Answers each page with its fault."""
 
     def do_GET(self) -> None:
-        """The pages."""
+        """Serve the pages."""
         parts = urlsplit(self.path)
         name = parts.path.strip("/")
         if name in PAGES:
@@ -55,7 +55,7 @@ class Shop(BaseHTTPRequestHandler):
             self._say(200 if name == "" else 404, "Shop")
 
     def do_POST(self) -> None:
-        """What the buttons send."""
+        """Answer what the buttons send."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         parts = self.path.strip("/").split("/")
         if self.path == "/reset":
@@ -75,7 +75,7 @@ class Shop(BaseHTTPRequestHandler):
             self._say(200, "Done")
 
     def _first(self) -> bool:
-        """Whether this address is asked for the first time."""
+        """Tell whether this address is requested for the first time."""
         fresh = self.path not in _met
         _met.add(self.path)
         return fresh

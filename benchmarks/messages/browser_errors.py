@@ -27,7 +27,7 @@ PAGE = """<!doctype html><title>Shop</title>
 <button id=zero style="width:0;height:0;padding:0;border:0"></button>
 """
 SHORT = 1000
-"""Milliseconds that a call may wait; the messages name it and mean the same with any other."""
+"""Milliseconds that a call may wait; messages name this time, but mean the same with any other."""
 
 Act = Callable[[Page], object]
 
@@ -151,7 +151,7 @@ def _waits(manager: Any) -> None:
 
 
 def page_errors(browser: Browser) -> Iterator[Provoked]:
-    """Calls that a page cannot answer."""
+    """Yield calls that a page cannot answer."""
     for acts, label, kind in GROUPS:
         page = browser.new_page()
         page.set_content(PAGE)
@@ -165,7 +165,7 @@ def page_errors(browser: Browser) -> Iterator[Provoked]:
 
 
 def lost_errors(browser: Browser) -> Iterator[Provoked]:
-    """Elements, frames and pages that went away."""
+    """Yield elements, frames and pages that went away."""
     page = browser.new_page()
     page.set_content(PAGE)
     handle = page.wait_for_selector("#plain")
@@ -216,7 +216,7 @@ RAW = {
 
 @contextmanager
 def raw_server() -> Iterator[str]:
-    """A server that breaks the protocol, in a way that the path names; its address."""
+    """Run a server that breaks the protocol as the path says, and yield its address."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -239,7 +239,7 @@ def raw_server() -> Iterator[str]:
 
 
 def network_errors(browser: Browser) -> Iterator[Provoked]:
-    """Addresses that Chromium cannot open."""
+    """Yield addresses that Chromium cannot open."""
     with raw_server() as base, closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         urls = {

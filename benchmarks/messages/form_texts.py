@@ -19,7 +19,7 @@ LANGUAGES = ("en-US", "zh-CN", "de", "ja", "fr", "es")
 
 
 def browser_texts(playwright: Playwright, launch: dict[str, Any]) -> Iterator[Provoked]:
-    """Chromium's constraint validation messages (its language packs must be installed)."""
+    """Yield Chromium's constraint validation messages (its language packs must be installed)."""
     for language in LANGUAGES:
         environ = {**os.environ, "LANGUAGE": language.replace("-", "_")}
         options = [*launch.get("args", []), "--headless=new", f"--lang={language}"]
@@ -49,7 +49,7 @@ def with_django() -> None:
 
 
 def django_texts() -> Iterator[Provoked]:
-    """Django's form and model errors, in English, Chinese, German and Arabic."""
+    """Yield Django's form and model errors, in English, Chinese, German and Arabic."""
     with_django()
     import django
     from django import forms

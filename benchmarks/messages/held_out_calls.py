@@ -113,7 +113,7 @@ SAYS_NOTHING = ("Error", "failed", "Oops! That did not work.", "操作失败", "
 
 
 def held_out_calls(browser: Browser) -> Iterator[Provoked]:
-    """Calls to a page that cannot answer them."""
+    """Yield calls to a page that cannot answer them."""
     page = browser.new_page()
     page.set_content(PAGE)
     for number, (act, label, kind) in enumerate(CALLS):
@@ -126,7 +126,7 @@ def held_out_calls(browser: Browser) -> Iterator[Provoked]:
 
 
 def held_out_errors() -> Iterator[Provoked]:
-    """Python, SQLite, the network, and statuses with a JSON body."""
+    """Yield errors of Python, SQLite and the network, and statuses with a JSON body."""
     for code in SCRIPTS:
         kind, text = raised(exec, code, {})
         yield Provoked(kind, text, None, "PARAMETER_ERROR", "script_error", f"python: {code!r}")

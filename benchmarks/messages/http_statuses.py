@@ -48,11 +48,11 @@ class _Speaks(BaseHTTPRequestHandler):
         self.send_error(int(self.path.strip("/")))
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+        """Stay quiet."""
 
 
 def statuses() -> Iterator[Provoked]:
-    """Each status twice: with its number, and as the text of the page alone."""
+    """Yield each status twice: with its number, and as the text of the page alone."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Speaks)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for status, label in LABELS.items():

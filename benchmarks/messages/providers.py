@@ -52,11 +52,11 @@ class _Service(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+        """Stay quiet."""
 
 
 def provider_errors() -> Iterator[Provoked]:
-    """One call to each kind of failing service, through the real gateway."""
+    """Yield one call to each kind of failing service, through the real gateway."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Service)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}/v1"

@@ -17,11 +17,11 @@ class Provoked(NamedTuple):
     web_kind: str
     """The sub-kind, or empty."""
     source: str
-    """What said it."""
+    """The program or service that said it."""
 
 
 def raised(act: Callable[..., object], *args: object) -> tuple[str, str]:
-    """Class and text of the exception that a call with these arguments ends in.
+    """Return class and text of the exception that a call with these arguments raises.
 
     Raises:
         AssertionError: it ends in none, so nothing was provoked.

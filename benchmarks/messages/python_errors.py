@@ -66,7 +66,7 @@ _RECURSION = "def f(): return f()\nf()"
 
 
 def script_errors() -> Iterator[Provoked]:
-    """Mistakes that generated scripts make."""
+    """Yield mistakes that generated scripts make."""
     for code in [*SCRIPTS, _RECURSION]:
         names: dict[str, object] = {"page": object()}
         kind, text = raised(exec, code, names)
@@ -101,7 +101,7 @@ SQL = (
 
 
 def database_errors() -> Iterator[Provoked]:
-    """Errors of a real SQLite database, its lock included."""
+    """Yield errors of a real SQLite database, its lock included."""
     for statement, label in SQL:
         yield Provoked(*_sql(statement), None, label, "", f"sqlite: {statement}")
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +116,7 @@ def database_errors() -> Iterator[Provoked]:
 
 
 def system_errors() -> Iterator[Provoked]:
-    """Errors of the operating system, as Python words them."""
+    """Yield errors of the operating system, as Python words them."""
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         (base / "file").write_text("x")
@@ -132,7 +132,7 @@ def system_errors() -> Iterator[Provoked]:
 
 
 def network_errors() -> Iterator[Provoked]:
-    """What the standard library says of hosts that do not answer."""
+    """Yield what the standard library says of hosts that do not answer."""
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -159,7 +159,7 @@ def network_errors() -> Iterator[Provoked]:
 
 
 def unclassified() -> Iterator[Provoked]:
-    """Errors that say nothing."""
+    """Yield errors that say nothing."""
     for text in ("", "boom", "Something went wrong", "oops", "-1", "出错了", "Fehler"):
         yield Provoked("Error", text, None, "UNKNOWN", "", "javascript: throw new Error(text)")
     kind, text = raised(lambda: json.dumps(sys))

@@ -282,17 +282,17 @@ LANGUAGES = ("zh_Hans", "zh_CN", "zh", "de", "es", "ja")
 
 
 def shop_texts() -> Iterator[Provoked]:
-    """The texts that the rules were written against."""
+    """Yield the texts that the rules were written against."""
     yield from _spoken(TEXTS + LATER)
 
 
 def held_out_texts() -> Iterator[Provoked]:
-    """The texts that no rule was written against."""
+    """Yield the texts that no rule was written against."""
     yield from _spoken(HELD_OUT)
 
 
 def _spoken(texts: Iterable[tuple[str, str, str]]) -> Iterator[Provoked]:
-    """Each text in English and in the languages that have a translation of it."""
+    """Yield each text in English and in the languages that have a translation of it."""
     for package, msgid, label in texts:
         module, below = FOLDERS[package]
         spec = find_spec(module)

@@ -195,7 +195,7 @@ console.log(JSON.stringify(out));
 
 
 def again_calls(browser: Browser) -> Iterator[Provoked]:
-    """Calls on another page."""
+    """Yield calls on another page."""
     for label, acts in CALLS:
         page = browser.new_page()
         page.set_content(PAGE)
@@ -209,7 +209,7 @@ def again_calls(browser: Browser) -> Iterator[Provoked]:
 
 
 def again_pages(browser: Browser, base: str) -> Iterator[Provoked]:
-    """Chromium's error pages and console for hosts that answer badly."""
+    """Yield Chromium's error pages and console for hosts that answer badly."""
     for name in ("empty", "garbage", "loop", "chunked", "headers", "lengths", "encoding"):
         page = browser.new_page()
         try:
@@ -234,7 +234,7 @@ def again_pages(browser: Browser, base: str) -> Iterator[Provoked]:
 
 
 def again_python() -> Iterator[Provoked]:
-    """Other mistakes of scripts."""
+    """Yield other mistakes of scripts."""
     for line in MISTAKES:
         kind, text = raised(exec, line.replace("\\n", "\n"), {"page": object()})
         label = "VALIDATION_ERROR" if kind == "AssertionError" else "PARAMETER_ERROR"
@@ -242,7 +242,7 @@ def again_python() -> Iterator[Provoked]:
 
 
 def again_frameworks() -> Iterator[Provoked]:
-    """What Falcon, Tornado and Bottle say of a status by default."""
+    """Yield what Falcon, Tornado and Bottle say of a status by default."""
     from http_statuses import LABELS
 
     falcon: Any = import_module("falcon")
@@ -266,7 +266,7 @@ def again_frameworks() -> Iterator[Provoked]:
 
 
 def again_forms(packages: Path) -> Iterator[Provoked]:
-    """Ajv, validatorjs and VeeValidate, in English and Chinese."""
+    """Yield messages of Ajv, validatorjs and VeeValidate, in English and Chinese."""
     done = subprocess.run(
         ["node", "-e", _NODE], cwd=packages, capture_output=True, text=True, check=True
     )

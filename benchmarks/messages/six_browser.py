@@ -169,7 +169,7 @@ def _entered(manager: Any) -> None:
 
 
 def playwright_calls(browser: Browser) -> Iterator[Provoked]:
-    """Calls that the page cannot answer, and things that went away under them."""
+    """Yield calls that the page cannot answer, and things that went away under them."""
     for acts, label, kind in GROUPS:
         page = browser.new_page()
         page.set_content(SHOP)
@@ -215,7 +215,7 @@ def _lost(browser: Browser) -> Iterator[Provoked]:
 
 
 def _requests(browser: Browser) -> Iterator[Provoked]:
-    """Playwright's own HTTP client."""
+    """Yield failures of Playwright's own HTTP client."""
     page = browser.new_page()
     asked = page.request
     calls: tuple[tuple[Any, str], ...] = (
@@ -243,7 +243,7 @@ def _unused() -> int:
 def chromium_network(
     playwright: Playwright, launch: dict[str, Any], base: str
 ) -> Iterator[Provoked]:
-    """Addresses that do not open, what pages and the console say of it, in English and Chinese.
+    """Yield what pages and the console say of addresses that do not open, in two languages.
 
     Args:
         playwright: starts the browsers.
@@ -264,7 +264,7 @@ def chromium_network(
 
 
 def _scripted(browser: Browser, base: str) -> Iterator[Provoked]:
-    """Requests of scripts: as the script, the page's events and the console word them."""
+    """Yield failed requests as the script, the page's events and the console word them."""
     dead = f"http://127.0.0.1:{_unused()}"
     page = browser.new_page()
     page.goto(f"{base}/200")
@@ -290,7 +290,7 @@ def _scripted(browser: Browser, base: str) -> Iterator[Provoked]:
 def _error_pages(
     playwright: Playwright, launch: dict[str, Any], language: str
 ) -> Iterator[Provoked]:
-    """What Chromium shows instead of the page, first lines."""
+    """Yield the first lines of what Chromium shows instead of the page."""
     options = [*launch.get("args", []), "--headless=new", f"--lang={language}"]
     environ = {**os.environ, "LANGUAGE": language.replace("-", "_")}
     browser = playwright.chromium.launch(**{**launch, "args": options, "env": environ})

@@ -47,7 +47,7 @@ VALIDATION = "VALIDATION_ERROR"
 def form_messages(
     playwright: Playwright, launch: dict[str, Any], packages: Path | None
 ) -> Iterator[Provoked]:
-    """What forms say: browsers, scripts in pages, and servers.
+    """Yield what forms say: browsers, scripts in pages, and servers.
 
     Args:
         playwright: starts the browsers.
@@ -82,7 +82,7 @@ def form_messages(
 
 
 def _in_page(page: Any, modules: Path, language: str) -> Iterator[Provoked]:
-    """JQuery Validation and Parsley at work on a form."""
+    """Yield messages of jQuery Validation and Parsley at work on a form."""
     chinese = language.startswith("zh")
     page.set_content("<form>" + "".join(
         f'<input name="{name}" value="{value}">' for name, (_, _, value) in JQUERY.items()
@@ -110,7 +110,7 @@ def _in_page(page: Any, modules: Path, language: str) -> Iterator[Provoked]:
 
 
 def _django() -> Iterator[Provoked]:
-    """Field types of Django that the first corpus left out."""
+    """Yield messages of Django's field types that the first corpus left out."""
     with_django()
     from django import forms
     from django.core import validators
@@ -207,7 +207,7 @@ def _colander() -> Iterator[Provoked]:
 
 
 def _python_validators() -> Iterator[Provoked]:
-    """Marshmallow, Voluptuous, Cerberus and pydantic, in English."""
+    """Yield messages of Marshmallow, Voluptuous, Cerberus and pydantic, in English."""
     import pydantic
 
     cerberus: Any = import_module("cerberus")

@@ -180,11 +180,11 @@ class _Service(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+        """Stay quiet."""
 
 
 def provider_refusals(answers: Sequence[Said] = SAID, tag: str = "six") -> Iterator[Provoked]:
-    """One call for each answer, through the real gateway."""
+    """Yield one call for each answer, through the real gateway."""
     service = type("Service", (_Service,), {"said": answers})
     server = ThreadingHTTPServer(("127.0.0.1", 0), service)
     threading.Thread(target=server.serve_forever, daemon=True).start()

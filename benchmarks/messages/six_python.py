@@ -113,7 +113,7 @@ import urllib.parse; urllib.parse.urlsplit("http://[1").port
 
 
 def python_errors() -> Iterator[Provoked]:
-    """Scripts, files, processes and hosts."""
+    """Yield errors of scripts, files, processes and hosts."""
     for line in MISTAKES:
         code = line.encode().decode("unicode_escape") if "\\n" in line else line
         try:
@@ -156,7 +156,7 @@ def _files() -> Iterator[Provoked]:
 
 
 def _refused() -> Iterator[Provoked]:
-    """What the system refuses a user without rights."""
+    """Yield what the system refuses a user without rights."""
     acts = ("open('/etc/shadow')", "open('/etc/new', 'w')", "import os; os.mkdir('/var/x')",
             "import os; os.kill(1, 9)")  # fmt: skip
     for act in acts:
@@ -172,7 +172,7 @@ def _refused() -> Iterator[Provoked]:
 
 
 def _hosts() -> Iterator[Provoked]:
-    """Clients that nobody answers."""
+    """Yield errors of clients whose hosts do not answer."""
     import aiohttp
     import httpx
     import requests

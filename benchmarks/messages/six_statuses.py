@@ -33,12 +33,12 @@ class _Empty(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+        """Stay quiet."""
 
 
 @contextmanager
 def empty_server() -> Iterator[str]:
-    """A server that answers `/STATUS` with that status and nothing else; its address."""
+    """Run a server that answers `/STATUS` with that status alone, and yield its address."""
     server = ThreadingHTTPServer(("", 0), _Empty)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -50,7 +50,7 @@ def empty_server() -> Iterator[str]:
 def client_statuses(
     base: str, by_client: Mapping[str, Sequence[int]] = BY_CLIENT
 ) -> Iterator[Provoked]:
-    """What Python's clients say of a status."""
+    """Yield what Python's clients say of a status."""
     import aiohttp
     import httpx
     import requests
@@ -73,7 +73,7 @@ def client_statuses(
 def browser_statuses(
     browser: Browser, base: str, by_client: Mapping[str, Sequence[int]] = BY_CLIENT
 ) -> Iterator[Provoked]:
-    """What Playwright, the console and the navigation say of a status."""
+    """Yield what Playwright, the console and the navigation say of a status."""
     page = browser.new_page()
     for status in by_client.get("playwright", ()):
         reply = page.request.get(f"{base}/{status}")
@@ -97,7 +97,7 @@ def browser_statuses(
 
 
 def framework_statuses() -> Iterator[Provoked]:
-    """The default texts of Werkzeug's, Starlette's and Django's error pages."""
+    """Yield the default texts of Werkzeug's, Starlette's and Django's error pages."""
     from starlette.exceptions import HTTPException
     from werkzeug.exceptions import default_exceptions
 

@@ -330,7 +330,7 @@ def rates_of(
 
 
 def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]) -> PassRate:
-    """The share of cells with a good outcome: over repeats, then capture modes, then cases."""
+    """Return the share of good outcomes: over repeats, then capture modes, then cases."""
     trials: dict[CaseKey, dict[CaptureModeName, list[bool]]] = {}
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})

@@ -205,13 +205,13 @@ class _Contest:
 
     @property
     def differences(self) -> list[Fraction]:
-        """The difference of each pair, b minus a."""
+        """Return the difference of each pair, b minus a."""
         good = GOOD[self.metric]
         return [case_mean(pair.b, good) - case_mean(pair.a, good) for pair in self.pairs]
 
     @property
     def single(self) -> bool:
-        """Whether every case has exactly one cell on each side."""
+        """Tell whether every case has exactly one cell on each side."""
         return all(len(pair.a) == len(pair.b) == 1 for pair in self.pairs)
 
 

@@ -70,7 +70,7 @@ class ArmFacts(Record):
 
     @property
     def sentence(self) -> str:
-        """The result in one sentence."""
+        """Return the result in one sentence."""
         told = f"{self.recovered} of {self.cells} recovered with {self.calls} calls"
         if self.control:
             return f"{told} (control arm)"

@@ -122,7 +122,7 @@ def case_mean(cells: Sequence[CellSummary], good: Collection[Outcome]) -> Fracti
 
 
 def mean_over_modes(cells: Sequence[CellSummary], values: Sequence[Fraction]) -> Fraction:
-    """A value of each cell, averaged over the repeats of a capture mode, then over the modes."""
+    """Average a value of each cell over the repeats of a capture mode, then over the modes."""
     modes: dict[CaptureModeName, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
         modes.setdefault(cell.capture_mode, []).append(value)

@@ -110,7 +110,7 @@ class SteadyCase(HistoryCase):
 
     @property
     def broke(self) -> bool:
-        """Whether it now fails on every repeat."""
+        """Tell whether it now fails on every repeat."""
         return self.trials_now > 0 and self.passed_now == 0
 
 
@@ -171,12 +171,12 @@ class _Record:
 
     @property
     def before(self) -> list[CellSummary]:
-        """The earlier cells of all runs."""
+        """Return the earlier cells of all runs."""
         return [row for run in self.earlier for row in run]
 
     @property
     def identity(self) -> dict[str, str]:
-        """The fields that identify the case in a report."""
+        """Return the fields that identify the case in a report."""
         model, path, case_id, mode = self.place
         return {"model": model, "case_path": path, "case_id": case_id, "capture_mode": mode}
 

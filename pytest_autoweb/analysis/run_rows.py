@@ -85,7 +85,7 @@ class RunRows(Record):
 
     @property
     def fit_as_baseline(self) -> bool:
-        """Whether `latest` may refer to this run.
+        """Tell whether `latest` may refer to this run.
 
         It never refers to a part of a run. It refers to a run that failed its gates only if it was
         saved under a name, because naming it declares it to be the new level to compare with.

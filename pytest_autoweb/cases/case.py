@@ -17,53 +17,57 @@ Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class PageParameter(Spec):
-    """The part of the list's address that says which page it is."""
+    """The part of a list's address that says which page of the list it is."""
 
     parameter: Annotated[str, Field(min_length=1)]
-    """Its name, e.g. `page` or `offset`."""
+    """The name of the parameter, e.g. `page` or `offset`."""
     step: Positive = 1
-    """How much it grows from page to page; an `offset` grows by the entries of a page."""
+    """How much the value grows from page to page; an `offset` grows by the number of entries on a
+    page."""
     start: int | None = None
-    """Its value on the first page, when the list's address does not say it; else 0 for names
-    such as `offset`, 1 for others."""
+    """The value on the first page, if the list's address does not say it. The default is 0 for
+    names such as `offset`, and 1 for others."""
 
 
 class Rate(Spec):
     """How politely pages are asked for."""
 
     delay: Pause = 1.0
-    """Seconds between two pages; grows by half with every refusal of the server."""
+    """Seconds between two pages; the pause grows by half with every refusal of the server."""
     jitter: Pause = 0.5
-    """Seconds that a pause may be shorter or longer, by chance."""
+    """Seconds by which a pause may be shorter or longer, at random."""
 
 
 class CollectSpec(Spec):
     """Strategy `collect`: what to look for, how far to go, how fast."""
 
     pattern: str | Pattern | None = None
-    """Addresses of detail pages: a glob, or `{matches: regex}`. With it (or `xpath`) no model is
-    asked."""
+    """The addresses of detail pages: a glob, or `{matches: regex}`. If this (or `xpath`) is given,
+    no model is asked."""
     xpath: str | None = None
-    """Where the detail links are."""
+    """The XPath of the links to detail pages."""
     next: str | PageParameter | None = None
-    """The way to the next page, when it is no usual one: the control's text, its XPath (starts
-    with `/` or `(`), or `{parameter: offset, step: 20}`."""
+    """How to reach the next page if it is not done in a usual way: the text of the control, its
+    XPath (which starts with `/` or `(`), or `{parameter: offset, step: 20}`."""
     scroll: bool = True
-    """Scroll to the end of each page and wait for more."""
+    """Whether to scroll to the end of each page and wait for more entries."""
     target: Positive = 50
-    """Enough addresses."""
+    """The number of addresses that is enough."""
     pages: Positive = 10
-    """Most pages of the list; what scrolling or "load more" brings counts as a page."""
+    """The most pages of the list to visit; what scrolling or "load more" brings counts as a
+    page."""
     navigate: Annotated[int, Field(ge=0, le=10)] = 10
-    """Most steps that a model may take to set filters first; 0: the entry page is the list."""
+    """The most steps that a model may take to set filters first; with 0, the entry page is the
+    list."""
     explore: Annotated[int, Field(ge=2)] = 3
-    """Detail pages that are visited to learn what they have in common."""
+    """The number of detail pages that are visited to learn what they have in common."""
     rate: Rate = Field(default_factory=Rate)
     config: str | None = None
-    """A `collection.json` of an earlier run, relative to the case file: it is done again without
+    """The `collection.json` of an earlier run, relative to the case file; it is repeated without
     asking a model."""
     folder: str | None = None
-    """Where progress is kept, relative to the case file: a run that was killed goes on there."""
+    """The folder in which progress is kept, relative to the case file; a run that was killed
+    continues there."""
 
 
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
@@ -83,9 +87,9 @@ class SecretSource(Spec):
     """Where a secret's value comes from."""
 
     env: str | None = None
-    """Name of an environment variable."""
+    """The name of an environment variable."""
     default: str | None = None
-    """Used when the variable is not set; for demo data only."""
+    """The value to use when the variable is not set; for demo data only."""
 
     @model_validator(mode="after")
     def _has_a_source(self) -> "SecretSource":
@@ -107,19 +111,20 @@ class Webserver(Spec):
     """The application under test: a command, or a folder of static files."""
 
     command: str | None = None
-    """Run without a shell; `{port}` is a free port, `{data}` a fresh folder, `{python}` the
-    interpreter running pytest."""
+    """The command to run, without a shell. `{port}` is a free port, `{data}` a fresh folder, and
+    `{python}` the interpreter that runs pytest."""
     static: str | None = None
     """A folder relative to this file, or `PACKAGE/path` inside an installed package."""
     url: str = "http://127.0.0.1:{port}/"
-    """Polled until it answers."""
+    """The URL that is polled until it answers."""
     timeout: Seconds = 30.0
-    """Seconds until the server must answer."""
+    """The seconds within which the server must answer."""
     reset: Literal["restart"] | Reset | None = None
-    """`restart`: a fresh `{data}` and a new process for every attempt."""
+    """How the state is put back before every attempt: by a request, or with `restart` by a new
+    process and a fresh `{data}`."""
     env: dict[str, str] = Field(default_factory=dict)
     cwd: str | None = None
-    """Relative to this file; default is the file's own folder."""
+    """The working folder, relative to this file; the default is the file's own folder."""
 
     @model_validator(mode="after")
     def _command_or_static(self) -> "Webserver":
@@ -144,7 +149,7 @@ class Case(Spec):
     tags: tuple[Tag, ...] = ()
     """pytest marks, selected with `-m`."""
     must_pass: bool = False
-    """A failed cell of this case fails the run, whatever the rates are."""
+    """Whether a failed cell of this case fails the run, whatever the rates are."""
     secrets: dict[SecretName, SecretSource] = Field(default_factory=dict)
     """Values that no model, log or report sees; written `{{ secrets.NAME }}`."""
     allowed_origins: tuple[str, ...] = ()
@@ -152,15 +157,15 @@ class Case(Spec):
     files: tuple[str, ...] = ()
     """Files that uploads may name, relative to the case file."""
     setup: Setup = Field(default_factory=Setup)
-    """What is done to the page and its storage beforehand."""
+    """What is done to the page and its storage before the task starts."""
     answers: dict[str, str] = Field(default_factory=dict)
-    """Answers for plans that ask: question (or a part of it) -> answer."""
+    """Answers for plans that ask, by the question or a part of it."""
     expect: tuple[AnyCheck, ...] = ()
-    """What must hold at the end; all of it. Without it a case cannot pass."""
+    """The checks, all of which must hold at the end. A case without any cannot pass."""
     oracle: str | None = None
     """A script in the step language that solves the case."""
     timeout: Seconds = 120.0
-    """Wall seconds for one attempt's steps."""
+    """Wall-clock seconds for the steps of one attempt."""
 
 
 class ServerHandle(Spec):

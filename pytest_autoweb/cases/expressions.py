@@ -34,7 +34,7 @@ _INNER = re.compile(r"\{\{[-+]?(.*?)-?\}\}", re.DOTALL)
 class Scope:
     """The values behind one word, such as `vars`; each is rendered when it is asked for.
 
-    It is no mapping on purpose: `vars.items` is the variable of that name, not a method.
+    It is deliberately not a mapping: `vars.items` is the variable of that name, not a method.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Scope:
         return Scope(label, value, self._render) if isinstance(value, Mapping) else value
 
     def unknown(self, name: object) -> str:
-        """The sentence about a name that is not here."""
+        """Return the sentence about an unknown name, which suggests the nearest known one."""
         return f"unknown name '{self._label}.{name}'{near_miss(str(name), self._values)}"
 
 
 class _Undefined(StrictUndefined):
-    """Says which names exist."""
+    """An undefined name, whose error message says which names exist."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _Undefined(StrictUndefined):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Operators that can make a short expression run for hours are bounded."""
+    """A sandbox that also bounds the operators with which a short expression can run for hours."""
 
     intercepted_binops = frozenset({"*", "**"})
 
@@ -106,13 +106,13 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 def plain(value: Any) -> Any:
-    """The JSON-like form of an expression's value.
+    """Return the JSON-like form of an expression's value.
 
     Raises:
         TypeError: the value is a method, a generator or another thing that is no data.
     """
     if isinstance(value, Undefined):
-        return str(value)  # raises with the name's own message
+        return str(value)  # Turning it into text raises the error with the message about this name.
     if isinstance(value, Scope):
         return {key: plain(value[key]) for key in value}
     if isinstance(value, list | tuple):
@@ -128,7 +128,7 @@ def _printable(value: Any) -> Any:
     if isinstance(value, Undefined | Scope):
         return value
     if value is None:
-        raise TypeError("the expression gives nothing (null)")
+        raise TypeError("the expression gives null, which cannot be part of a text")
     return plain(value)
 
 
@@ -138,7 +138,7 @@ def _environment() -> _Environment:
         undefined=_Undefined, finalize=_printable, keep_trailing_newline=True, autoescape=False
     )
     environment.globals.clear()
-    # Every xdist worker must render the same text.
+    # Every xdist worker must render the same text, which a random filter would prevent.
     del environment.filters["random"]
     environment.filters["tojson"] = lambda value: json.dumps(plain(value), ensure_ascii=False)
     return environment
@@ -146,7 +146,7 @@ def _environment() -> _Environment:
 
 @lru_cache(maxsize=8192)
 def _compiled(text: str) -> tuple[Callable[..., str], Callable[..., Any] | None]:
-    """The renderer of a text, and its evaluator when the text is exactly one expression."""
+    """Return the renderer of a text, and its evaluator when the text is exactly one expression."""
     environment = _environment()
     tree = environment.parse(text)
     _refuse_statements(tree)
@@ -191,11 +191,11 @@ class Expressions:
             self._names["webserver"] = Scope("webserver", webserver)
 
     def tree(self, value: Any, at: FieldPath, keeps_type: Callable[[FieldPath], bool]) -> Any:
-        """A copy of a value with every string in it rendered.
+        """Return a copy of a value with every string in it rendered.
 
         Args:
             value: what the case file holds.
-            at: where it stands, for errors.
+            at: its place in the file, for errors.
             keeps_type: whether a string at this place that is exactly one expression becomes the
                 expression's value; elsewhere it becomes text, unless the value is a list or
                 mapping.
@@ -212,12 +212,12 @@ class Expressions:
             raise FieldError(at, f"is not a valid expression: {error.message}") from error
         except TemplateError as error:
             raise FieldError(at, self._unknown(str(error))) from error
-        # An expression of the user's can raise anything, from ZeroDivisionError to a filter's own.
+        # A user's expression can raise anything, from ZeroDivisionError to a filter's own errors.
         except Exception as error:
             raise FieldError(at, f"cannot be rendered: {error}") from error
 
     def _unknown(self, message: str) -> str:
-        """Jinja knows a lone name is undefined; here it is known which ones exist."""
+        """Return Jinja's message about an undefined name, completed by the names that exist."""
         if (lone := re.fullmatch(r"unknown name '(\w+)'", message)) is None:
             return message
         return message + near_miss(lone[1], self._names)
@@ -243,7 +243,7 @@ class Expressions:
 
 
 def syntax_error(text: str) -> str | None:
-    """What is wrong with a string's expressions, whatever their names stand for."""
+    """Return what is wrong with the syntax of a string's expressions, or None."""
     if not any(mark in text for mark in _MARKS):
         return None
     try:

@@ -20,7 +20,7 @@ MAX_EVENTS = 20_000
 
 
 class Unreadable(Exception):
-    """Raised by a reader when the text is not the plain YAML or JSON that case files are."""
+    """Raised by a reader when a text is not the plain YAML or JSON that case files must be."""
 
     def __init__(self, reason: str, line: int) -> None:
         self.reason, self.line = reason, line
@@ -28,22 +28,22 @@ class Unreadable(Exception):
 
 
 def too_deep(line: int) -> Unreadable:
-    """More nesting than a case file needs."""
+    """Return the error for more nesting than a case file needs."""
     return Unreadable(f"is nested deeper than {MAX_DEPTH} levels", line)
 
 
 def too_long(line: int) -> Unreadable:
-    """More content than a case file needs."""
+    """Return the error for more content than a case file needs."""
     return Unreadable(f"holds more than {MAX_EVENTS} keys, values and brackets", line)
 
 
 def duplicate_key(key: str, line: int, first_line: int) -> Unreadable:
-    """The same key twice in one mapping: one of the two would be lost silently."""
+    """Return the error for a key given twice in one mapping, which would lose one value."""
     return Unreadable(f"duplicate key {key!r}; the first one is on line {first_line}", line)
 
 
 def finite(text: str, line: int) -> float:
-    """A decimal number that fits a float."""
+    """Read a decimal number, refusing one that does not fit a float."""
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise Unreadable(f"the number {text[:40]} is too large", line)
@@ -51,14 +51,14 @@ def finite(text: str, line: int) -> float:
 
 
 def whole(text: str, line: int, base: int = 10) -> int:
-    """A whole number of reasonable length."""
+    """Read a whole number, refusing one of unreasonable length."""
     if len(text) > 100:
         raise Unreadable(f"the number {text[:20]}... is too large", line)
     return int(text, base)
 
 
 def encodable(text: str, line: int) -> str:
-    """A text that can be written out again: an escape may have made half a character."""
+    """Return the text; refuse it if an escape left half a character, which UTF-8 cannot hold."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -70,7 +70,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 
 
 def read_json(text: str) -> ReadResult:
-    """The data of a JSON text and the line of each field.
+    """Read a JSON text, and return its data with the line of each field.
 
     Raises:
         Unreadable: the text is not JSON, or is larger than case files may be.
@@ -150,7 +150,7 @@ class _Walk:
             if key in entries:
                 raise duplicate_key(key, line, self._lines[here])
             self._lines[here] = line
-            next(self._tokens)  # the colon
+            next(self._tokens)  # Skips the colon.
             entries[key] = self._value(*next(self._tokens), here)
         return entries
 
@@ -167,7 +167,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 
 def read_yaml(text: str) -> ReadResult:
-    """The data of one YAML document and the line of each field.
+    """Read one YAML document, and return its data with the line of each field.
 
     Raises:
         Unreadable: the text is not YAML, or uses what case files may not use.

@@ -1,4 +1,4 @@
-"""The parts of a case file: which keys there are, the names of the seeds, defaults, matrix."""
+"""The parts of a case file: its keys and their older names, its defaults and its matrix."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "entry_url": ("entryUrl", "url", "entry", "entryURL"),
     "user_task": ("userTask", "task", "prompt"),
 }
-"""Field -> the other names it may have."""
+"""The other names that a field may have."""
 
 CASE_KEYS = (*keys(Case), "matrix")
 FILE_KEYS = ("version", "webserver", "vars", "defaults", "cases")
@@ -36,7 +36,7 @@ class _Entry:
 
 
 def sources(document: Document) -> Iterator[CaseSource]:
-    """The cases of a file, one for each combination of their matrix, in the file's order.
+    """Yield the cases of a file, one for each combination of their matrix, in the file's order.
 
     Raises:
         FieldError: the file's outline breaks the contract.
@@ -46,14 +46,14 @@ def sources(document: Document) -> Iterator[CaseSource]:
     if not isinstance(cases, list) or not cases:
         raise FieldError(cases_at, "must be a list with at least one case")
     variables = _mapping(top, "vars")
-    # Variables are rendered where they are used; a broken one is told even when it is not.
+    # Variables are rendered only where they are used, so a broken unused one must be found here.
     for at, text in texts(variables, ("vars",)):
         if problem := syntax_error(text):
             raise FieldError(at, problem)
     defaults = _defaults(top)
     webserver = _mapping(top, "webserver") if "webserver" in top else None
     for index, raw in enumerate(cases):
-        # The seeds' JSON may hold a single case without a list around it.
+        # Older JSON files may hold a single case without a list around it.
         at = (*cases_at, index) if isinstance(document.data, list) or cases_at else ()
         entry = _entry(raw, at)
         fields = {**defaults.fields, **entry.fields}
@@ -71,7 +71,7 @@ def sources(document: Document) -> Iterator[CaseSource]:
 
 
 def _top(document: Document) -> tuple[Mapping[str, Any], FieldPath]:
-    """The file's sections, and where its cases stand."""
+    """Return the file's sections, and where its cases stand."""
     data = document.data
     if document.is_json and isinstance(data, list):
         return {"cases": data}, ()
@@ -107,7 +107,7 @@ def _defaults(top: Mapping[str, Any]) -> _Entry:
 
 
 def _entry(raw: Any, at: FieldPath) -> _Entry:
-    """A case's fields under the contract's names."""
+    """Return a case's fields under the contract's names."""
     if not isinstance(raw, Mapping):
         raise FieldError(at, "must be a mapping with id, entry_url, user_task, …")
     fields: dict[str, Any] = {}

@@ -37,7 +37,7 @@ _MATRIX = {
 
 
 def case_json_schema() -> dict[str, Any]:
-    """The schema (draft 2020-12) of a case file; the seeds' bare JSON lists are not in it."""
+    """Return the schema (draft 2020-12) of a case file; it leaves out bare JSON lists of cases."""
     case, webserver, checks = _schema_of(Case), _schema_of(Webserver), _schema_of_checks()
     case["properties"]["expect"]["items"] = {"anyOf": checks["anyOf"]}
     del case["$defs"]["Check"]
@@ -106,7 +106,7 @@ def _schema_of(model: type[Case] | type[Webserver]) -> dict[str, Any]:
 
 
 def _schema_of_checks() -> dict[str, Any]:
-    """Any one of the registered check types, the user's own included."""
+    """Return a schema that fits any registered check type, the user's own included."""
     any_of: Any = reduce(or_, CHECKS.values())
     return TypeAdapter(any_of).json_schema(by_alias=True, ref_template=_REF)
 
@@ -121,7 +121,7 @@ def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_aliases(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields under all their names; `id` may be a number."""
+    """Return the fields under all their names; `id` may be a number."""
     fields = {**fields, "id": {**fields["id"], "type": ["string", "integer"]}}
     named = dict(fields)
     for name, aliases in ALIASES.items():

@@ -1,4 +1,4 @@
-"""Case files and inline cases to loaded cases."""
+"""Loads case files and inline cases."""
 
 import re
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _END_OF_SENTENCE = ".,;:!?)]}"
 
 
 def read_inline(text: str) -> list[dict[str, str]]:
-    """The fields id, entry_url and user_task of each case; ids count from 1.
+    """Read the fields id, entry_url and user_task of each case; ids count from 1.
 
     Raises:
         CaseError: there is no case, or one lacks its URL or its task.
@@ -70,51 +70,53 @@ def _first_url(text: str, name: str) -> str:
 
 
 def _closes_a_bracket(url: str) -> bool:
-    """`…/Page_(disambiguation)` keeps its last bracket, `(see http://x.org/)` loses it."""
+    """Tell whether the last bracket belongs to the URL, as in `…/Page_(disambiguation)`."""
     return url.endswith(")") and url.count("(") >= url.count(")")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A case that was found good, waiting for its web server's address."""
+    """A case that was checked at collection and may still need its web server's address."""
 
     id: str
     path: Path | None
-    """None for inline cases."""
+    """The case's file; None for inline cases."""
     line: int
     tags: tuple[str, ...]
     entry_url_template: str
-    """The entry URL; what only the running server knows still reads `{{ webserver.url }}`."""
+    """The entry URL, in which values of the web server are still written as `{{ webserver.url
+    }}`."""
     user_task_template: str
-    """The task, likewise."""
+    """The task, in which values of the web server are still written as expressions."""
     must_pass: bool
     strategy: StrategyName | None
-    """None: the one of `--autoweb-strategy`."""
+    """The case's own strategy; None means the one of `--autoweb-strategy`."""
     webserver: Webserver | None
-    """With its placeholders; an HTTP reset comes ready from `resolve_reset`."""
+    """The web server with its placeholders; `resolve_reset` gives its HTTP reset ready to be
+    sent."""
     checksum: str
-    """SHA-256 of the case's content but its checks: variables, defaults, matrix values and web
-    server included, other cases of the file not."""
+    """SHA-256 of the case's content without its checks: variables, defaults, matrix values and web
+    server count, other cases of the file do not."""
     checks_checksum: str
-    """SHA-256 of its checks."""
+    """SHA-256 of all checks of the case."""
     check_checksums: tuple[str, ...]
     """SHA-256 of each check, in their order; its weight and message do not count."""
     has_expect: bool
     has_oracle: bool
     judge_models: tuple[str, ...]
-    """Models that `judge` checks name."""
+    """The models that `judge` checks name."""
     _source: CaseSource = field(repr=False, compare=False)
     _case: Case = field(repr=False, compare=False)
-    """As rendered when it was collected; for a web server that was not running yet, if it has one,
-    so then it only shows that the case is good."""
+    """The case as it was rendered at collection. If it has a web server, a placeholder stood for
+    that server, so this case only proves that the file is valid."""
 
     @property
     def has_secrets(self) -> bool:
-        """Whether its pages are given secrets."""
+        """Tell whether its pages are given secrets."""
         return bool(self._source.fields.get("secrets"))
 
     def resolve(self, server: ServerHandle | None) -> Case:
-        """The case with the values of its running web server.
+        """Return the case with the values of its running web server.
 
         Raises:
             CaseError: a value that depends on the server breaks the contract.
@@ -130,7 +132,7 @@ class LoadedCase:
             raise self._source.error(error) from error
 
     def resolve_reset(self, server: ServerHandle) -> Reset | None:
-        """The request that resets the web server, or None when there is none.
+        """Return the request that resets the web server, or None when there is none.
 
         Raises:
             CaseError: a value that depends on the server breaks the contract.
@@ -142,7 +144,7 @@ class LoadedCase:
 
 
 def load_case_file(path: Path) -> tuple[LoadedCase, ...]:
-    """The cases of a YAML or JSON file, in the file's order.
+    """Load the cases of a YAML or JSON file, in the file's order.
 
     Everything that can be known before a web server runs is checked here.
 
@@ -153,7 +155,7 @@ def load_case_file(path: Path) -> tuple[LoadedCase, ...]:
 
 
 def load_inline(text: str) -> tuple[LoadedCase, ...]:
-    """The cases of `url|||task;;url|||task`, numbered from 1.
+    """Load the cases of `url|||task;;url|||task`, numbered from 1.
 
     Raises:
         CaseError: a case lacks its URL or its task.
@@ -216,11 +218,11 @@ def _judge_models(case: Case) -> tuple[str, ...]:
 
 
 def _shown(source: CaseSource, name: str, resolved: str) -> str:
-    """A field with the server's values still named, for lists of cases."""
+    """Return a field with the server's values still named, for lists of cases."""
     if source.webserver is None:
         return resolved
     try:
         return str(source.field(name, ECHO))
     except FieldError:
-        # It computes with the server's address, so it can only be shown as written.
+        # Its expression computes with the server's address, so it can only be shown as written.
         return str(source.fields[name])

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from pytest_autoweb.specs import FieldError, FieldPath
 
 MAX_COMBINATIONS = 1000
-
-
 _MAX_LABEL = 40
 
 
@@ -22,11 +20,11 @@ class Combination(NamedTuple):
 
     values: dict[str, Any]
     suffix: str
-    """What the case's id gets, e.g. `-a-1`; empty without a matrix."""
+    """What is appended to the case's id, e.g. `-a-1`; empty without a matrix."""
 
 
 def combinations(matrix: Any, at: FieldPath) -> list[Combination]:
-    """All combinations, the last axis changing fastest.
+    """Return all combinations, the last axis changing fastest.
 
     Suffixes differ from each other and depend on nothing but the matrix.
 
@@ -63,12 +61,12 @@ def _check_axis(name: str, values: Any, at: FieldPath) -> None:
         if not isinstance(value, str | int | float):
             raise FieldError((*at, index), "must be a text, a number, true or false")
         if (canonical := _canonical(value)) in seen:
-            raise FieldError((*at, index), f"the value {value!r} is there twice")
+            raise FieldError((*at, index), f"the value {value!r} is given twice")
         seen.add(canonical)
 
 
 def _labels(values: list[Any]) -> dict[str, str]:
-    """The part of the id for each value; a hash tells apart what looks the same."""
+    """Return the part of the id for each value; a hash tells apart what looks the same."""
     short = {_canonical(value): _label(value) for value in values}
     seen = Counter(label.lower() for label in short.values())
     return {

@@ -17,7 +17,7 @@ from pytest_autoweb.specs import FieldError, FieldPath
 
 
 def holds_data(at: FieldPath) -> bool:
-    """Whether values at this place of a case are compared with data, so that `1` is not `"1"`."""
+    """Tell whether values at this place are compared with data, so that `1` is not `"1"`."""
     if at[:1] != ("expect",):
         return False
     below = at[2:]
@@ -32,11 +32,11 @@ def code_behind(entry: Mapping[str, Any], path: Path | None) -> dict[str, str]:
 
 
 def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[Check, ...]:
-    """The checks of a case.
+    """Read the checks of a case.
 
     Args:
         entries: what the case file holds.
-        at: where it stands, for errors.
+        at: its place in the file, for errors.
         path: the case file, beside which functions are looked for; None for inline cases.
 
     Raises:
@@ -73,10 +73,10 @@ def _check(entry: Any, at: FieldPath) -> Check:
 
 WEBSERVER: FieldPath = ("webserver",)
 
-_BESIDE_THE_POINT = ("weight", "message")
-"""Fields of a check that change nothing about whether it holds."""
+_NOT_DECISIVE = ("weight", "message")
+"""The fields of a check that do not change whether it holds."""
 _STATIC_FIELDS = ("id", "tags", "strategy", "must_pass")
-"""Known when cases are collected, so before any web server runs."""
+"""Fields that must be known when cases are collected, before any web server runs."""
 
 _SECRET = re.compile(r"<secret:([^<>]*)>")
 
@@ -89,21 +89,21 @@ class CaseSource:
     at: FieldPath
     """Where the case stands in the document."""
     fields: Mapping[str, Any]
-    """Under the contract's own names, defaults included."""
+    """The case's fields under the contract's own names, with defaults applied."""
     origins: Mapping[str, FieldPath] = field(default_factory=dict)
-    """Where each field stands: in the case under the user's name for it, or in `defaults`."""
+    """The place of each field: in the case under the user's name for it, or in `defaults`."""
     variables: Mapping[str, Any] = field(default_factory=dict)
     matrix: Mapping[str, Any] | None = None
     webserver: Mapping[str, Any] | None = None
     literal: bool = False
-    """Inline cases hold no expressions."""
+    """Whether texts are taken as they are; inline cases hold no expressions."""
 
     def error(self, error: FieldError) -> CaseError:
-        """The user's form of an error at a field of the case or of the web server."""
+        """Return an error at a field of the case or its web server, with its file and line."""
         return self.document.error(self.located(error.at), error.reason)
 
     def located(self, at: FieldPath) -> FieldPath:
-        """The place in the document of a field of the case."""
+        """Return the place in the document of a field of the case."""
         if at[:1] == WEBSERVER:
             return at
         if at and isinstance(at[0], str):
@@ -136,7 +136,7 @@ class CaseSource:
         return expressions.tree(value, (name,), holds_data)
 
     def server(self) -> Webserver | None:
-        """The file's web server; its reset request keeps its expressions until it is sent."""
+        """Return the file's web server; its reset request is rendered only when it is sent."""
         if self.webserver is None:
             return None
         names = Expressions(variables=self.variables)
@@ -147,7 +147,7 @@ class CaseSource:
         return validated(Webserver, fields, WEBSERVER)
 
     def reset(self, server: Mapping[str, str]) -> Reset | None:
-        """The request that resets the server, ready to be sent."""
+        """Return the request that resets the server, ready to be sent."""
         raw = (self.webserver or {}).get("reset")
         if not isinstance(raw, Mapping):
             return None
@@ -207,7 +207,7 @@ class RenderedCase:
         entries = self.fields.get("expect") or ()
         checks = [{**entry, **code_behind(entry, path)} for entry in entries]
         return _sum_of(checks), tuple(
-            _sum_of({key: value for key, value in check.items() if key not in _BESIDE_THE_POINT})
+            _sum_of({key: value for key, value in check.items() if key not in _NOT_DECISIVE})
             for check in checks
         )
 
@@ -217,12 +217,12 @@ def _sum_of(content: Any) -> str:
 
 
 def names_of(server: ServerHandle | None) -> dict[str, str] | None:
-    """A running server as expressions see it."""
+    """Return a running server as expressions see it."""
     return None if server is None else {"url": server.url, "data": str(server.data)}
 
 
 def stand_in(webserver: Webserver | None) -> dict[str, str] | None:
-    """A server of the same shape that does not run, to check expressions with."""
+    """Return a server of the same shape that does not run, to check expressions with."""
     if webserver is None:
         return None
     url = webserver.url.replace("{port}", "65535").replace("{data}", "/data")
@@ -232,11 +232,11 @@ def stand_in(webserver: Webserver | None) -> dict[str, str] | None:
 
 
 ECHO = {"url": "{{ webserver.url }}", "data": "{{ webserver.data }}"}
-"""A server whose values show as the expressions that ask for them."""
+"""A server whose values are the expressions that ask for them, so that rendering keeps these."""
 
 
 def texts(value: Any, at: FieldPath) -> Iterator[tuple[FieldPath, str]]:
-    """Every string in a value, with its place."""
+    """Yield every string in a value, with its place."""
     if isinstance(value, str):
         yield at, value
     elif isinstance(value, Mapping):

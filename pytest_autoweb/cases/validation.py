@@ -1,4 +1,4 @@
-"""A case file as read, and pydantic's findings as sentences about the user's own field."""
+"""A case file as it was read, and pydantic's errors as sentences about the user's own field."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ READERS = {".yaml": read_yaml, ".yml": read_yaml, ".json": read_json}
 
 
 def dotted(at: FieldPath) -> str:
-    """A path as users write it, e.g. `cases[0].expect[1].url`."""
+    """Return a path as users write it, e.g. `cases[0].expect[1].url`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
     return text.removeprefix(".")
 
@@ -31,18 +31,18 @@ class Document:
 
     @property
     def is_json(self) -> bool:
-        """Whether the seeds' shapes (a bare list, one object, cases without id) are accepted."""
+        """Tell whether the file may be a bare list or one object, with cases that have no id."""
         return self.path is not None and self.path.suffix.lower() == ".json"
 
     def line(self, at: FieldPath) -> int | None:
-        """The line of a field, or of the nearest field around it."""
+        """Return the line of a field, or of the nearest field around it."""
         for length in range(len(at), -1, -1):
             if (line := self.lines.get(at[:length])) is not None:
                 return line
         return None
 
     def error(self, at: FieldPath, reason: str) -> CaseError:
-        """The user's form of what is wrong with a field."""
+        """Return what is wrong with a field as an error that names its file and line."""
         return CaseError(reason, path=self.path, line=self.line(at), field=dotted(at) or None)
 
 
@@ -95,7 +95,7 @@ _KINDS = {
     "dict": "a mapping",
     "model": "a mapping",
 }
-"""The first part of pydantic's error type -> what the field must be."""
+"""What a field must be, by the first part of pydantic's error type."""
 
 _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than": lambda ctx: f"must be greater than {ctx['gt']:g}",
@@ -110,7 +110,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
-    """The model made of the data.
+    """Return the model made of the data.
 
     Raises:
         FieldError: the first thing that is wrong, at the user's field below `at`.
@@ -123,7 +123,7 @@ def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
 
 
 def _worst(errors: list[ErrorDetails], data: Any) -> tuple[FieldPath, ErrorDetails]:
-    """The error to tell.
+    """Return the error that is worth reporting.
 
     An unknown key explains the missing one; a union's member that does not fit the value's shape
     explains nothing.
@@ -143,7 +143,7 @@ def _is_wrong_member(
 
 
 def _located(error: ErrorDetails, data: Any) -> FieldPath:
-    """The path in the user's data; pydantic also names union members and `[key]`."""
+    """Return the path in the user's data; pydantic also names union members and `[key]`."""
     where: list[str | int] = []
     for part in error["loc"]:
         is_key = isinstance(data, Mapping) and part in data
@@ -172,7 +172,7 @@ def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> 
 
 
 def unknown_key(key: str, allowed: Iterable[str], also: Iterable[str] = ()) -> str:
-    """The sentence about a key that does not exist; `also` are other names of allowed ones."""
+    """Return the sentence about an unknown key; `also` are other names of allowed ones."""
     return f"unknown key {key!r}{near_miss(key, allowed, also)}"
 
 
@@ -190,7 +190,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _keys_at(model: type[BaseModel], where: FieldPath) -> list[str]:
-    """The keys allowed at a place inside the model."""
+    """Return the keys allowed at a place inside the model."""
     models = [model]
     for part in where:
         # A key of a free mapping, such as a secret's name, or a list position leads no deeper.
@@ -200,7 +200,7 @@ def _keys_at(model: type[BaseModel], where: FieldPath) -> list[str]:
 
 
 def keys(model: type[BaseModel]) -> list[str]:
-    """The keys a mapping for this model may have, as users write them."""
+    """Return the keys a mapping for this model may have, as users write them."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

@@ -22,7 +22,7 @@ NO_ANSWER = "(no answer given)"
 WHERE = "answer"
 
 
-class _Kind(NamedTuple):
+class _AnswerTest(NamedTuple):
     """One way to look at an answer."""
 
     expected: str
@@ -50,7 +50,7 @@ class AnswerCheck(Check):
 
     def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the returned data; an attempt that gave none fails."""
-        expected, judge = _KINDS[self.answer.kind](self.answer, evidence)
+        expected, judge = _TESTS[self.answer.kind](self.answer, evidence)
 
         def look(seconds: float) -> Verdict:
             if not evidence.answered:
@@ -67,18 +67,18 @@ def _verdict(answer: Answer, seen: Any) -> Verdict:
     return Verdict(answer.holds, f"{shown} ({answer.note})" if answer.note else shown, WHERE)
 
 
-def _equals(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+def _equals(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     def judge(answer: Any) -> Verdict:
         return _verdict(compare(spec.equals, answer, spec), answer)
 
-    return _Kind(f"answer equal to {as_text(spec.equals)}{_typed(spec)}", judge)
+    return _AnswerTest(f"answer equal to {as_text(spec.equals)}{_typed(spec)}", judge)
 
 
-def _contains(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+def _contains(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     def judge(answer: Any) -> Verdict:
         return _verdict(holds_part(spec.contains, answer, spec), answer)
 
-    return _Kind(f"answer that contains {as_text(spec.contains)}{_typed(spec)}", judge)
+    return _AnswerTest(f"answer that contains {as_text(spec.contains)}{_typed(spec)}", judge)
 
 
 def _typed(spec: AnswerSpec) -> str:
@@ -86,17 +86,17 @@ def _typed(spec: AnswerSpec) -> str:
     return f" ({', '.join(how)})" if how else ""
 
 
-def _matches(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+def _matches(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     pattern = re.compile(spec.matches or "")
 
     def judge(answer: Any) -> Verdict:
         seen = as_text(answer)
         return Verdict(pattern.search(seen) is not None, seen, WHERE)
 
-    return _Kind(f"answer that matches {spec.matches!r}", judge)
+    return _AnswerTest(f"answer that matches {spec.matches!r}", judge)
 
 
-def _schema(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+def _schema(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     import jsonschema
     from referencing import Registry
 
@@ -106,7 +106,7 @@ def _schema(spec: AnswerSpec, evidence: Evidence) -> _Kind:
         kind.check_schema(schema)
     except jsonschema.SchemaError as error:
         raise NotEvaluated(f"the schema is not valid: {error.message}") from error
-    # An empty registry: a `$ref` to the network is an error, not a request.
+    # With an empty registry, a `$ref` to the network is an error and never a request.
     validator = kind(schema, registry=Registry())
 
     def judge(answer: Any) -> Verdict:
@@ -117,25 +117,25 @@ def _schema(spec: AnswerSpec, evidence: Evidence) -> _Kind:
         place = "".join(f"[{part!r}]" for part in problem.absolute_path)
         return Verdict(False, f"{seen} ({problem.message})", f"{WHERE}{place}")
 
-    return _Kind(f"answer that fits the schema {as_text(schema)}", judge)
+    return _AnswerTest(f"answer that fits the schema {as_text(schema)}", judge)
 
 
-def _records(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+def _records(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     wanted = spec.records
     assert isinstance(wanted, RecordsSpec)
     most = "" if wanted.max is None else f", at most {wanted.max}"
     expected = f"records with {conditions(wanted)}, at least {wanted.least}{most}"
-    return _Kind(expected, lambda answer: judge_records(wanted, answer))
+    return _AnswerTest(expected, lambda answer: judge_records(wanted, answer))
 
 
-def _urls(spec: AnswerSpec, evidence: Evidence) -> _Kind:
+def _urls(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     wanted = spec.urls if isinstance(spec.urls, UrlsSpec) else UrlsSpec(want=spec.urls or [])
     limits = f"recall ≥ {wanted.min_recall:g}, precision ≥ {wanted.min_precision:g}"
     expected = f"{len(wanted.want)} URLs ({limits}): {' '.join(wanted.want)}"
-    return _Kind(expected, lambda answer: judge_urls(wanted, answer, evidence.entry_url))
+    return _AnswerTest(expected, lambda answer: judge_urls(wanted, answer, evidence.entry_url))
 
 
-_KINDS: dict[str, Callable[[AnswerSpec, Evidence], _Kind]] = {
+_TESTS: dict[str, Callable[[AnswerSpec, Evidence], _AnswerTest]] = {
     "equals": _equals,
     "contains": _contains,
     "matches": _matches,

@@ -1,4 +1,4 @@
-"""What a case may say of the returned data, and that it must itself be clear."""
+"""What a case may expect of the returned data, and the refusal of unclear expectations."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,20 +21,21 @@ class ValueType(Spec):
 
     type: TypeName
     locale: str | None = None
-    """Whose way of writing, e.g. `de_DE`."""
+    """The locale in which the value is written, e.g. `de_DE`."""
     currency: str | None = None
-    """Of amounts that name none or only a sign such as `$`, e.g. `EUR`."""
+    """The currency of amounts that name none or only a sign such as `$`, e.g. `EUR`."""
 
 
 class Typed(Spec):
     """The part of a check that says how its values are read."""
 
     type: TypeName | dict[str, TypeName | ValueType] | None = None
-    """Of every value compared, or of the fields of objects by their names."""
+    """The type of every value that is compared, or of fields of objects by their names."""
     locale: str | None = None
-    """Whose way of writing, e.g. `de_DE`, for all values that say no other."""
+    """The locale of all values that name no other, e.g. `de_DE`."""
     currency: str | None = None
-    """Of amounts that name none or only a sign such as `$`, for all that say no other."""
+    """The currency of amounts that name none or only a sign such as `$`, unless their own type says
+    it."""
 
     @model_validator(mode="after")
     def _says_a_type(self) -> "Typed":
@@ -43,8 +44,8 @@ class Typed(Spec):
         return self
 
 
-def manner_of(how: Typed, name: str | None) -> ValueFormat | None:
-    """How the values of a field are to be read; None: as they are.
+def format_of(how: Typed, name: str | None) -> ValueFormat | None:
+    """Return how the values of a field are to be read; None means as they are.
 
     Args:
         how: says one type for all, or one for each name.
@@ -65,14 +66,14 @@ class Condition(Typed):
     contains: Any = None
     matches: Regex | None = None
     one_of: list[Any] | None = Field(default=None, alias="in")
-    """The field equals one of these."""
+    """The values of which the field must equal one."""
     min: Any = None
-    """The field is at least this, in the order of its type."""
+    """The least value of the field, in the order of its type."""
     max: Any = None
-    """The field is at most this."""
+    """The greatest value of the field, in the order of its type."""
 
     def found_in(self, text: str) -> bool:
-        """Whether the regular expression is found in a text."""
+        """Tell whether the regular expression is found in a text."""
         return re.search(self.matches or "", text) is not None
 
     @model_validator(mode="after")
@@ -86,15 +87,15 @@ class RecordsSpec(Typed):
     """Conditions that every returned record must meet."""
 
     where: dict[str, Condition | list[Any] | str | int | float | bool | None] = Field(min_length=1)
-    """Field -> its value, or a condition such as `{min: 5}`."""
+    """What must hold of each field: its value, or a condition such as `{min: 5}`."""
     min: Count | None = None
-    """At least so many records; 1 when not given, unless `max` is 0."""
+    """The least number of records; 1 when not given, unless `max` is 0."""
     max: Count | None = None
-    """At most so many records."""
+    """The greatest number of records."""
 
     @property
     def least(self) -> int:
-        """The records there must be."""
+        """Return the smallest number of records there must be."""
         if self.min is None:
             return 0 if self.max == 0 else 1
         return self.min
@@ -110,13 +111,14 @@ class UrlsSpec(Spec):
     """The URLs that must be returned, and how much of them."""
 
     want: list[str] = Field(min_length=1)
-    """In any order."""
+    """The URLs that are wanted, in any order."""
     min_recall: Share = 1.0
-    """Share of the wanted URLs that must be there."""
+    """The share of the wanted URLs that must be returned."""
     min_precision: Share = 1.0
-    """Share of the returned URLs that must be wanted."""
+    """The share of the returned URLs that must be wanted."""
     duplicates: bool = False
-    """Whether a URL may come again; otherwise each repetition is one that is not wanted."""
+    """Whether a URL may be returned more than once; otherwise each repetition counts as an unwanted
+    URL."""
 
 
 class AnswerSpec(Typed):
@@ -135,7 +137,7 @@ class AnswerSpec(Typed):
 
     @property
     def kind(self) -> str:
-        """The one that is given."""
+        """Return the name of the one expectation that is given."""
         return next(name for name in ANSWER_KINDS if name in self.model_fields_set)
 
     @model_validator(mode="after")
@@ -186,7 +188,7 @@ def _refuse_conditions(records: RecordsSpec, at: FieldPath) -> None:
         _refuse_values(wanted.one_of, how, (*here, "in"), name)
         for bound in ("min", "max"):
             if bound in wanted.model_fields_set:
-                manner = manner_of(how, name) or _NUMBER
+                manner = format_of(how, name) or _NUMBER
                 _refuse_value(getattr(wanted, bound), manner, (*here, bound))
 
 
@@ -221,15 +223,15 @@ def _refuse_values(value: Any, how: Typed, at: FieldPath, name: str | None = Non
 def _leaves(
     value: Any, how: Typed, at: FieldPath, name: str | None
 ) -> Iterator[tuple[FieldPath, Any, ValueFormat]]:
-    """The values that have a type, with their places."""
+    """Yield the values that have a type, with their places."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            inner = name if manner_of(how, key) is None else key
+            inner = name if format_of(how, key) is None else key
             yield from _leaves(item, how, (*at, key), inner)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _leaves(item, how, (*at, index), name)
-    elif value is not None and (manner := manner_of(how, name)) is not None:
+    elif value is not None and (manner := format_of(how, name)) is not None:
         yield at, value, manner
 
 

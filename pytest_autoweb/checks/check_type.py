@@ -1,4 +1,4 @@
-"""What a check type is, what it may look at, and the registered ones by name."""
+"""The base of all check types, the evidence they may look at, and the registry of them."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -24,24 +24,24 @@ class JudgeQuery(Spec):
     rubric: str = Field(min_length=1)
     """What must be seen; the model's own summary is not shown to the judge."""
     model: str | None = None
-    """Default is the run's `--autoweb-judge-model`."""
+    """The model to ask; the default is the run's `--autoweb-judge-model`."""
     answer: bool = False
-    """Whether what the code passed to `answer(...)` is a part of the evidence."""
+    """Whether the evidence includes what the code passed to `answer(...)`."""
 
 
 class RubricFinding(NamedTuple):
-    """What a model says of a rubric."""
+    """A model's verdict on a rubric."""
 
     verdict: str
-    """`pass`, `fail`, `impossible`, `captcha` or `insufficient_evidence`; `unfounded` when it
-    passed without quoting anything that is in the evidence; `no_verdict` when there is none."""
+    """`pass`, `fail`, `impossible`, `captcha` or `insufficient_evidence`; `unfounded` if it passed
+    without a quote that is in the evidence; `no_verdict` if there is none."""
     reason: str
     judge: str
     """The model and the checksum of its prompt."""
     quotes: tuple[str, ...] = ()
-    """What of the evidence it goes by."""
+    """The parts of the evidence on which the verdict rests."""
     advisory: bool = True
-    """Its agreement with people is not known."""
+    """Whether the verdict does not count, because the judge's agreement with people is unknown."""
     usage: Usage = Usage()
 
 
@@ -67,13 +67,14 @@ class Evidence:
     answer: Any
     redact: Callable[[str], str] = lambda text: text
     wire: Sequence[WireEntry] = ()
-    """Requests since the setup was done, oldest first. On a live page it grows between looks."""
+    """Requests made since the setup, oldest first. On a live page, more may be added between
+    looks."""
     downloads: Sequence[Download] = ()
-    """Files handed out since then. On a live page it grows between looks."""
+    """Files handed out since the setup. On a live page, more may be added between looks."""
     actions: Sequence[ToolCall] = ()
     """What the code did to the page."""
     rubric_judge: RubricJudge | None = None
-    """None: `judge` checks cannot be evaluated."""
+    """The judge to ask; without one, `judge` checks cannot be evaluated."""
     case_path: Path | None = None
     """The case's file; None for inline cases."""
     case_id: str = ""
@@ -82,44 +83,44 @@ class Evidence:
 
 
 class Verdict(NamedTuple):
-    """What one look saw."""
+    """The result of looking once."""
 
     passed: bool | None
-    """None: it cannot be decided; `reason` says why."""
+    """Whether the check holds; None if that cannot be decided, for the given `reason`."""
     actual: str
     where: str = ""
     """Where it was seen: a URL, a frame, a request, a file, a record."""
     finding: str = ""
-    """A named verdict beside holding or not."""
+    """A verdict with a name of its own, e.g. `captcha`."""
     hint: str = ""
     """What a repair may be told."""
     credit: float | None = None
-    """Partial credit; None: all or nothing."""
+    """Partial credit from 0 to 1; None means all or nothing."""
     reason: str = ""
-    """Why it cannot be decided."""
+    """Why the check cannot be decided."""
     advisory: bool = False
-    """Shown, but without a part in the case's verdict."""
+    """Whether the result is only shown and has no part in the case's verdict."""
     usage: Usage = Usage()
-    """Of a model that judged."""
+    """What a judging model used."""
 
 
 class NotEvaluated(Exception):
-    """The check itself is at fault, or what it asks cannot be reached; the reason is its text."""
+    """Raised when a check is faulty or cannot reach what it asks about; the text says why."""
 
 
 class CheckProbe(NamedTuple):
-    """A check made ready to look."""
+    """A check that is ready to look at the end of an attempt."""
 
     expected: str
     look: Callable[[float], Verdict]
-    """Takes the seconds it may last."""
+    """Looks once, for at most the given number of seconds."""
     retry: bool = True
-    """Whether a later look may see something else, and a second one does no harm."""
+    """Whether a second look does no harm and may see something else."""
 
 
 Ground = Literal["page", "address", "answer", "requests", "downloads", "opinion", "live"]
-"""What a verdict rests on: the page's content, its URL, the answer, what went over the wire, the
-files handed out, a model's opinion, or things that exist only while the application runs."""
+"""What a verdict rests on: the page's content, its URL, the answer, the recorded requests, the
+downloaded files, a model's opinion, or things that exist only while the application runs."""
 
 
 class Check(Spec):
@@ -134,14 +135,15 @@ class Check(Spec):
     """The key by which an entry of `expect` is recognised, and the type in reports."""
     summary: ClassVar[str] = ""
     rests_on: ClassVar[Ground] = "live"
-    """Whether a saved run can be judged again by it: by all of these but `live`."""
+    """What the verdict rests on. A saved run can be judged again by every ground but `live`."""
     data_fields: ClassVar[tuple[FieldPath, ...]] = ()
-    """Places below the entry that are compared with data, so that `1` is not `"1"` there."""
+    """Places below the entry whose values are compared with data, so that `1` is not `"1"`
+    there."""
 
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Share of this check in the case's score."""
+    """How much this check counts in the case's score, relative to the others."""
     message: str = ""
-    """Shown beside the result."""
+    """A text to show beside the result."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Judges returned records by the conditions they were to meet (`answer: {records: …}`); pure."""
+"""Judges returned records by the conditions that they must meet (`answer: {records: …}`)."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _MISSING = object()
 
 
 class _Miss(NamedTuple):
-    """A condition that a record does not meet, or that stays open."""
+    """A condition that a record does not meet, or for which that cannot be decided."""
 
     record: int
     field: str
@@ -31,7 +31,7 @@ class _Miss(NamedTuple):
 
 
 def records_in(answer: Any) -> list[Any]:
-    """The records of an answer.
+    """Return the records of an answer.
 
     A list is one, as is the only list of objects inside an object. Any other object is a single
     record. JSON may also come as text.
@@ -58,11 +58,11 @@ def records_in(answer: Any) -> list[Any]:
 
 
 def judge_records(spec: RecordsSpec, answer: Any) -> Verdict:
-    """Matching records over all records: EMPTY_RESULT, CONDITION_IGNORED, PARTIAL_MATCH, VALID."""
+    """Judge the share of records that match: none, too few, some or all of them."""
     records = records_in(answer)
     total = len(records)
     if not total:
-        return _of_none(spec)
+        return _judge_no_records(spec)
     misses = [miss for index, record in enumerate(records) for miss in _misses(spec, index, record)]
     wrong = {miss.record for miss in misses if miss.answer.holds is False}
     unclear = {miss.record for miss in misses} - wrong
@@ -72,7 +72,7 @@ def judge_records(spec: RecordsSpec, answer: Any) -> Verdict:
     if unclear and not wrong:
         return Verdict(None, seen, where, reason=misses[0].answer.note)
     if not wrong:
-        return _by_count(spec, total, seen)
+        return _judge_count(spec, total, seen)
     return Verdict(
         False,
         seen,
@@ -83,7 +83,7 @@ def judge_records(spec: RecordsSpec, answer: Any) -> Verdict:
     )
 
 
-def _of_none(spec: RecordsSpec) -> Verdict:
+def _judge_no_records(spec: RecordsSpec) -> Verdict:
     if spec.least == 0:
         return Verdict(True, "no records", "answer", VALID, credit=1.0)
     hint = (
@@ -93,8 +93,8 @@ def _of_none(spec: RecordsSpec) -> Verdict:
     return Verdict(False, "no records", "answer", EMPTY_RESULT, hint, 0.0)
 
 
-def _by_count(spec: RecordsSpec, total: int, seen: str) -> Verdict:
-    """All records match; there may be too few or too many of them."""
+def _judge_count(spec: RecordsSpec, total: int, seen: str) -> Verdict:
+    """Judge the number of records when all of them match."""
     meant = f"records with {conditions(spec)}"
     if total < spec.least:
         hint = f"The answer holds {total} {meant}; at least {spec.least} should be there."
@@ -122,7 +122,7 @@ def _misses(spec: RecordsSpec, index: int, record: Any) -> list[_Miss]:
 
 
 def _field(record: Any, name: str) -> Any:
-    """A record's field: of this very name, of one that reads alike, or along a dotted path."""
+    """Return a record's field: by this very name, by one that reads alike, or by a dotted path."""
     if not isinstance(record, Mapping):
         return _MISSING
     if name in record:
@@ -139,7 +139,7 @@ def _folded(name: str) -> str:
 
 
 def _worst(misses: list[_Miss]) -> list[_Miss]:
-    """The misses to show: wrong ones before open ones."""
+    """Return the misses to show: wrong ones before open ones."""
     return sorted(misses, key=lambda miss: miss.answer.holds is None)[:_SHOWN]
 
 
@@ -149,9 +149,9 @@ def _shown(miss: _Miss) -> str:
 
 
 def _hint(spec: RecordsSpec, misses: list[_Miss], total: int) -> str:
-    """What a repair needs: what was asked for, how many records there are, what was left out.
+    """Return what a repair needs: how many records there are, and which conditions were ignored.
 
-    Nothing of the answer itself, which may hold the page's words.
+    It holds nothing of the answer itself, which may contain the page's words.
     """
     failing = Counter(miss.field for miss in misses if miss.answer.holds is False)
     parts = [
@@ -162,12 +162,12 @@ def _hint(spec: RecordsSpec, misses: list[_Miss], total: int) -> str:
 
 
 def conditions(spec: RecordsSpec) -> str:
-    """All conditions, for people."""
+    """Describe all conditions for people."""
     return " and ".join(condition_text(name, wanted) for name, wanted in spec.where.items())
 
 
 def condition_text(name: str, wanted: Any) -> str:
-    """One condition, e.g. `batch = MB-001`."""
+    """Describe one condition, e.g. `batch = MB-001`."""
     if not isinstance(wanted, Condition):
         return f"{name} = {as_text(wanted)}"
     words = {

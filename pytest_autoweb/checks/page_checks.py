@@ -36,7 +36,7 @@ class UrlCheck(Check):
     rests_on = "address"
 
     url: str | Pattern
-    """A Playwright glob, or `{matches: regex}`."""
+    """The URL: a Playwright glob, or `{matches: regex}`."""
 
     def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
@@ -92,7 +92,7 @@ class TextCheck(Check):
 
 
 def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
-    """The text that fits, if there is one."""
+    """Return the text that fits, or None."""
     if isinstance(wanted, Pattern):
         match = re.search(wanted.matches, "\n".join(lines), re.MULTILINE)
         return match.group() if match else None
@@ -109,15 +109,15 @@ class ElementQuery(Spec):
 
     role: str | None = None
     name: str | Pattern | None = None
-    """Accessible name; a plain text matches whole and case-sensitively."""
+    """The accessible name; a plain text must match it as a whole, with the same case."""
     label: str | None = None
     test_id: str | None = None
     css: str | None = None
     text: str | None = None
-    """Text the element contains."""
+    """A text that the element contains."""
     count: int | None = Field(default=None, ge=0)
     value: str | None = None
-    """Value of an input."""
+    """The value of an input."""
     checked: bool | None = None
     enabled: bool | None = None
     visible: bool | None = None
@@ -131,7 +131,7 @@ class ElementQuery(Spec):
 
 @CHECKS.add
 class ElementCheck(Check):
-    """An element that must (or must not) be there, in a given state."""
+    """An element that must be there in a given state, or must not be there."""
 
     name = "element"
     rests_on = "page"
@@ -149,7 +149,7 @@ class ElementCheck(Check):
         name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
 
         def states(frame: "Frame", timeout_ms: float) -> list[dict[str, Any]]:
-            # Counting elements knows no timeout: see first that the frame answers at all.
+            # Counting elements has no timeout, so first make sure that the frame answers at all.
             call_function(frame, "1", timeout_ms=timeout_ms)
             return list(run_on_elements(_locator(frame, query, name), "element_states"))
 
@@ -255,7 +255,7 @@ def _wanted(wanted: str | Pattern, what: str) -> str:
 def of_page_and_frames(
     page: "Page", look: "Callable[[Frame, float], T]", seconds: float
 ) -> Iterator[tuple[str, T]]:
-    """What `look` sees in the page, and in each visible frame that answers; with the place."""
+    """Yield what `look` sees in the page and in each visible frame that answers, with the place."""
     from playwright.sync_api import Error
 
     yield page.url, look(page.main_frame, max(50.0, seconds * 1000))
@@ -267,5 +267,6 @@ def of_page_and_frames(
                 seen = look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
                 yield f"{page.url} frame {number} {frame.url}", seen
         except Error:
-            # Frames come and go; adverts hang. The page's own answer was given above.
+            # Frames come and go, and frames of adverts hang. They must not fail a check, whose main
+            # answer came from the page itself above.
             continue

@@ -39,20 +39,20 @@ _ROOT_FILES = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py
 
 
 class FunctionProblem(Exception):
-    """Raised when there is no such function, or it cannot be called as the check asks."""
+    """Raised when a check's function does not exist or cannot be called as the check asks."""
 
 
 def find_function(
     reference: str, arguments: Mapping[str, Any], case_path: Path | None
 ) -> Callable[..., Any]:
-    """The function of `package.module:function`.
+    """Find the function of `package.module:function`.
 
     The module is looked for beside the case file, in the folders above it up to the project's
     root, in the working folder, and then wherever Python finds modules.
 
     Args:
-        reference: names module and function.
-        arguments: what it is to be called with, beside the context.
+        reference: the names of module and function.
+        arguments: the arguments of the call, besides the context.
         case_path: the case's file; None for inline cases.
 
     Raises:
@@ -107,7 +107,7 @@ def _imported_from(name: str, file: Path, folder: Path) -> ModuleType:
 
 @contextmanager
 def _first_on_path(folder: Path) -> Iterator[None]:
-    """Modules beside the one imported are found first, and later still found."""
+    """Let a module import its neighbours, now and later, before modules from anywhere else."""
     entry = str(folder)
     known = entry in sys.path
     sys.path.insert(0, entry)
@@ -150,19 +150,19 @@ class CheckVerdict:
     """What a check of your own found, when there is more to say than true or false."""
 
     passed: bool | None
-    """None: it cannot be decided; say why in `reason`."""
+    """Whether the check holds; None if that cannot be decided, which `reason` explains."""
     actual: str = ""
     """What was seen, for the report."""
     where: str = ""
     """Where it was seen."""
     finding: str = ""
-    """A name for it, to count by."""
+    """A name for the finding, by which reports count it."""
     hint: str = ""
     """What a repair may be told; it goes into the model's prompt."""
     credit: float | None = None
-    """Partial credit from 0 to 1; None: all or nothing."""
+    """Partial credit from 0 to 1; None means all or nothing."""
     reason: str = ""
-    """Why it cannot be decided."""
+    """Why the check cannot be decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ class CheckContext:
     answered: bool
     """Whether the code called `answer(...)`."""
     answer: Any
-    """What it passed, a JSON value."""
+    """What the code passed to `answer(...)`, as a JSON value."""
     requests: Sequence[WireEntry]
-    """What went over the wire, oldest first."""
+    """The requests that the page sent, with their replies, oldest first."""
     downloads: Sequence[Download]
     """Files that the page handed out."""
     actions: Sequence[ToolCall]
@@ -186,11 +186,11 @@ class CheckContext:
 
     @property
     def url(self) -> str:
-        """The page's URL at the end."""
+        """Return the page's URL at the end."""
         return self._page.url
 
     def text(self) -> str:
-        """The text that is visible in the page and its frames, as lines."""
+        """Return the text that is visible in the page and its frames, as lines."""
         looks = of_page_and_frames(
             self._page,
             lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
@@ -200,7 +200,7 @@ class CheckContext:
         return "\n".join(filter(None, lines))
 
     def evaluate(self, javascript: str) -> Any:
-        """The JSON value of a JavaScript function or expression in the page; ten seconds at most.
+        """Evaluate a JavaScript function or expression in the page for at most ten seconds.
 
         Raises:
             playwright.sync_api.Error: the code threw, or took too long.
@@ -218,7 +218,7 @@ class PythonCheck(Check):
     data_fields = (("with",),)
 
     python: Annotated[str, _REFERENCE]
-    """`package.module:function`; see `pytest_autoweb.checks`."""
+    """The function, as `package.module:function`; see `pytest_autoweb.checks`."""
     arguments: dict[str, Any] = Field(default_factory=dict, alias="with")
     """Keyword arguments for the function."""
 
@@ -250,7 +250,7 @@ class PythonCheck(Check):
             try:
                 found = function(_context(evidence), **arguments)
             except (Exception, SystemExit) as error:
-                raise NotEvaluated(_told(error, self.python)) from error
+                raise NotEvaluated(_described_error(error, self.python)) from error
             return _verdict(found, self.python)
 
         shown = f" with {as_text(self.arguments)}" if self.arguments else ""
@@ -290,8 +290,8 @@ def _verdict(found: Any, reference: str) -> Verdict:
     )
 
 
-def _told(error: BaseException, reference: str) -> str:
-    """What was raised and at which line of the user's code."""
+def _described_error(error: BaseException, reference: str) -> str:
+    """Describe what was raised and at which line of the user's code."""
     first = str(error).strip().partition("\n")[0]
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
     module = reference.partition(":")[0].rpartition(".")[2]

@@ -24,7 +24,7 @@ class JudgeCheck(Check):
         """Ask for a model's opinion on the rubric, once."""
         judge = evidence.rubric_judge
         if judge is None:
-            raise NotEvaluated("no judge is at hand; name one with --autoweb-judge-model")
+            raise NotEvaluated("there is no judge; name a model with --autoweb-judge-model")
 
         def look(seconds: float) -> Verdict:
             finding = judge(self.judge, evidence)

@@ -32,7 +32,8 @@ class HttpQuery(Spec):
     body: str | None = None
     status: int = 200
     json_subset: Any = Field(default=None, alias="json")
-    """Must be contained in the JSON reply: each named key equal, lists equal in length."""
+    """JSON that the reply must contain: each named key must be equal, and lists must be equal in
+    length."""
     contains: str | None = None
 
 
@@ -149,7 +150,7 @@ def _cell(value: Any) -> Any:
 
 
 class FileQuery(Spec):
-    """A file the application left behind."""
+    """A file that the application wrote, and what must hold of it."""
 
     path: str
     exists: bool = True

@@ -1,4 +1,4 @@
-"""URLs against globs, and returned lists of URLs against those that were wanted. Pure."""
+"""Compares URLs with globs, and returned lists of URLs with those that were wanted."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from pytest_autoweb.values.normal_forms import normal_url
 
 @cache
 def glob_pattern(glob: str) -> re.Pattern[str]:
-    r"""The glob as a regular expression for whole URLs.
+    r"""Return the glob as a regular expression for whole URLs.
 
     `*` stands for anything without `/`, `**` for anything, `/**/` also for a single `/`, `{a,b}`
     for one of its parts; `\` takes the next character as it is. `?` is a plain character.
@@ -51,7 +51,7 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
 
 
 def url_fits(wanted: str | Pattern, url: str) -> bool:
-    """Whether a URL fits a glob, or a regular expression is found in it."""
+    """Tell whether a URL fits a glob, or a regular expression is found in it."""
     if isinstance(wanted, Pattern):
         return re.search(wanted.matches, url) is not None
     return wanted == url or glob_pattern(wanted).fullmatch(url) is not None
@@ -67,7 +67,7 @@ _SHOWN = 3
 
 
 def urls_in(answer: Any) -> list[str]:
-    """The URLs of an answer.
+    """Return the URLs of an answer.
 
     A list of texts, or of objects with `url`, `href` or `link`; the only list inside an object;
     or a text, as JSON or with spaces or line ends between the URLs.
@@ -94,7 +94,7 @@ def _url_of(item: Any, index: int) -> str:
     if isinstance(item, Mapping):
         item = next((item[key] for key in _KEYS if key in item), None)
     if not isinstance(item, str):
-        raise NotEvaluated(f"item {index} of the answer is no URL and has none")
+        raise NotEvaluated(f"item {index} of the answer is neither a URL nor an object with one")
     return item
 
 
@@ -143,7 +143,7 @@ def _finding(given: list[str], hits: int) -> str:
 
 
 def _hint(given: list[str], missing: int, extra: int, repeated: int, spec: UrlsSpec) -> str:
-    """Counts only: the wanted URLs themselves would be the solution."""
+    """Return counts only, as the wanted URLs themselves would give the solution away."""
     parts = [
         f"{missing} of the wanted ones are missing" if missing else "",
         f"{extra} are not wanted" if extra else "",

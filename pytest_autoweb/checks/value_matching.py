@@ -1,4 +1,4 @@
-"""Compares expected and actual values: as JSON, and as dates, money or durations. Pure."""
+"""Compares expected and actual values: as JSON, and as dates, money or durations."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pytest_autoweb.checks.answer_spec import Condition, Typed, manner_of
+from pytest_autoweb.checks.answer_spec import Condition, Typed, format_of
 from pytest_autoweb.values.meaning import Meanings, ValueFormat, at_least, describe_meanings, same
 from pytest_autoweb.values.normal_forms import normalise
 
@@ -15,7 +15,7 @@ _NUMBER_CHARS = 300
 
 
 def equal(expected: Any, actual: Any) -> bool:
-    """Whether two JSON values are the same to a reader.
+    """Tell whether two JSON values are the same to a reader.
 
     Texts compare normalised, case-sensitively. Numbers compare by value, also when one side is
     their text: 42, 42.0 and "42" are equal. True is not 1. Lists compare in order, objects by
@@ -32,7 +32,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 def _equal_scalars(expected: Any, actual: Any) -> bool:
     if isinstance(expected, str) and isinstance(actual, str):
-        # Two texts: "042" and "42" may be different article numbers.
+        # Two texts are not compared as numbers: "042" and "42" may be different article numbers.
         return normalise(expected) == normalise(actual)
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
@@ -53,7 +53,7 @@ def _number(value: Any) -> int | float | None:
 
 
 def contains(wanted: Any, actual: Any) -> bool:
-    """Whether a list holds an item equal to `wanted`, or a text holds it as a part."""
+    """Tell whether a list holds an item equal to `wanted`, or a text contains it."""
     if isinstance(actual, list | tuple):
         return any(equal(wanted, item) for item in actual)
     if isinstance(actual, dict):
@@ -62,7 +62,7 @@ def contains(wanted: Any, actual: Any) -> bool:
 
 
 def is_subset(expected: Any, actual: Any) -> bool:
-    """Whether each key named in `expected` is in `actual` with an equal value.
+    """Tell whether each key named in `expected` is in `actual` with an equal value.
 
     Lists must have the same length; their items are compared in order, as subsets again.
     """
@@ -80,7 +80,7 @@ def is_subset(expected: Any, actual: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """A value as people write it: texts as they are, all else as JSON."""
+    """Return a value as people write it: texts as they are, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -91,13 +91,13 @@ class Answer(NamedTuple):
     """Whether something holds, and what there is to say about it."""
 
     holds: bool | None
-    """None: it depends on how a value is read."""
+    """Whether it holds; None if that depends on how a value is read."""
     note: str = ""
     """What was read, or why nothing can be decided."""
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:
-    """Whether all hold: one that does not decides, then one that is open."""
+    """Answer whether all hold: one that does not hold decides; otherwise one that is open does."""
     found = list(answers)
     for wanted in (False, None):
         for answer in found:
@@ -108,7 +108,7 @@ def all_of(answers: Iterable[Answer]) -> Answer:
 
 
 def any_of(answers: Iterable[Answer]) -> Answer:
-    """Whether one holds; else one that is open leaves it open."""
+    """Answer whether at least one holds; if none does, one that is open leaves it open."""
     found = list(answers)
     for wanted in (True, None):
         for answer in found:
@@ -118,7 +118,7 @@ def any_of(answers: Iterable[Answer]) -> Answer:
 
 
 def compare(expected: Any, actual: Any, how: Typed, name: str | None = None) -> Answer:
-    """Whether two JSON values are the same, their parts read as the types that `how` gives.
+    """Compare two JSON values, whose parts are read as the types that `how` gives.
 
     Values of lists and objects are compared in their places, as in `matching.equal`. A type
     holds for all values that are no lists or objects; a type by name for the fields of that name,
@@ -142,19 +142,19 @@ def compare(expected: Any, actual: Any, how: Typed, name: str | None = None) -> 
             return Answer(False)
         pairs = zip(expected, actual, strict=True)
         return all_of(compare(one, other, how, name) for one, other in pairs)
-    manner = manner_of(how, name)
+    manner = format_of(how, name)
     if manner is None or expected is None or actual is None:
         return Answer(equal(expected, actual))
     return _related(manner, expected, actual, same)
 
 
 def _inner(how: Typed, outer: str | None, key: str) -> str | None:
-    """The name that gives a field's type: its own, else that of the object it is in."""
-    return outer if manner_of(how, key) is None else key
+    """Return the name that gives a field's type: its own, else that of the enclosing object."""
+    return outer if format_of(how, key) is None else key
 
 
 def holds_part(wanted: Any, actual: Any, how: Typed) -> Answer:
-    """Whether a list holds an item that equals `wanted`, or a text holds it as a part."""
+    """Tell whether a list holds an item that equals `wanted`, or a text contains it."""
     if how.type is None:
         return Answer(contains(wanted, actual))
     if not isinstance(actual, list | tuple):
@@ -163,7 +163,7 @@ def holds_part(wanted: Any, actual: Any, how: Typed) -> Answer:
 
 
 def meets(condition: Condition, actual: Any, how: Typed, name: str) -> Answer:
-    """Whether the value of a field meets a condition."""
+    """Tell whether the value of a field meets a condition."""
     own = condition if condition.type is not None else how
     tests: dict[str, Callable[[], Answer]] = {
         "equals": lambda: compare(condition.equals, actual, own, name),
@@ -179,7 +179,7 @@ def meets(condition: Condition, actual: Any, how: Typed, name: str) -> Answer:
 
 
 def _ordered(bound: Any, actual: Any, how: Typed, name: str, *, downwards: bool) -> Answer:
-    manner = manner_of(how, name) or _AS_NUMBER
+    manner = format_of(how, name) or _AS_NUMBER
     if downwards:
         return _related(manner, bound, actual, lambda most, value: at_least(value, most))
     return _related(manner, bound, actual, at_least)

@@ -30,11 +30,11 @@ _PART_NAME = re.compile(r'(?i)form-data;[^\n]*?\bname="([^"\n]*)"')
 
 
 class _Test(NamedTuple):
-    """One thing that is asked of a request or a file."""
+    """One requirement on a request or a file, and whether it is met."""
 
     wanted: str
     holds: bool | None
-    """None: what was kept does not tell."""
+    """Whether it holds; None if what was kept does not tell."""
     seen: str
 
 
@@ -42,7 +42,8 @@ class ReplyQuery(Spec):
     """What must be in the body of a reply."""
 
     json_subset: Any = Field(default=None, alias="json")
-    """Must be contained in the JSON: each named key equal, lists equal in length."""
+    """JSON that the body must contain: each named key must be equal, and lists must be equal in
+    length."""
     contains: str | None = None
 
 
@@ -50,21 +51,21 @@ class RequestQuery(Spec):
     """A request that the page sent, as recorded on the wire."""
 
     url: str | Pattern
-    """A Playwright glob, or `{matches: regex}`."""
+    """The address: a Playwright glob, or `{matches: regex}`."""
     method: str | None = None
-    """Any when not given."""
+    """The HTTP method; any method when not given."""
     status: int | None = None
-    """Of the reply; any when not given."""
+    """The status of the reply; any status when not given."""
     json_subset: Any = Field(default=None, alias="json")
-    """Must be contained in the body sent: JSON, or the fields of a form."""
+    """What the body that was sent must contain, as JSON or as the fields of a form."""
     contains: str | None = None
-    """A text in the body sent."""
+    """A text that the body that was sent must contain."""
     body: str | None = None
-    """The body sent, whole."""
+    """The whole body that must have been sent."""
     reply: ReplyQuery | None = None
-    """What came back."""
+    """What must have come back."""
     count: Count | None = None
-    """Exactly so many; at least one when not given."""
+    """The exact number of such requests; at least one when not given."""
 
 
 @CHECKS.add
@@ -127,7 +128,7 @@ def _missed_requests(
         return Verdict(False, f"{len(held)} such instead of {query.count}: {lines}", _line(held[0]))
     if not tried:
         return Verdict(False, "no request was sent")
-    # The latest of those that come nearest.
+    # Of the requests that come nearest, show the latest one.
     entry, tests = max(reversed(tried), key=lambda pair: _nearness(pair[1]))
     if not any(test.holds for test in tests[:1]):
         return Verdict(False, f"none of {len(tried)} requests went there; last: {_line(entry)}")
@@ -136,7 +137,7 @@ def _missed_requests(
 
 
 def _nearness(tests: Sequence[_Test]) -> tuple[bool, int]:
-    """The address counts first, then how much else holds."""
+    """Rank how close a request came: the address counts first, then how much else holds."""
     return bool(tests[0].holds), sum(bool(test.holds) for test in tests)
 
 
@@ -164,7 +165,7 @@ def _request_tests(query: RequestQuery, entry: WireEntry) -> Iterator[_Test]:
 def _reply_tests(reply: ReplyQuery, entry: WireEntry) -> Iterator[_Test]:
     came = _Body(entry.response_body, entry.response_truncated, "reply")
     if entry.response_body is None and entry.status is not None:
-        # A page that moves on takes the replies of its requests with it.
+        # When a page navigates, the browser drops the bodies of the replies that it received.
         came = came._replace(lost="the reply's body was not kept")
     if reply.json_subset is not None:
         yield came.holds_fields(reply.json_subset)
@@ -173,7 +174,7 @@ def _reply_tests(reply: ReplyQuery, entry: WireEntry) -> Iterator[_Test]:
 
 
 class _Body(NamedTuple):
-    """A body as it was kept."""
+    """A body of a request or a reply, as far as it was kept."""
 
     text: str | None
     truncated: bool
@@ -211,7 +212,7 @@ class _Body(NamedTuple):
 
 
 def fields_of(text: str) -> Any:
-    """A body as data: JSON, the fields of a form, else its text."""
+    """Return a body as data: JSON, the fields of a form, or else its text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -226,7 +227,7 @@ def fields_of(text: str) -> Any:
 
 
 def _multipart(text: str) -> dict[str, str]:
-    """The fields of a form with files; empty when it is none."""
+    """Return the fields of a form with files; empty when the text is no such form."""
     boundary, newline, rest = text.replace("\r\n", "\n").partition("\n")
     if not boundary.startswith("--") or not newline:
         return {}
@@ -239,7 +240,7 @@ def _multipart(text: str) -> dict[str, str]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """Texts of a form's or an object's fields as people write them, escapes undone."""
+    """Yield the texts of a form's or an object's fields as people write them, escapes undone."""
     fields = fields_of(text)
     waiting = [fields]
     while waiting:
@@ -253,7 +254,7 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _masked(text: str) -> bool:
-    """Whether a stored text misses what a live one had."""
+    """Tell whether the stored text lacks something that the live one contained."""
     return any(
         mask in text or mask.replace("<", "%3C").replace(">", "%3E") in text for mask in _MASKS
     )
@@ -296,14 +297,14 @@ class DownloadQuery(Spec):
     """A file that the page handed out."""
 
     name: str | Pattern | None = None
-    """A glob of the suggested name, or `{matches: regex}`."""
+    """The suggested file name: a glob, or `{matches: regex}`."""
     contains: str | None = None
-    """A text in the file."""
+    """A text that the file must contain."""
     equals: str | None = None
-    """The file's text, whole; line endings do not count."""
+    """The whole text of the file; differences in line endings do not count."""
     sha256: Annotated[str, _DIGEST] | None = None
     count: Count | None = None
-    """Exactly so many; at least one when not given."""
+    """The exact number of such files; at least one when not given."""
 
 
 @CHECKS.add
@@ -356,7 +357,7 @@ def _download_tests(
     if query.name is not None:
         fits = _name_fits(query.name, file.name)
         yield _Test(f"name {_pattern(query.name)}", fits, f"it is {file.name!r}")
-    # One that is too large to keep has a size, one that never came has none.
+    # A file that is too large to keep has a size; a file that never arrived has none.
     yield _Test("a whole file", file.path is not None or file.size > 0, file.problem)
     if query.sha256 is not None:
         same = query.sha256.lower() == file.sha256
@@ -368,7 +369,7 @@ def _download_tests(
         yield _Test("its text", None, reason)
         return
     text = _lines(file.path.read_bytes().decode("utf-8", errors="replace"))
-    # Secrets in the kept file are replaced, so they are in what is looked for.
+    # Secrets are replaced in the kept file, so they must be replaced in the wanted text, too.
     if query.contains is not None:
         found = _lines(redact(query.contains)) in text
         yield _Test(f"text {query.contains!r}", found, f"it is {_short(text)!r}")

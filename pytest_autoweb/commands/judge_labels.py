@@ -154,13 +154,13 @@ def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
 
     The others wait, so that a model's opinion cannot influence the person who labels the cell.
     """
-    from pytest_autoweb.judge.human_labels import Said
+    from pytest_autoweb.judge.human_labels import JudgeVerdict
 
     for key, result in results.items():
         label = labels.get(key)
         if label is None or label.human is None or not (result.where and result.finding):
             continue
-        said = Said(judge=result.where, verdict=result.finding, reason=result.actual)
+        said = JudgeVerdict(judge=result.where, verdict=result.finding, reason=result.actual)
         others = tuple(other for other in label.judged if other.judge != said.judge)
         labels[key] = label.model_copy(update={"judged": (*others, said)})
 
@@ -187,7 +187,7 @@ def _asked(
 
         def judge(cell: "CellResult", attempt: "Attempt") -> "RubricJudge":
             labelled = (cell.folder, attempt.attempt_index) in wanted
-            return judges(cell, attempt) if labelled else _spared
+            return judges(cell, attempt) if labelled else _refuse_unlabelled
 
         output = Path(name) / "again"
         verify_run(
@@ -201,8 +201,8 @@ def _asked(
         yield from _opinions(saved.info.ts, read_run(output).cells)
 
 
-def _spared(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
-    """Stands in for the judge of a cell that nobody labelled."""
+def _refuse_unlabelled(query: "JudgeQuery", evidence: "Evidence") -> "RubricFinding":
+    """Refuse to judge a cell that nobody has labelled, to save the cost of asking."""
     from pytest_autoweb.checks.check_type import NotEvaluated
 
     raise NotEvaluated("nobody has labelled this cell")

@@ -97,7 +97,12 @@ PAGE = 50
 def page_routes(store: Store) -> APIRouter:
     """Return the routes of the pages, which read the given store."""
     routes = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    _add_overviews(routes, store)
+    _add_details(routes, store)
+    return routes
 
+
+def _add_overviews(routes: APIRouter, store: Store) -> None:
     @routes.get("/")
     def home(days: Days = 90) -> HTMLResponse:
         begin = since(days)
@@ -126,6 +131,8 @@ def page_routes(store: Store) -> APIRouter:
         more = offset + PAGE if len(found) > PAGE else None
         return page("runs.html.j2", "Runs", runs=shown, more=more)
 
+
+def _add_details(routes: APIRouter, store: Store) -> None:
     @routes.get("/runs/{run_id}")
     def run(run_id: Id) -> HTMLResponse:
         detail = run_detail(store, run_id)
@@ -153,8 +160,6 @@ def page_routes(store: Store) -> APIRouter:
         if found is None:
             raise HTTPException(404, "no record of such a tool")
         return page("tool.html.j2", name, tool=tool_shape(found))
-
-    return routes
 
 
 def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:

@@ -32,35 +32,35 @@ class GateContext:
     run: RunRows
     """The whole run, controls included."""
     policy: GatePolicy
-    """What the flags and the groups ask."""
+    """What the flags and the groups demand."""
     baseline: RunRows | None = None
     """The run to compare with."""
     missing: str = ""
     """Why there is no baseline."""
     history: History | None = None
-    """What earlier runs of the storage folder say."""
+    """What earlier runs of the storage folder show."""
     spending: Spending | None = None
     """What the session's live calls cost; None for a run of the past."""
 
     @cached_property
     def contestants(self) -> tuple[CellSummary, ...]:
-        """The run's rows without those of the controls."""
+        """Return the run's rows without those of the controls."""
         return tuple(row for row in self.run.rows if not is_control(row.model))
 
     @cached_property
     def hard(self) -> tuple[CellSummary, ...]:
-        """The contestants' rows without the cases that belong to soft groups only."""
+        """Return the contestants' rows without the cases that belong to soft groups only."""
         return tuple(row for row in self.contestants if not self.policy.is_soft(row))
 
     @cached_property
     def compared(self) -> RunRows:
-        """The run as it is compared with the baseline: without the cases of soft groups."""
+        """Return the run as it is compared with the baseline: without the cases of soft groups."""
         controls = tuple(row for row in self.run.rows if is_control(row.model))
         return self.run.model_copy(update={"rows": (*self.hard, *controls)})
 
     @cached_property
     def pairs(self) -> tuple[Comparison, ...]:
-        """Each model compared with itself in the baseline; empty without a baseline."""
+        """Return each model compared with itself in the baseline; empty without a baseline."""
         return () if self.baseline is None else tuple(compare_runs(self.baseline, self.compared))
 
 

@@ -47,7 +47,7 @@ class GateDecision:
 
     @property
     def failed(self) -> bool:
-        """Whether a gate fails the run."""
+        """Tell whether a gate fails the run."""
         return any(gate.failed for gate in self.gates)
 
 

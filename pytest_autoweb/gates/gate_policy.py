@@ -1,4 +1,4 @@
-"""Which gates a run has, and which failed cells and groups of cases they decide on."""
+"""The gates that a run has, and the failed cells and groups of cases on which they decide."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -20,12 +20,12 @@ class GroupMember(Protocol):
 
     @property
     def case_id(self) -> str:
-        """The case's id."""
+        """Return the case's id."""
         ...
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The case's tags."""
+        """Return the case's tags."""
         ...
 
 
@@ -102,7 +102,7 @@ def _listed_keys() -> str:
     return ", ".join(f"`{key}`" for key in _KEYS)
 
 
-def nobody_belongs(group: CaseGroup, members: Iterable[GroupMember]) -> str:
+def empty_group_warning(group: CaseGroup, members: Iterable[GroupMember]) -> str:
     """Return a sentence that says the group is empty and suggests the nearest existing tag."""
     known = sorted({tag for member in members for tag in member.tags})
     unknown = [tag for tag in group.tags if tag not in known]
@@ -122,47 +122,48 @@ class Pinnable(GroupMember, Protocol):
 
     @property
     def must_pass(self) -> bool:
-        """Whether its case is pinned."""
+        """Tell whether its case is pinned."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """What is asked of a run."""
+    """The demands on a run."""
 
     min_pass_rate: float | None = None
-    """Percent."""
+    """The least pass rate of first attempts, in percent."""
     groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
-    """Percent by which a metric may get worse: points of the pass rate, else a share."""
+    """By how many percent each metric may get worse: percentage points for the pass rate, a
+    relative change for the others."""
     compare: str = ""
-    """The run to compare with; empty: none."""
+    """The run to compare with; empty when there is none."""
     baseline_days: int = 90
     max_cost: float | None = None
     allow_unpriced: bool = False
 
     @property
     def asks_anything(self) -> bool:
-        """Whether a flag or a table asks for more than that each cell passes."""
+        """Tell whether a flag or a table demands more than that each cell passes."""
         return self.min_pass_rate is not None or bool(self.groups or self.limits)
 
     def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
-        """The groups the case belongs to."""
+        """Return the groups to which the case belongs."""
         return tuple(group for group in self.groups if group.has(member))
 
     def is_pinned(self, member: Pinnable) -> bool:
-        """Whether each of the case's cells has to pass."""
+        """Tell whether each of the case's cells has to pass."""
         return member.must_pass or any(
             group.must_pass and not group.soft for group in self.groups_of(member)
         )
 
     def is_soft(self, member: Pinnable) -> bool:
-        """Whether the case is reported only: it belongs to soft groups and nothing else."""
+        """Tell whether the case is only reported, as it belongs to soft groups and nothing else."""
         groups = self.groups_of(member)
         return bool(groups) and not member.must_pass and all(group.soft for group in groups)
 
     def decides_on(self, member: Pinnable) -> bool:
-        """Whether a gate, not the cell alone, says what its failure means."""
+        """Tell whether a gate, and not the cell alone, decides what a failure means."""
         if self.is_pinned(member):
             return False
         if self.min_pass_rate is not None or "pass_rate" in self.limits:
@@ -172,7 +173,7 @@ class GatePolicy:
 
 
 def read_policy(settings: Settings) -> GatePolicy:
-    """The gates of a test run.
+    """Read the gates of a test run.
 
     Raises:
         SettingsError: a flag or a group's table is wrong.
@@ -189,7 +190,7 @@ def read_policy(settings: Settings) -> GatePolicy:
 
 
 def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
-    """`pass_rate:5%,cost:20%` as percent per metric.
+    """Read limits such as `pass_rate:5%,cost:20%` as percent per metric.
 
     Raises:
         SettingsError: names the part that is wrong and what is allowed.
@@ -200,7 +201,7 @@ def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
         if name not in METRICS:
             raise SettingsError(f"{flag}: {name!r} cannot be compared{near_miss(name, METRICS)}")
         if name in limits:
-            raise SettingsError(f"{flag}: {name!r} stands there twice")
+            raise SettingsError(f"{flag}: {name!r} is given twice")
         limits[name] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
     return limits
 
@@ -216,7 +217,7 @@ def _percent(text: str, where: str) -> float:
 
 
 def groups_file(path: Path) -> tuple[CaseGroup, ...]:
-    """The groups of a file that was named, which therefore has to exist.
+    """Read the groups of a file that was named and therefore has to exist.
 
     Raises:
         SettingsError: it does not, or it is wrong.

@@ -1,4 +1,4 @@
-"""The labels file: what people say of saved cells, and what judges said of the same evidence.
+"""The labels file: verdicts of people on saved cells, and of judges on the same evidence.
 
 People fill in `human`; `autoweb judge-labels` writes everything else.
 """
@@ -26,8 +26,8 @@ class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class Said(_Entry):
-    """What one judge said."""
+class JudgeVerdict(_Entry):
+    """One judge's verdict on the labelled evidence."""
 
     judge: str
     """The model and the checksum of its prompt."""
@@ -39,36 +39,36 @@ class Label(_Entry):
     """One rubric on one attempt."""
 
     run: str
-    """The run's `ts`."""
+    """The `ts` of the run."""
     cell: str
     """The cell's folder below the run folder."""
     attempt: int = Field(ge=1)
     check: int = Field(ge=0)
-    """Position in the case's `expect`."""
+    """The position of the check in the case's `expect`, from 0."""
     rubric: str
-    """As the report shows it; a changed rubric is another question."""
+    """The rubric as the report shows it; a changed rubric is another question."""
     rubric_checksum: str
-    """SHA-256 of it."""
+    """The SHA-256 of the rubric."""
     human: HumanWord | None = None
-    """None until somebody has looked."""
+    """The human verdict; None until somebody has looked."""
     note: str = ""
-    """Of the person."""
-    judged: tuple[Said, ...] = ()
+    """A note by the person who labelled."""
+    judged: tuple[JudgeVerdict, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, int, int, str]:
-        """What is labelled."""
+        """Return what identifies the thing that is labelled."""
         return self.run, self.cell, self.attempt, self.check, self.rubric_checksum
 
 
 class LabelFile(_Entry):
-    """All labels."""
+    """The content of a labels file."""
 
     version: Literal[1] = 1
     labels: tuple[Label, ...] = ()
 
     def pairs(self) -> dict[str, list[tuple[HumanWord, str]]]:
-        """Per judge, each human verdict with the judge's own."""
+        """Return, for each judge, every human verdict with the judge's own."""
         found: dict[str, list[tuple[HumanWord, str]]] = {}
         for label in self.labels:
             for said in label.judged:
@@ -78,7 +78,7 @@ class LabelFile(_Entry):
 
 
 def read_labels(path: Path) -> LabelFile:
-    """The labels of a file.
+    """Read the labels of a file.
 
     Raises:
         CaseError: it cannot be read or breaks the format, with line and field.
@@ -93,7 +93,7 @@ def read_labels(path: Path) -> LabelFile:
                 raise FieldError(("labels", index, "judged"), "one judge is listed twice")
             if (first := seen.setdefault(label.key, index)) != index:
                 line = document.line(("labels", first))
-                raise FieldError(("labels", index), f"the same is labelled on line {line}")
+                raise FieldError(("labels", index), f"the same check is labelled on line {line}")
     except FieldError as error:
         raise document.error(error.at, error.reason) from error
     return file

@@ -1,4 +1,4 @@
-"""The evidence as a judging model reads it: what page and network show.
+"""The evidence as a judging model reads it: what the page and the network show.
 
 What the judged model says of itself is not in it: plan, code, comments, log lines and the source
 of scripts that it ran in the page are left out on purpose. What the code returned is shown only
@@ -30,8 +30,8 @@ _SCRIPT_IN_TARGET = re.compile(r"(eval\w*)\(.*", re.DOTALL)
 _NOTHING = "(none)"
 
 
-class Dossier(NamedTuple):
-    """Everything that one question to a judge rests on; all of it redacted."""
+class JudgeEvidence(NamedTuple):
+    """Everything on which one question to a judge rests, redacted."""
 
     page: str
     actions: str
@@ -39,15 +39,15 @@ class Dossier(NamedTuple):
     downloads: str
     answer: str
     picture: str | None
-    """A `data:` URI."""
+    """A picture of the page as a `data:` URI, if there is one."""
 
     @property
     def text(self) -> str:
-        """All of it that can be quoted."""
+        """Return all of the evidence that can be quoted."""
         return "\n".join((self.page, self.actions, self.wire, self.downloads, self.answer))
 
     def fenced(self) -> dict[str, str]:
-        """The variables of the prompt, each marked as data."""
+        """Return the variables of the prompt, each marked as data."""
         parts = {
             "page": fence(self.page, "page"),
             "actions": fence(self.actions or _NOTHING, "actions"),
@@ -61,7 +61,7 @@ class Dossier(NamedTuple):
 
 def collect_evidence(
     evidence: Evidence, *, with_answer: bool, with_picture: bool, page_tokens: int
-) -> Dossier:
+) -> JudgeEvidence:
     """Look at the page once, without touching it."""
 
     def clean(text: str) -> str:
@@ -80,7 +80,7 @@ def collect_evidence(
     answer = ""
     if with_answer:
         answer = as_text(evidence.answer) if evidence.answered else "(no answer was given)"
-    return Dossier(
+    return JudgeEvidence(
         page=clean(f"URL: {page.url}\n{snapshot.text}"),
         actions=clean(_lines(map(_action, filter(_is_action, evidence.actions)))),
         wire=clean(_lines(map(_request, filter(_is_told, evidence.wire)))),
@@ -91,7 +91,7 @@ def collect_evidence(
 
 
 def _lines(lines: Iterable[str]) -> str:
-    """The last lines, each cut; what happened at the end decides."""
+    """Return the last lines, each cut to length, because what happened at the end decides."""
     shown = [" ".join(line.split())[:_LINE_CHARS] for line in lines]
     left_out = [f"({len(shown) - _LINES} earlier ones)"] if len(shown) > _LINES else []
     return "\n".join((*left_out, *shown[-_LINES:]))
@@ -120,7 +120,7 @@ def _request(entry: WireEntry) -> str:
 
 
 def _picture(evidence: Evidence) -> str | None:
-    """The viewport, password fields covered."""
+    """Take a picture of the viewport, with password fields covered."""
     with tempfile.TemporaryDirectory(prefix="autoweb-judge-") as folder:
         path = Path(folder) / "page.jpg"
         if not shot(evidence.page, path):

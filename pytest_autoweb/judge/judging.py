@@ -9,16 +9,17 @@ from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEva
 from pytest_autoweb.results import CheckResult
 
 GRADER_VERSION = 1
-"""Of what checks mean; raised when the same check may judge the same attempt otherwise."""
+"""The version of what checks mean; it rises when the same check may judge the same attempt
+differently."""
 
 
 def graded(checks_checksum: str) -> str:
-    """The checksum of a case's checks as this version of the grader reads them."""
+    """Return the checksum of a case's checks as this version of the grader reads them."""
     return hashlib.sha256(f"grader {GRADER_VERSION}: {checks_checksum}".encode()).hexdigest()
 
 
 def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
-    """Whether the checks hold, and the credit they earn by weight.
+    """Tell whether the checks hold, and what credit they earn by weight.
 
     One check that does not hold decides. A check that could not be evaluated leaves the verdict
     open, because it might not have held. Advisory checks have no part in either.
@@ -38,7 +39,7 @@ def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
 
 
 def credit_of(result: CheckResult) -> float:
-    """The check's share of its weight."""
+    """Return how much of its weight the check earns."""
     if result.credit is None:
         return 1.0 if result.passed else 0.0
     return result.credit
@@ -50,7 +51,7 @@ _SHOWN_CHARS = 500
 
 
 @dataclass(slots=True)
-class _Trial:
+class _PendingCheck:
     """One check while it is being judged."""
 
     index: int
@@ -60,18 +61,18 @@ class _Trial:
     probe: CheckProbe | None = None
     verdict: Verdict | None = None
     problem: str = ""
-    unasked: bool = False
-    """No model was there to be asked, so its opinion is not missed."""
+    not_asked: bool = False
+    """Whether there was no model to ask, in which case its opinion is not missed."""
     ended: float = 0.0
 
     @property
-    def of_model(self) -> bool:
-        """Whether a model is asked."""
+    def asks_model(self) -> bool:
+        """Tell whether a model is asked for this check."""
         return self.check.rests_on == "opinion"
 
     @property
     def open(self) -> bool:
-        """Whether another look may change the verdict."""
+        """Tell whether another look may change the verdict."""
         if self.probe is None or (self.verdict is not None and self.verdict.passed):
             return False
         return self.probe.retry or (self.verdict is None and not self.problem)
@@ -83,15 +84,15 @@ class _Trial:
         try:
             self.verdict, self.problem = self.probe.look(seconds), ""
         except Exception as error:
-            # A check may fail in any way its author or the page can think of; none of them
-            # may end the run, and none may count as a pass or a fail.
-            self.gave_up(error)
+            # A check's own code, or the page, may fail in any way. That must neither end the run
+            # nor count as a pass or a fail.
+            self.give_up(error)
         self.ended = time.monotonic()
 
-    def gave_up(self, error: Exception) -> None:
-        """There is no verdict, for this reason."""
+    def give_up(self, error: Exception) -> None:
+        """Record that there is no verdict, and why."""
         self.verdict, self.problem = None, _reason(error)
-        self.unasked = self.of_model and isinstance(error, NotEvaluated)
+        self.not_asked = self.asks_model and isinstance(error, NotEvaluated)
 
 
 def judge_checks(
@@ -114,33 +115,34 @@ def judge_checks(
         timeout_s: how long checks that do not hold are looked at again.
         checksums: of the checks as written, in their order; see `LoadedCase.check_checksums`.
     """
-    trials = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
-    for trial, checksum in zip(trials, checksums, strict=False):
-        trial.checksum = checksum
-    _look([trial for trial in trials if not trial.of_model], evidence, timeout_s)
-    _look([trial for trial in trials if trial.of_model], evidence, timeout_s)
-    return tuple(_result(trial, evidence) for trial in trials)
+    pending = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
+    for entry, checksum in zip(pending, checksums, strict=False):
+        entry.checksum = checksum
+    _look([entry for entry in pending if not entry.asks_model], evidence, timeout_s)
+    _look([entry for entry in pending if entry.asks_model], evidence, timeout_s)
+    return tuple(_result(entry, evidence) for entry in pending)
 
 
-def _look(trials: Sequence[_Trial], evidence: Evidence, timeout_s: float) -> None:
+def _look(pending: Sequence[_PendingCheck], evidence: Evidence, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
-    while waiting := [trial for trial in trials if trial.open]:
-        for position, trial in enumerate(waiting):
+    while waiting := [entry for entry in pending if entry.open]:
+        for position, entry in enumerate(waiting):
             left = max(0.0, deadline - time.monotonic())
-            trial.look(max(_LEAST_LOOK_S, left / (len(waiting) - position)))
-        if time.monotonic() >= deadline or not any(trial.open for trial in trials):
+            entry.look(max(_LEAST_LOOK_S, left / (len(waiting) - position)))
+        if time.monotonic() >= deadline or not any(entry.open for entry in pending):
             break
         _pause(evidence)
 
 
-def _prepared(index: int, check: Check, evidence: Evidence) -> _Trial:
+def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
     now = time.monotonic()
-    trial = _Trial(index=index, check=check, started=now, ended=now)
+    entry = _PendingCheck(index=index, check=check, started=now, ended=now)
     try:
-        trial.probe = check.probe(evidence)
+        entry.probe = check.probe(evidence)
     except Exception as error:
-        trial.gave_up(error)
-    return trial
+        # A check that cannot be made ready says so in its result; the others are still judged.
+        entry.give_up(error)
+    return entry
 
 
 def _pause(evidence: Evidence) -> None:
@@ -160,30 +162,30 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
-def _result(trial: _Trial, evidence: Evidence) -> CheckResult:
+def _result(entry: _PendingCheck, evidence: Evidence) -> CheckResult:
     def shown(text: str) -> str:
         text = evidence.redact(text)
         return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
-    verdict = trial.verdict or Verdict(None, "", reason=trial.problem, advisory=trial.unasked)
-    expected = trial.probe.expected if trial.probe else str(trial.check.model_dump(mode="json"))
+    verdict = entry.verdict or Verdict(None, "", reason=entry.problem, advisory=entry.not_asked)
+    expected = entry.probe.expected if entry.probe else str(entry.check.model_dump(mode="json"))
     open_question = (
         "" if verdict.passed is not None else f"could not be evaluated: {verdict.reason}"
     )
     return CheckResult(
-        index=trial.index,
-        type=trial.check.name,
+        index=entry.index,
+        type=entry.check.name,
         passed=verdict.passed,
         expected=shown(expected),
         actual=shown(verdict.actual),
         where=shown(verdict.where),
-        message=shown("; ".join(filter(None, (trial.check.message, open_question)))),
+        message=shown("; ".join(filter(None, (entry.check.message, open_question)))),
         finding=verdict.finding,
         hint=shown(verdict.hint),
-        weight=trial.check.weight,
+        weight=entry.check.weight,
         credit=verdict.credit,
         advisory=verdict.advisory,
-        checksum=trial.checksum,
+        checksum=entry.checksum,
         usage=verdict.usage,
-        duration_ms=(trial.ended - trial.started) * 1000,
+        duration_ms=(entry.ended - entry.started) * 1000,
     )

@@ -1,4 +1,4 @@
-"""Asks a model, none of those compared, whether the evidence of an attempt satisfies a rubric."""
+"""Asks a model that is not compared whether the evidence of an attempt satisfies a rubric."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, NotEvaluated, RubricFinding
 from pytest_autoweb.errors import ModelError, SettingsError
-from pytest_autoweb.judge.judge_evidence import Dossier, collect_evidence
+from pytest_autoweb.judge.judge_evidence import JudgeEvidence, collect_evidence
 from pytest_autoweb.llm.client import Answered, Client, Request, ask_once
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import prompt_checksum, render
@@ -21,7 +21,7 @@ VERDICTS: tuple[Word, ...] = get_args(Word)
 
 MAX_QUOTES = 3
 MAX_CHARS = 400
-"""Of a reason or a quote."""
+"""The longest reason or quote that is kept, in characters."""
 _LEAST_QUOTE = 2
 _MOST_OBJECTS = 50
 
@@ -51,7 +51,7 @@ _EDGES = " \t\"'`*.。!！,，“”‘’「」<>[]()"
 
 
 class Opinion(NamedTuple):
-    """A verdict with its reason."""
+    """A verdict with its reason and quotes."""
 
     verdict: Word
     reason: str
@@ -59,14 +59,16 @@ class Opinion(NamedTuple):
 
 
 def read_opinion(reply: str) -> Opinion | None:
-    """The one verdict of a reply; None when there is none, or more than one."""
+    """Read the one verdict of a reply; None when there is none, or more than one."""
     text = strip_reasoning(reply)
     opinions = list(_from_json(text)) or _from_lines(text)
+    # A model may repeat its verdict, as in JSON twice over; only a contradiction is refused.
     return opinions[0] if len({opinion.verdict for opinion in opinions}) == 1 else None
 
 
 def quoted(opinion: Opinion, evidence: str) -> tuple[str, ...]:
-    """The quotes whose words really stand in the evidence, in that order."""
+    """Return the quotes whose words really occur in the evidence, in that order."""
+    # The spaces around both texts let a quote match whole words only.
     stock = _plain(evidence)
     return tuple(
         quote
@@ -135,7 +137,7 @@ def _meaning(value: Any) -> Word | None:
 
 
 def _plain(text: str) -> str:
-    """Words alone: models drop the marks of a page listing when they quote it."""
+    """Reduce a text to its words, as models drop the marks of a page listing when they quote it."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"[\W_]+", " ", folded).strip()
 
@@ -143,22 +145,23 @@ def _plain(text: str) -> str:
 PROMPT = "judge"
 
 
-class Chair(NamedTuple):
-    """A model in the role of the judge."""
+class SelectedJudge(NamedTuple):
+    """The model that judges, with its client."""
 
     spec: ModelSpec
     client: Client
     advisory: bool = True
-    """Its agreement with people is not known, or not enough."""
+    """Whether its verdict does not count, because its agreement with people is unknown or too
+    low."""
 
     @property
     def id(self) -> str:
-        """What a calibration holds for: the model and its prompt."""
+        """Return what a calibration applies to: the model and its prompt."""
         return judge_id(self.spec)
 
 
-class Chairs:
-    """Finds the judge that a check, or the run, names."""
+class JudgeSelection:
+    """Selects the judge that a check, or else the run, names."""
 
     def __init__(
         self,
@@ -182,7 +185,7 @@ class Chairs:
         self._default, self._compared, self._calibrated = default, compared, calibrated
 
     def named(self, name: str | None) -> ModelSpec:
-        """The judge of that name, or the run's own.
+        """Return the judge of that name, or the run's own.
 
         Raises:
             SettingsError: there is none, or it must not judge.
@@ -190,7 +193,7 @@ class Chairs:
         name = name or self._default
         if not name:
             raise SettingsError(
-                "no model is named to judge; give the check a `model`, or --autoweb-judge-model"
+                "no model is named to judge; give the check a `model`, or set --autoweb-judge-model"
             )
         spec = self._spec_of(name)
         if spec.provider == "builtin":
@@ -203,18 +206,20 @@ class Chairs:
             )
         return spec
 
-    def __call__(self, name: str | None) -> Chair:
-        """The judge of that name, or the run's own, ready to be asked.
+    def __call__(self, name: str | None) -> SelectedJudge:
+        """Return the judge of that name, or the run's own, ready to be asked.
 
         Raises:
             SettingsError: as `named`.
         """
         spec = self.named(name)
-        return Chair(spec, self._client_of(spec.name), judge_id(spec) not in self._calibrated)
+        return SelectedJudge(
+            spec, self._client_of(spec.name), judge_id(spec) not in self._calibrated
+        )
 
 
 def judge_id(spec: ModelSpec) -> str:
-    """The model and its prompt in one line."""
+    """Name the model and its prompt in one line."""
     return f"{spec.litellm_model} (prompt {prompt_checksum(PROMPT)[:12]})"
 
 
@@ -223,7 +228,7 @@ UNFOUNDED = "unfounded"
 
 _REPLY_TOKENS = 500
 _PAGE_SHARE = 2
-"""The page may take this part of the judge's context."""
+"""The page may take one part in this many of the judge's context."""
 _MOST_PAGE_TOKENS = 16_000
 
 SCHEMA: dict[str, Any] = {
@@ -244,7 +249,7 @@ verdict ::= {_ENDINGS}
 text ::= "\\"" char{{1,160}} "\\""
 char ::= [^"\\\\\\x00-\\x1F] | "\\\\" ["\\\\/nt]
 """
-"""GBNF of the reply."""
+"""The GBNF grammar of the reply."""
 
 
 class JudgedAttempt(NamedTuple):
@@ -256,15 +261,15 @@ class JudgedAttempt(NamedTuple):
     repeat: int
     attempt: int
     model: ModelSpec
-    """The model that was at work."""
+    """The model whose work is judged."""
 
 
 @dataclass(slots=True)
 class ModelJudge:
-    """The judge of one attempt (`evidence.RubricJudge`); `exchanges` are its questions so far."""
+    """The `RubricJudge` of one attempt; `exchanges` are its questions so far."""
 
-    chairs: Callable[[str | None], Chair]
-    """Raises SettingsError when there is no judge, or when it must not judge."""
+    judges: Callable[[str | None], SelectedJudge]
+    """Selects the judge; raises SettingsError when there is none, or when it must not judge."""
     place: JudgedAttempt
     exchanges: tuple[Exchange, ...] = ()
 
@@ -275,31 +280,31 @@ class ModelJudge:
             NotEvaluated: no model is named, or it is one of those compared.
         """
         try:
-            chair = self.chairs(query.model)
+            selected = self.judges(query.model)
         except SettingsError as error:
             raise NotEvaluated(str(error)) from None
-        spec = chair.spec
+        spec = selected.spec
         if spec.litellm_model == self.place.model.litellm_model:
-            raise NotEvaluated(f"the judge {spec.name} is the model that is judged")
-        dossier = collect_evidence(
+            raise NotEvaluated(f"the judge {spec.name} is the model whose work is judged")
+        shown = collect_evidence(
             evidence,
             with_answer=query.answer,
             with_picture=spec.vision,
             page_tokens=min(_MOST_PAGE_TOKENS, spec.context_tokens // _PAGE_SHARE),
         )
-        request = self._request(query, dossier, spec)
-        asked = ask_once(chair.client, request, evidence.redact)
+        request = self._request(query, shown, spec)
+        asked = ask_once(selected.client, request, evidence.redact)
         self.exchanges = (*self.exchanges, asked.exchange)
-        finding = _finding(asked, dossier, chair.id)
-        return finding._replace(advisory=chair.advisory)
+        finding = _finding(asked, shown, selected.id)
+        return finding._replace(advisory=selected.advisory)
 
-    def _request(self, query: JudgeQuery, dossier: Dossier, spec: ModelSpec) -> Request:
+    def _request(self, query: JudgeQuery, shown: JudgeEvidence, spec: ModelSpec) -> Request:
         messages = render(
             PROMPT,
-            images=(dossier.picture,) if dossier.picture else (),
+            images=(shown.picture,) if shown.picture else (),
             task=self.place.user_task,
             rubric=query.rubric,
-            **dossier.fenced(),
+            **shown.fenced(),
         )
         return Request(
             model=spec.name,
@@ -316,7 +321,7 @@ class ModelJudge:
         )
 
 
-def _finding(asked: Answered, dossier: Dossier, judge: str) -> RubricFinding:
+def _finding(asked: Answered, shown: JudgeEvidence, judge: str) -> RubricFinding:
     reply, usage = asked.outcome, asked.exchange.usage
     if isinstance(reply, ModelError):
         reason = f"the judge gave no answer ({reply.cause}: {reply.detail})"
@@ -325,8 +330,9 @@ def _finding(asked: Answered, dossier: Dossier, judge: str) -> RubricFinding:
     if opinion is None:
         reason = "the judge's reply holds no verdict, or more than one"
         return RubricFinding(NO_VERDICT, reason, judge, usage=usage)
-    founded = quoted(opinion, dossier.text)
+    founded = quoted(opinion, shown.text)
     verdict: str = opinion.verdict
-    if verdict == "pass" and not founded and dossier.picture is None:
+    # What a picture shows cannot be quoted, so quotes are demanded only of evidence in words.
+    if verdict == "pass" and not founded and shown.picture is None:
         verdict = UNFOUNDED
     return RubricFinding(verdict, opinion.reason, judge, founded, usage=usage)

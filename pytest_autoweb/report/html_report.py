@@ -20,9 +20,9 @@ _FRAME = (
     *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
     *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
-"""What all panels rest on."""
+"""The files on which all panels rely."""
 _LAST = ("locations.js", "detail.js", "main.js")
-"""What shows one cell, and what starts the page once every panel is known."""
+"""The file that shows one cell, and the one that starts the page once every panel is known."""
 
 _JSON_ESCAPES = str.maketrans(
     {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"}
@@ -30,7 +30,7 @@ _JSON_ESCAPES = str.maketrans(
 
 
 def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
-    """The page for a report as it stands in `report.json`.
+    """Render the page for a report as it is in `report.json`.
 
     Args:
         report: the report, already shortened to its size limit.
@@ -54,7 +54,7 @@ def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
 def self_contained(
     template: str, title: str, styles: tuple[str, ...], scripts: tuple[str, ...], data: Any
 ) -> str:
-    """A page that needs no other file and lets nothing else in.
+    """Return a page that needs no other file and loads nothing from outside.
 
     Args:
         template: a file of `templates/report`, like the following.
@@ -82,7 +82,7 @@ def self_contained(
 
 
 def _inert(data: Any) -> str:
-    """JSON that cannot end its script element."""
+    """Return JSON that cannot end its script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.translate(_JSON_ESCAPES)
 
@@ -103,7 +103,7 @@ def _style(names: tuple[str, ...]) -> str:
 
 @cache
 def _script(names: tuple[str, ...]) -> str:
-    """The script files as one module: imports between them fall away."""
+    """Join the script files into one module, dropping the imports between them."""
     source = "\n".join((_folder() / name).read_text(encoding="utf-8") for name in names)
     source = re.sub(r"^import .*;\n", "", source, flags=re.MULTILINE)
     return re.sub(r"^export ", "", source, flags=re.MULTILINE)

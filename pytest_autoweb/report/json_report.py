@@ -23,17 +23,17 @@ SCHEMA_VERSION = 2
 
 
 Shortened = Literal["", "texts", "evidence", "same_cases", "attempts", "cells", "everything"]
-"""What was left out last; each step includes those before it."""
+"""What was left out last to save space; each step includes the steps before it."""
 
 
 class Analysis(Record):
     """What a local model said about the run."""
 
     prompt: str
-    """The input it was given."""
+    """The input that the model was given."""
     model: str
     text: str | None
-    """None: it gave no answer."""
+    """The model's answer; None if it gave none."""
     error: str = ""
     """Why there is no answer."""
 
@@ -85,7 +85,7 @@ class Report(Record):
     capture_modes: tuple[CaptureModeName, ...] = ()
     """The capture modes of the run."""
     summary: Summary | None = None
-    """None: left out to keep the report under its size limit."""
+    """The summary; None if it was left out to keep the report under its size limit."""
     cases: tuple[CaseReport, ...] = ()
     """The cases with their cells."""
     analysis_prompt: str = ""
@@ -93,7 +93,7 @@ class Report(Record):
     local_analysis_model: str | None = None
     """The local model that was asked about the run; None: none was."""
     local_analysis: str | None = None
-    """What it answered."""
+    """The local model's answer."""
     local_analysis_error: str = ""
     """Why there is no answer."""
     environment: dict[str, str] = Field(default_factory=dict)
@@ -105,11 +105,11 @@ class Report(Record):
     baseline: RunRows | None = None
     """The earlier run that was compared with."""
     gates: tuple[GateResult, ...] = ()
-    """What decided the exit status."""
+    """The decisions of the gates, which determine the exit status."""
     judges: tuple[Agreement, ...] = ()
     """How far the models of `judge` checks agree with people, from `--autoweb-judge-labels`."""
     decision_facts: tuple[DecisionFacts, ...] = ()
-    """Of the models that acted by sight."""
+    """Statistics of the decisions of models that acted by sight."""
     corrections: tuple[CorrectionFacts, ...] = ()
     """Failure types of each model, and what corrections gained over the control arm."""
     history: History | None = None
@@ -169,7 +169,7 @@ def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison
 
 
 def report_json_schema() -> dict[str, Any]:
-    """JSON Schema of `report.json`."""
+    """Return the JSON Schema of `report.json`."""
     schema = Report.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

@@ -1,6 +1,6 @@
 """The values a run produces, from one tool call up to a cell, as saved in `cell.json`.
 
-They hold data only: computing with them is the work of `analysis` and `report`.
+They hold data only; `analysis` and `report` compute with them.
 """
 
 from pytest_autoweb.results.attempt import Attempt, AttemptFields, CheckResult, total_usage

@@ -1,4 +1,4 @@
-"""One try at a cell, and what its checks saw."""
+"""One attempt at a cell, and the results of its checks."""
 
 from typing import Any, TypedDict
 
@@ -21,105 +21,137 @@ from pytest_autoweb.results.steps import (
 
 
 class CheckResult(Record):
-    """What one entry of `expect` saw."""
+    """The result of one entry of `expect`."""
 
     index: int
+    """The position of the check in the case's `expect`, from 0."""
     type: str
+    """The name of the check type, e.g. `url`."""
     passed: bool | None
-    """None: it could not be evaluated."""
+    """Whether the check holds; None if it could not be evaluated."""
     expected: str
+    """What the check wanted to see, in words."""
     actual: str
+    """What was seen instead, or as well; redacted and shortened."""
     where: str = ""
     """Where it was seen: a URL, a frame, a request, a file, a record."""
     message: str = ""
     """The case's own `message`, or why it could not be evaluated."""
     finding: str = ""
-    """A named verdict beside holding or not: `CONDITION_IGNORED`, `captcha`, `impossible` …"""
+    """A verdict with a name of its own, such as `CONDITION_IGNORED`, `captcha` or `impossible`."""
     hint: str = ""
     """What a repair may be told; empty for checks that would give their answer away."""
     weight: float = 1.0
+    """How much the check counts in the score, relative to the others."""
     credit: float | None = None
-    """Partial credit from 0 to 1; None: 1 when it holds, 0 when not."""
+    """Partial credit from 0 to 1; None means 1 if the check holds and 0 if it does not."""
     advisory: bool = False
-    """Reported, but without a part in the verdict."""
+    """Whether the check is only reported and has no part in the verdict."""
     checksum: str = ""
     """SHA-256 of the check as written, so that a later look knows whether it is the same."""
     usage: Usage = Field(default_factory=Usage)
-    """Of a model that judged."""
+    """What the judging model used, if one was asked."""
     duration_ms: float = 0.0
+    """How long the check was looked at, in milliseconds."""
 
 
 class Attempt(Record):
-    """One try at a cell: index 1, then 2.. for repairs."""
+    """One attempt at a cell: the first one, or a repair of it."""
 
     attempt_index: int = 1
+    """The number of the attempt: 1, then 2 and up for repairs."""
     repair_attempt: bool = False
+    """Whether the attempt repairs or retries an earlier one."""
     prompt: str = ""
-    """The user's task as put to the planner."""
+    """The user's task, as it was put to the planner."""
     plan_text: str = ""
+    """The planner's reply, redacted."""
     plan_confirmed: bool = False
+    """Whether the plan counts as confirmed, and not as a question or a draft."""
     plan_has_question: bool = False
+    """Whether the plan asks the user a question."""
     plan_question: str = ""
+    """The question that the plan asks; empty when it asks none."""
     plan_steps: tuple[PlanStep, ...] = ()
+    """The steps that were read from the plan."""
     snapshots: tuple[Snapshot, ...] = ()
+    """The pages as they were shown to the model."""
     visual_description: str = ""
+    """A model's description of the screenshot, with `--autoweb-visual-supplement`."""
     code: str = ""
+    """The generated code, with one block for each step."""
     code_diff: str = ""
     """Unified diff against the previous attempt's code."""
     code_notes: tuple[str, ...] = ()
-    """What normalisation or block splitting did, e.g. duplicate headings joined."""
+    """What was changed when the code was normalised and split into blocks, e.g. that duplicate
+    headings were joined."""
     lint_errors: tuple[LintFinding, ...] = ()
+    """Why the code was refused before it ran."""
     entry_url_used: str = ""
+    """The URL of the page on which the attempt really started."""
     step_results: tuple[StepResult, ...] = ()
+    """What became of each step."""
     tool_calls: tuple[ToolCall, ...] = ()
+    """The calls that the code made across the sandbox's border, in order."""
     decisions: tuple[Decision, ...] = ()
-    """Of the strategies that act by sight."""
+    """The decisions of strategies that act by sight, in order."""
     locations: tuple[Location, ...] = ()
-    """Searches of the vision locator."""
+    """The searches of the vision locator, in order."""
     problems: SkipJsonSchema[tuple[StepProblem, ...]] = Field(default=(), exclude=True)
-    """What went wrong; only while it runs. It is saved as `formatted_errors`."""
+    """What went wrong, kept only while the attempt runs; it is saved as `formatted_errors`."""
     formatted_errors: tuple[str, ...] = ()
+    """What went wrong, as lines in the language of `--autoweb-language`."""
     run_log_head: str = ""
+    """The first lines that the code logged."""
     run_log_tail: str = ""
+    """The last lines that the code logged."""
     answer: Any = None
     """What the code passed to `answer(...)`, a JSON value."""
     answered: bool = False
+    """Whether the code called `answer(...)`, which also tells an answer of null from none."""
     evidence: dict[str, str] = Field(default_factory=dict)
-    """What was kept to judge by later: `dom`, `wire`, `downloads` -> path below the cell's
-    folder."""
+    """Paths, below the cell's folder, of what was kept to judge by later: `dom`, `wire` and
+    `downloads`."""
     checks: tuple[CheckResult, ...] = ()
+    """What each check of the case saw."""
     executed: bool = False
-    """A plan and steps exist, and every step ended ok."""
+    """Whether there were a plan and steps, and every step ended well."""
     checks_passed: bool | None = None
-    """None: no check could be evaluated."""
+    """Whether the checks hold; None if that could not be decided."""
     score: float | None = None
-    """Weight of passed checks over weight of evaluated ones."""
+    """The weight that was earned, as a share of the weight of all evaluated checks."""
     false_success: bool = False
-    """Executed, yet a check does not hold."""
+    """Whether every step ended well although a check does not hold."""
     failure: Failure | None = None
+    """What went wrong, if anything did."""
     classification: Classification | None = None
     """The failure's type, with what the page and its server said taken into account."""
     findings: tuple[Finding, ...] = ()
     """What was seen on the page when it failed."""
     correction: Correction | None = None
-    """What this attempt was told; None for a first attempt and for the ordinary repair."""
+    """What this attempt was told; None for a first attempt and for an ordinary repair."""
     writes: int = 0
-    """Requests that may have changed something on a server."""
+    """The number of requests that may have changed something on a server."""
     scene: Scene | None = None
+    """The page as it was at the failing step."""
     exchanges: tuple[Exchange, ...] = ()
+    """The model calls of the attempt, in order."""
     usage: dict[str, Usage] = Field(default_factory=dict)
-    """Per stage."""
+    """What the model calls of each stage used."""
     stage_ms: dict[str, float] = Field(default_factory=dict)
-    """Wall milliseconds per stage."""
+    """The duration of each stage, in milliseconds."""
     final_url: str = ""
+    """The page's URL at the end, redacted."""
     final_screenshot: str | None = None
+    """The path of the last screenshot, below the cell's folder."""
     duration_ms: float = 0.0
+    """The duration of the whole attempt, in milliseconds."""
 
 
 class AttemptFields(TypedDict, total=False):
     """The fields of `Attempt` as keyword arguments, for changes that the type checker can check.
 
-    A test holds them to the model's.
+    A test makes sure that they are the same as the model's.
     """
 
     attempt_index: int
@@ -168,7 +200,7 @@ class AttemptFields(TypedDict, total=False):
 
 
 def total_usage(attempts: tuple[Attempt, ...]) -> dict[str, Usage]:
-    """Usage per stage over all attempts."""
+    """Add up the usage of each stage over all attempts."""
     total: dict[str, Usage] = {}
     for attempt in attempts:
         for stage, usage in attempt.usage.items():

@@ -14,21 +14,29 @@ class RunInfo(Record):
     """Facts of the run as a whole."""
 
     ts: str
-    """`yyyyMMdd_HHmmss_SSS`, local time."""
+    """The run's id: the local time at which it started, as `yyyyMMdd_HHmmss_SSS`."""
     started: datetime
+    """The time at which the run started, with its time zone."""
     duration_s: float = 0.0
+    """The duration of the run, in seconds."""
     exit_status: int | None = None
+    """pytest's exit code; None while the run goes on, or if it was killed."""
     models: tuple[str, ...]
+    """The models compared, as named on the command line."""
     capture_modes: tuple[CaptureModeName, ...]
+    """The ways in which pages were shown to the models."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """Versions of Python, Playwright, browser, this package, operating system, git commit."""
+    """The versions of Python, Playwright, the browser and this package, the operating system and
+    the git commit."""
     workers: int = 0
-    """xdist workers; 0 without xdist. Durations of parallel runs are not comparable."""
+    """The number of xdist workers, 0 without xdist. Durations of parallel runs are not
+    comparable."""
     shard: tuple[int, int] | None = None
-    """Number and count, when only a part of the cells was run."""
+    """The number of the shard and how many there are, if only a part of the cells was run."""
     interrupted: bool = False
+    """Whether somebody interrupted the run before its end."""
 
 
 CELL_FORMAT: Literal["pytest-autoweb/cell"] = "pytest-autoweb/cell"
@@ -40,19 +48,29 @@ class PlannedCell(Record):
     """A cell as collected, before it ran: one row of the run's `manifest.json`."""
 
     case_id: str
+    """The id of the case."""
     case_path: str
-    """Relative to the rootdir, `/` as separator."""
+    """The path of the case file, relative to the rootdir, with `/` as separator."""
     line: int | None = None
-    """Where the case begins in its file, from 1."""
+    """The line of the file on which the case begins, from 1."""
     entry_url: str
+    """The page on which the task starts."""
     user_task: str
+    """The task in plain words."""
     tags: tuple[str, ...] = ()
+    """The tags of the case."""
     must_pass: bool = False
+    """Whether the case is pinned, so that every one of its cells has to pass."""
     model: str
+    """The model's name, as given on the command line."""
     capture_mode: CaptureModeName
+    """How pages were shown to the model."""
     repeat: int = 1
+    """The number of the repeat, from 1."""
     strategy: str = "codegen"
+    """How the model drove the browser."""
     nodeid: str = ""
+    """pytest's id of the cell."""
     folder: str = ""
     """The cell's folder below the run folder."""
 
@@ -61,28 +79,37 @@ class ArmRun(Record):
     """Another way to correct the same first attempt, run beside the one that decides."""
 
     arm: CorrectionArmName
+    """The way in which the first attempt was corrected."""
     attempts: tuple[Attempt, ...] = ()
     """The retries; the first attempt is the cell's own."""
     passed: bool = False
+    """Whether a retry passed the checks."""
     stopped: str = ""
     """Why there was no further retry."""
     usage: Usage = Field(default_factory=Usage)
-    """Of the retries alone; no part of the cell's usage."""
+    """What the retries alone used; it is no part of the cell's usage."""
 
 
 class CellResult(PlannedCell):
     """Everything known about one cell when it ended; the content of `cell.json`."""
 
     format: Literal["pytest-autoweb/cell"] = CELL_FORMAT
+    """What kind of file this is."""
     version: int = CELL_VERSION
+    """The version of the format; a newer one may be unreadable for older readers."""
     dialect: str = "playwright"
+    """The language of the generated steps: `playwright` code, or `refs` for models that act in
+    turns."""
     outcome: Outcome
+    """How the cell ended."""
     slow: bool = False
-    """Passed, but only after a step was continued with a larger time limit."""
+    """Whether the cell passed only after a step was continued with a larger time limit."""
     reason: str = ""
-    """One line: why the outcome is not `passed`."""
+    """Why the outcome is not `passed`, in one line."""
     failure: Failure | None = None
+    """What went wrong, if anything did."""
     attempts: tuple[Attempt, ...] = ()
+    """The first attempt and its repairs, in order."""
     correction: CorrectionArmName = "off"
     """How a failed first attempt was corrected."""
     stopped: str = ""
@@ -90,19 +117,23 @@ class CellResult(PlannedCell):
     arms: tuple[ArmRun, ...] = ()
     """Other ways to correct the first attempt, for comparison only."""
     usage: dict[str, Usage] = Field(default_factory=dict)
+    """What the model calls of each stage used, over all attempts."""
     started: datetime
+    """The time at which the cell started, with its time zone."""
     duration_ms: float = 0.0
+    """The duration of the cell, in milliseconds."""
     worker: str = "main"
-    """The xdist worker."""
+    """The xdist worker that ran the cell, or `main`."""
     checksums: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 of `case`, `prompts`, `checks` and `capture`: rows with other sums do not compare."""
+    """SHA-256 sums of `case`, `prompts`, `checks` and `capture`; cells with different sums are not
+    comparable."""
 
     @property
     def passed(self) -> bool:
-        """The checks hold, at the first try or after a repair."""
+        """Tell whether the checks hold, at the first attempt or after a repair."""
         return self.outcome in ("passed", "healed")
 
     @property
     def total_usage(self) -> Usage:
-        """All stages added up."""
+        """Return the usage of all stages together."""
         return sum(self.usage.values(), Usage())

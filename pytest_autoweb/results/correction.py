@@ -1,4 +1,4 @@
-"""What kind of failure something is, in the words of the behaviour calibration."""
+"""The types of failures, what was found out about them, and how they were corrected."""
 
 from typing import Literal
 
@@ -41,11 +41,14 @@ class Classification(Record):
     """A failure's type, and what gave it away."""
 
     type: FailureType
+    """The failure's type, one of eight."""
     web_kind: WebKind = ""
+    """The web's own kind of failure, if there is one that fits."""
     by: Literal["kind", "class", "status", "pattern", "keyword", "evidence", "none"]
-    """Which rule decided; `keyword` is the least certain. `evidence`: what the page says."""
+    """Which rule decided. `keyword` is the least certain one, and `evidence` is what the page
+    says."""
     matched: str = ""
-    """The words that decided."""
+    """The words of the failure that decided."""
 
 
 Trigger = Literal[
@@ -92,37 +95,49 @@ class Finding(Record):
     """One fact about the page, seen by looking; no opinion."""
 
     code: FindingCode
+    """What kind of fact it is."""
     fact: str
-    """A plain sentence; what it quotes is the page's text."""
+    """The fact as a plain sentence, in which quoted text comes from the page."""
     locators: tuple[str, ...] = ()
-    """Expressions in the step language; each finds exactly one element."""
+    """Expressions in the step language, each of which finds exactly one element."""
     status: int | None = None
-    """HTTP status, with `server_status`."""
+    """The HTTP status, for facts with the code `server_status`."""
 
 
 class Correction(Record):
     """What a retry was based on, and what became of it."""
 
     arm: CorrectionArmName
+    """The way in which the attempt was corrected."""
     retry: int
-    """From 1."""
+    """The number of the retry, from 1."""
     of: Classification | None = None
-    """The failure that it corrects."""
+    """The type of the failure that it corrects."""
     trigger: Trigger = ""
+    """The cause that calls for a correction by name; empty for other failures."""
     error: str = ""
+    """What went wrong, as the retry was told it."""
     waited_s: float = 0.0
+    """How long the rules for retries waited before it, in seconds."""
     recovery_prompt: str = ""
+    """What the rules advise the model to do; empty for arms that tell it nothing."""
     suggestions: tuple[str, ...] = ()
+    """What the rules suggest for this type of failure."""
     alternatives: tuple[str, ...] = ()
-    """At most three other calls of the same sort."""
+    """Up to three other calls of the same sort."""
     requires_user_confirmation: bool = False
+    """Whether failures of this type call for a person's confirmation before a retry."""
     relogin: bool = False
-    """The user's hook logged in again before it."""
+    """Whether the user's hook logged in again before it."""
     analysis: str = ""
+    """The model's analysis of the failure."""
     strategy: CorrectionStrategy | None = None
+    """What the model chose to do about the failure."""
     reflection: str = ""
+    """The model's reflection on the failure."""
     confidence: float | None = None
-    """0 to 1, as the model says."""
+    """How sure the model says it is, from 0 to 1."""
     offered: int = 0
-    """Elements that the second try was limited to."""
+    """The number of elements to which the second try was limited."""
     outcome: Literal["pending", "solved", "not_solved"] = "pending"
+    """What became of the correction."""

@@ -5,11 +5,11 @@ from typing import Any, Literal
 from pytest_autoweb.results.record import Record
 
 Verdict = Literal["match", "mismatch", "unverifiable"]
-"""Of comparing a chosen element's text with the `expected_text` that came with the choice."""
+"""The result of comparing a chosen element's text with the `expected_text` of the choice."""
 
 DecisionStatus = Literal["performed", "refused", "failed", "invalid"]
-"""`refused`: verification stopped it; `failed`: the browser could not do it; `invalid`: the reply
-was no decision."""
+"""`refused` by verification, `failed` because the browser could not do it, or `invalid` because the
+reply was no decision."""
 
 
 class ChosenMark(Record):
@@ -18,14 +18,17 @@ class ChosenMark(Record):
     mark: int | None
     """The number that the model gave."""
     taken: int | None = None
-    """The mark acted on, when a unique text overrode the number."""
+    """The mark that was acted on, if a unique text overrode the number."""
     expected_text: str = ""
+    """The text that the model expected on the element."""
     actual_text: str = ""
+    """The text that the element really has."""
     verdict: Verdict
+    """The result of comparing the two texts."""
     reason: str
-    """A plain sentence."""
+    """A plain sentence that explains the verdict."""
     kind: str = ""
-    """The role of the element, or its tag: what sort of element is mistaken most?"""
+    """The role of the element, or else its tag, so that mistakes can be counted by it."""
     box: tuple[float, float, float, float] | None = None
     """x, y, width, height in the picture, in viewport CSS pixels, of the element that was taken,
     or else of the one that the number names."""
@@ -35,35 +38,42 @@ class Decision(Record):
     """One turn: what the model saw, what it chose, what became of it."""
 
     index: int
-    """From 1, within the attempt."""
+    """The number of the decision within the attempt, from 1."""
     phase: str = "act"
     """`act`, or a phase of the collector: `navigate`, `explore`, `paginate`, `collect`."""
     url: str = ""
+    """The page's URL when the picture was taken."""
     picture: str | None = None
-    """The marked screenshot, below the cell's folder."""
+    """The path of the marked screenshot, below the cell's folder."""
     viewport: tuple[int, int] | None = None
-    """Width and height that the picture shows, in CSS pixels."""
+    """The width and height that the picture shows, in CSS pixels."""
     marks: int = 0
-    """Marks drawn."""
+    """The number of marks drawn."""
     failed_marks: tuple[int, ...] = ()
-    """Marks refused in the cycle before, drawn differently."""
+    """Marks that were refused one decision earlier, and are therefore drawn differently."""
     feedback: tuple[str, ...] = ()
-    """The error lines in the prompt."""
+    """The lines of the prompt about what was wrong with the last choice."""
     action: dict[str, Any] | None = None
-    """As the model gave it, validated and redacted; None: no decision could be read."""
+    """The action as the model gave it, validated and redacted; None if no decision could be
+    read."""
     thinking: str = ""
+    """The reasoning that the reply gave along with the action."""
     confidence: float | None = None
-    """0 to 1, as the model says."""
+    """How sure the model says it is, from 0 to 1."""
     chosen: tuple[ChosenMark, ...] = ()
+    """The elements that the decision picked."""
     second_look: bool = False
-    """Asked again with only the candidates of an ambiguous text marked."""
+    """Whether the model was asked again with only the candidates of an ambiguous text marked."""
     status: DecisionStatus
+    """What became of the decision."""
     error: str = ""
+    """Why the decision was not performed."""
     location: int | None = None
     """Index into the attempt's `locations`, when the vision locator found the element."""
     calls: int = 1
-    """Model calls spent."""
+    """The number of model calls that the decision took."""
     duration_ms: float = 0.0
+    """The duration of the decision, in milliseconds."""
 
 
 LocatorStatus = Literal["found", "ambiguous", "not_found", "inconsistent", "budget"]
@@ -75,40 +85,49 @@ class Probe(Record):
     """One question on one picture."""
 
     index: int
-    """From 1."""
+    """The number of the question, from 1."""
     kind: str
-    """`vertical`, `horizontal`, `both`, `pick` or `confirm`."""
+    """What was asked: `vertical`, `horizontal`, `both`, `pick` or `confirm`."""
     picture: str | None = None
-    """Below the cell's folder."""
+    """The path of the picture, below the cell's folder."""
     lines: tuple[tuple[str, float], ...] = ()
-    """Axis (`x` or `y`) and viewport coordinate in CSS pixels."""
+    """The lines drawn: the axis (`x` or `y`) and the viewport coordinate in CSS pixels."""
     answer: str = ""
-    """As read from the reply; empty: invalid, which is no information."""
+    """The answer that was read from the reply; empty if it was invalid and so tells nothing."""
     reply: str = ""
+    """The model's reply."""
     surviving: int = 0
-    """Candidates that still hold a relevant part of the probability."""
+    """The number of candidates that still hold a relevant part of the probability."""
     leader: str = ""
-    """The likeliest candidate after the answer."""
+    """The most probable candidate after the answer."""
     leader_probability: float = 0.0
+    """The probability of that candidate."""
 
 
 class Location(Record):
     """One search for an element by its description."""
 
     description: str
+    """The description of the element that was looked for."""
     algorithm: LocatorAlgorithm
+    """The algorithm that searched."""
     status: LocatorStatus
+    """How the search ended."""
     element: str = ""
-    """The element found, as a person reads it."""
+    """The element that was found, as a person reads it."""
     box: tuple[float, float, float, float] | None = None
     """x, y, width, height in viewport CSS pixels."""
     viewport: tuple[float, float] | None = None
     """Width and height of the last picture in CSS pixels."""
     confidence: float = 0.0
+    """The probability that the right element was found."""
     candidates: int = 0
+    """The number of elements among which the search began."""
     probes: tuple[Probe, ...] = ()
+    """The questions that were asked, in order."""
     calls: int = 0
-    """Model calls, answers that could not be read included."""
+    """The number of model calls, including those whose answers could not be read."""
     cached: bool = False
-    """The same question was answered on the same page state before."""
+    """Whether the same question had been answered before on the same state of the page."""
     reason: str = ""
+    """Why the search ended without an element."""

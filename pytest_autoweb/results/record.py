@@ -9,7 +9,7 @@ VARIANT_NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 VariantName = Annotated[str, Field(pattern=VARIANT_NAME)]
 """Names of registered variants are plain words, so they are safe in folder names and in Markdown.
 
-Whether there is such a variant is not asked: results of other machines, and of projects that
+Nothing checks that such a variant exists, because results of other machines, and of projects that
 register variants of their own, must stay readable.
 """
 
@@ -27,7 +27,8 @@ class Record(BaseModel):
 
 
 Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped"]
-"""Of a cell; `healed` is passed only after repair, `broken` is infrastructure."""
+"""How a cell ended: `healed` passed only after a repair, `broken` means that infrastructure
+failed."""
 
 StageName = Literal[
     "plan",
@@ -75,13 +76,16 @@ class Usage(Record):
     calls: int = 0
     """Model calls, failed ones included."""
     input_tokens: int = 0
+    """The tokens of the prompts."""
     output_tokens: int = 0
+    """The tokens of the replies."""
     cost_usd: float | None = None
-    """US dollars of the priced calls; None when no call had a price."""
+    """The US dollars of all priced calls; None if no call had a price."""
     unpriced_calls: int = 0
-    """Calls whose model has no known price: then `cost_usd` is a lower bound or unknown."""
+    """The number of calls without a known price, for which `cost_usd` is a lower bound or
+    unknown."""
     latency_s: float = 0.0
-    """Seconds spent waiting for the service (of the recording, when replayed)."""
+    """The seconds spent waiting for the service, or those of the recording for replayed calls."""
     replayed_calls: int = 0
     """Calls answered by a cassette."""
 
@@ -102,9 +106,16 @@ class Exchange(Record):
     """One model call: what was asked and what came back, redacted."""
 
     stage: StageName
+    """The stage that asked."""
     turn: int = 0
+    """The number of the question within its stage, from 0."""
     prompt: str
+    """The texts of all messages of the prompt, redacted."""
     reply: str
+    """The reply, redacted."""
     usage: Usage
+    """What the call used."""
     model_served: str = ""
+    """The name of the model that answered, as its provider gives it."""
     error: str | None = None
+    """Why there is no usable reply, redacted; None if there is one."""

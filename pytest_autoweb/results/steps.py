@@ -12,28 +12,34 @@ class Failure(Record):
     """Something a page, a model or the infrastructure did wrong."""
 
     kind: FailureKind
+    """What kind of failure it is."""
     message: str
-    """A plain sentence."""
+    """What went wrong, as a plain sentence."""
     cause: ModelCause | None = None
-    """Of kind `model` only."""
+    """Why the model gave no usable reply, for failures of kind `model`."""
     rule: str | None = None
-    """The rule id of the lint or the sandbox that refused."""
+    """The id of the rule by which the lint or the sandbox refused."""
     step_index: int | None = None
+    """The number of the step that failed."""
     line: int | None = None
-    """1-based line in the attempt's code."""
+    """The line in the attempt's code, from 1."""
     evidence: dict[str, Any] = Field(default_factory=dict)
+    """Further facts about the failure, by name."""
 
 
 class LintFinding(Record):
     """One reason why code is refused before it runs."""
 
     line: int
+    """The line in the code, from 1."""
     col: int
-    """1-based."""
+    """The column, from 1."""
     code: str
-    """The rule id, e.g. `AW102`."""
+    """The id of the rule, e.g. `AW102`."""
     message: str
+    """What is wrong."""
     hint: str = ""
+    """What to write instead."""
 
     def __str__(self) -> str:
         tail = f" ({self.hint})" if self.hint else ""
@@ -44,12 +50,15 @@ class PlanStep(Record):
     """One step of a plan."""
 
     index: int
+    """The number of the step, from 1."""
     description: str = ""
+    """What the step is to do, in the model's words."""
     target_url: str = "CURRENT_PAGE"
-    """A URL or `CURRENT_PAGE`."""
+    """The page on which the step works: a URL or `CURRENT_PAGE`."""
     entry_action: str = ""
     """How the model says the page is reached, e.g. `Direct URL`."""
     status: Literal["CONFIRMED", "UNKNOWN"] = "UNKNOWN"
+    """Whether the model confirmed the step."""
 
 
 class Snapshot(Record):
@@ -58,69 +67,94 @@ class Snapshot(Record):
     step_indexes: tuple[int, ...]
     """The plan's steps that share this snapshot."""
     url: str
+    """The page's URL."""
     entry_action: str
+    """How the model says the page is reached."""
     mode: CaptureModeName
+    """How the page was shown."""
     cache_key: str
-    """SHA-256 of URL (query included), entry action and mode."""
+    """The SHA-256 of the URL with its query, the entry action and the mode."""
     text: str
+    """The page, as the model was shown it."""
     tokens: int
-    """Estimated, at four characters a token (one for CJK)."""
+    """The estimated number of tokens, at four characters a token and one for CJK."""
     truncated: bool = False
+    """Whether the text was cut to fit the model's context."""
     notes: tuple[str, ...] = ()
+    """Notes about what the capture left out or could not read."""
 
 
 class ToolCall(Record):
     """One call of generated code across the sandbox's border."""
 
     step_index: int
+    """The number of the step that made the call."""
     seq: int
-    """0-based within the step."""
+    """The position of the call within its step, from 0."""
     target: str
-    """The receiver, e.g. `page.get_by_role('button', name='Save')`."""
+    """The object that was called, e.g. `page.get_by_role('button', name='Save')`."""
     method: str
+    """The method that was called."""
     arguments: str
-    """Shortened and redacted."""
+    """The arguments as text, shortened and redacted."""
     acting: bool
     """Whether the call may change the page (click, fill, goto, evaluate …)."""
     ok: bool
+    """Whether the call succeeded."""
     error: str | None = None
+    """The error in which the call ended."""
     duration_ms: float
+    """The duration of the call, in milliseconds."""
     line: int | None = None
-    """1-based line in the step's block."""
+    """The line in the step's block of code, from 1."""
     duplicate: bool = False
-    """The same call was made before, and nothing has acted since."""
+    """Whether the same call was made before and nothing has acted since."""
     cached: bool = False
-    """A reading that was answered from the cache, because the page is the same."""
+    """Whether the call was answered from the cache, because the page was the same."""
     replayed: bool = False
-    """Answered from the record while a retried step caught up; not performed again."""
+    """Whether the call was answered from the record, and not performed again, while a retried step
+    caught up."""
 
 
 class StepResult(Record):
     """What became of one step."""
 
     step_index: int
+    """The number of the step."""
     ok: bool
+    """Whether the step ended well."""
     status: StepStatus
+    """How the step ended."""
     duration_ms: float = 0.0
+    """The duration of the step, in milliseconds."""
     error: str | None = None
+    """The error in which the step ended."""
     log_tail: str = ""
+    """The last lines that the step logged."""
     retried: bool = False
-    """The step ran out of time once and was continued with a larger limit."""
+    """Whether the step ran out of time once and was continued with a larger limit."""
     context: str = "page"
-    """The page or frame that `page` meant, as chosen before the step."""
+    """The page or frame that `page` meant in this step."""
     failure: Failure | None = None
+    """What went wrong, if anything did."""
     screenshot: str | None = None
-    """Path below the cell's folder."""
+    """The path of the screenshot, below the cell's folder."""
 
 
 class Scene(Record):
     """The page as it was at the failing step, taken before anything moved."""
 
     step_index: int
+    """The number of the failing step."""
     url: str
+    """The page's URL, redacted."""
     title: str = ""
+    """The page's title."""
     snapshot: str = ""
-    """In the cell's capture mode."""
+    """The page in the cell's capture mode."""
     screenshot: str | None = None
+    """The path of the screenshot, below the cell's folder."""
     console: tuple[str, ...] = ()
+    """The last messages of the browser's console."""
     failed_requests: tuple[str, ...] = ()
+    """Requests that failed or were answered with an error."""

@@ -1,4 +1,4 @@
-"""Where a run's results are saved, and how: whole files or none, names made safe."""
+"""Saves a run's results: each file as a whole or not at all, under a name that is safe."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 
 CELL_FILE = "cell.json"
 STARTED_FILE = "started"
-"""Empty file beside `cell.json`, written when a cell begins."""
+"""The name of an empty file beside `cell.json`, which is written when a cell begins."""
 MANIFEST_FILE = "manifest.json"
 RUN_FILE = "run.json"
 
@@ -36,13 +36,13 @@ class Manifest(Record):
     version: int = 1
     cells: tuple[PlannedCell, ...]
     whole: tuple[PlannedCell, ...] = ()
-    """Of a shard: the cells of all shards together, so that a missing shard is noticed."""
+    """In a shard, the cells of all shards together, so that a missing shard is noticed."""
     ts: str = ""
-    """The run's, so that it is known while the run goes on; empty in older files."""
+    """The run's `ts`, so that it is known while the run goes on; empty in older files."""
 
 
 def safe_name(text: str) -> str:
-    """A file name for any text: `[A-Za-z0-9._-]`, at most 69 characters, the same on every system.
+    """Return a file name for any text, made of `[A-Za-z0-9._-]` and at most 69 characters.
 
     A text that had to be changed gets eight digits of its hash, so that two texts never share a
     name.
@@ -58,13 +58,13 @@ def safe_name(text: str) -> str:
 
 
 def cell_folder(case_id: str, model: str, capture: str, repeat: int) -> str:
-    """The cell's folder below the run folder, `/` as separator."""
+    """Return the cell's folder below the run folder, with `/` as separator."""
     return f"cells/{safe_name(case_id)}/{safe_name(model)}/{safe_name(capture)}-{repeat}"
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its name only when it is complete and on the disk.
+    """Yield a file to write that gets its name only once it is complete and on the disk.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.
@@ -94,7 +94,7 @@ def write_text_atomic(path: Path, text: str) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Strict JSON of anything, models included, indented for reading.
+    """Return strict, indented JSON of any value, models included.
 
     What JSON cannot hold is kept as text: NaN, lone surrogates (replaced), unknown objects.
     """
@@ -107,7 +107,7 @@ def compact_json(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Anything as what JSON is made of: dicts, lists, texts, finite numbers, booleans, None."""
+    """Reduce any value to what JSON can hold: dicts, lists, texts, finite numbers, bools, None."""
     return _plain(value, 0)
 
 
@@ -144,7 +144,7 @@ def save_run_info(folder: Path, info: RunInfo) -> None:
 
 
 def fresh_run_folder(path: Path) -> Path:
-    """An empty folder at `path`; an earlier run there is renamed to `<name>.<ts>`, never erased.
+    """Make an empty folder at `path`; an earlier run there is renamed to `<name>.<ts>`, not erased.
 
     Raises:
         SettingsError: something other than a run folder is at `path`.
@@ -163,7 +163,7 @@ def fresh_run_folder(path: Path) -> Path:
 
 
 def _timestamp(folder: Path) -> str:
-    """The earlier run's own `ts`, else the time its folder last changed."""
+    """Return the earlier run's own `ts`, or else the time its folder last changed."""
     with suppress(OSError, ValueError):
         info = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
         if isinstance(info, dict) and re.fullmatch(r"[0-9_]{8,32}", str(info.get("ts"))):
@@ -203,7 +203,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _whole_characters(text: str) -> str:
-    """Text that UTF-8 can hold: half a surrogate pair, as pages may return, is replaced."""
+    """Replace half surrogate pairs, as pages may return them, because UTF-8 cannot hold them."""
     if _LONE_SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

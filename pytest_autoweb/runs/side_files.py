@@ -1,4 +1,4 @@
-"""What lies beside the cells of a run: baseline, history, judges, gates, a later judgement."""
+"""The files beside the cells of a run: baseline, history, judges, gates, a later judgement."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,21 +16,22 @@ class GateResult(Record):
     """One gate's decision."""
 
     name: str
-    """What is asked, e.g. `pass rate` or `group smoke`."""
+    """What is demanded, e.g. `pass rate` or `group smoke`."""
     model: str = ""
-    """Of whom; empty: of the run."""
+    """The model it is about; empty if it is about the whole run."""
     passed: bool | None
-    """None: not decided, e.g. because there is no run to compare with."""
+    """Whether the gate passed; None if it was not decided, e.g. because there is no run to compare
+    with."""
     message: str
-    """One sentence."""
+    """The decision in one sentence."""
     details: tuple[str, ...] = ()
-    """What the decision rests on, a line each."""
+    """What the decision rests on, one line each."""
     soft: bool = False
-    """Reported, but without a say in the exit code."""
+    """Whether the result is only reported and does not change the exit code."""
 
     @property
     def failed(self) -> bool:
-        """Whether it fails the run."""
+        """Tell whether it fails the run."""
         return self.passed is False and not self.soft
 
     @property

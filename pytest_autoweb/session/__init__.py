@@ -1,4 +1,4 @@
-"""The pytest session.
+"""The pytest session around the cells.
 
 Collected cases, cells as items, fixtures, the controller and its workers, progress, preview,
 shards. The hooks that start all this are in `plugin`.

@@ -21,7 +21,7 @@ from pytest_autoweb.results import RunInfo
 from pytest_autoweb.runs.saving import save_manifest, save_run_info
 from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
-from pytest_autoweb.session.items import BAD_CASES, SESSION, WHOLE, planned
+from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, planned
 from pytest_autoweb.session.progress import Display
 from pytest_autoweb.session.pytest_outcome import policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class RunController:
-    """Registered on the controller (or the only process) of a session."""
+    """The plugin of a session's controller, or of its only process."""
 
     def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
         self._config, self._settings = config, settings
@@ -61,6 +61,7 @@ class RunController:
             self._standard = self._read_standard()
             self._config.stash[SESSION] = self._open()
         except (SettingsError, ModelError, SandboxError) as error:
+            # pytest calls no sessionfinish when sessionstart raises, so this must tidy up here.
             end_shared(self.shared)
             raise pytest.UsageError(str(error)) from None
         if self._display.wanted and self._settings.models:
@@ -85,7 +86,7 @@ class RunController:
         return session
 
     def _check_store(self) -> None:
-        """Its URL, before the run costs anything; whether it answers is seen at the end."""
+        """Check the store's URL before the run costs anything; connecting is left to the end."""
         if self._settings.store:
             from pytest_autoweb.store.address import require_packages
 
@@ -95,7 +96,7 @@ class RunController:
             read_address(self._settings.store, base=self._settings.rootdir)
 
     def pytest_report_header(self) -> list[str]:
-        """Which walls stand between generated code and this machine."""
+        """Report which barriers separate generated code from this machine."""
         if not self._sandbox:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
@@ -132,7 +133,7 @@ class RunController:
             end_shared(self.shared)
 
     def _empty_shard(self) -> pytest.ExitCode:
-        """More shards than cells are no mistake, as long as there are cells."""
+        """Excuse a shard without cells, because there may be more shards than cells."""
         from pytest_autoweb.runs.run_folder import read_manifest
 
         if not self.shared.opened_file.exists():
@@ -145,7 +146,7 @@ class RunController:
         from pytest_autoweb.runs.blob import pack
 
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
-        self._tell_judges(run)
+        self._report_agreement(run)
         self._decide(run, session)
         chars = self._settings.report_max_chars
         self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
@@ -169,8 +170,8 @@ class RunController:
         told = store_at_end(self._settings.store, self._settings.rootdir, run.run_folder)
         self._notices.append(told)
 
-    def _tell_judges(self, run: RunSession) -> None:
-        """How far the judges of `--autoweb-judge-labels` agree with people."""
+    def _report_agreement(self, run: RunSession) -> None:
+        """Print how far the judges of `--autoweb-judge-labels` agree with people."""
         from pytest_autoweb.analysis.judge_agreement import agreement_line, save_agreements
 
         if run.agreements:
@@ -189,7 +190,8 @@ class RunController:
             elif self._standard.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb gate` on the merged report")
         except Exception as error:
-            # A bug of ours, a full disk: the gates are then not known to hold.
+            # After a bug of ours or with a full disk, nobody knows that the gates hold, so the run
+            # must not end as a success.
             self._notices.append(f"the gates could not be judged: {type(error).__name__}: {error}")
             session.exitstatus = ended or pytest.ExitCode.INTERNAL_ERROR
         self._notices += self._standard.notices
@@ -247,7 +249,7 @@ class RunController:
         )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The comparison in pytest's style, the gates, and where the report is."""
+        """Print the comparison in pytest's style, the gates, and where the report is."""
         for notice in self._notices:
             terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
         if self._report is None or self._report.summary is None:
@@ -298,7 +300,7 @@ def _spending(run: RunSession) -> "Spending | None":
 
 
 def sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
-    """The layers that hold generated code, as one line.
+    """Describe the layers that confine generated code, in one line.
 
     Raises:
         SandboxError: the level asks for more than this machine has.
@@ -314,7 +316,7 @@ def sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
 def open_session(
     config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
 ) -> RunSession:
-    """The session of this process."""
+    """Open the session of this process."""
     return RunSession(
         settings,
         shared,
@@ -332,7 +334,7 @@ def write_manifest(session: pytest.Session) -> None:
     """Save what was collected, so that cells that never report are still counted."""
     cells = planned(session.items)
     stash = session.config.stash
-    everything = stash.get(WHOLE, None)
+    everything = stash.get(UNSHARDED_ITEMS, None)
     whole = planned(everything or ())
     run = stash.get(SESSION, None)
     if not (cells or whole) or run is None:

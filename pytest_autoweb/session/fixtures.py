@@ -21,7 +21,7 @@ _PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any], request: pytest.FixtureRequest
 ) -> dict[str, Any]:
-    """Playwright's own Chromium, else the system's, with the flags that cells need.
+    """Choose Playwright's own Chromium, else the system's, with the flags that cells need.
 
     Sessions without cells keep what pytest-playwright gives.
     """
@@ -51,7 +51,7 @@ def _shares_browser(item: pytest.Item) -> bool:
 
 
 class Autoweb:
-    """What the `autoweb` fixture gives."""
+    """The value of the `autoweb` fixture."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request

@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from pytest_autoweb.correct.retry_rules import PastCorrections
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
-WHOLE: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
-"""In a shard: all items that the session would run without `--autoweb-shard`."""
+UNSHARDED_ITEMS: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""In a shard, all items that the session would run without `--autoweb-shard`."""
 _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
-"""Of each case id, the first file that has it."""
+"""The first file of the session in which each case id was found."""
 _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 CONTROL_RUNS = 3
-"""Fresh times that `--autoweb-controls` runs each control of a case."""
+"""How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
 _RECORDINGS = ("tracing", "video", "screenshot")
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
-"""Stands in the report of a case file that cannot be read; the run then ends with exit code 4."""
+"""The text in the report of an unreadable case file, by which the run is given exit code 4."""
 
 
 class CaseFile(pytest.File):
     """A case file: one item per case, model, capture mode and repeat."""
 
     def collect(self) -> Iterator["CellItem"]:
-        """The cells, in the file's order."""
+        """Yield the cells, in the file's order."""
         try:
             cases = self.load()
             for case in cases:
@@ -57,7 +57,7 @@ class CaseFile(pytest.File):
         yield from _cells(self, cases)
 
     def load(self) -> tuple[LoadedCase, ...]:
-        """The cases of the file."""
+        """Return the cases of the file."""
         return load_case_file(self.path)
 
 
@@ -65,7 +65,7 @@ class InlineCases(CaseFile):
     """The cases of `--autoweb-cases`."""
 
     def load(self) -> tuple[LoadedCase, ...]:
-        """The cases given on the command line."""
+        """Return the cases given on the command line."""
         return load_inline(self.config.stash[SESSION].settings.cases)
 
 
@@ -77,18 +77,18 @@ class CellItem(pytest.Function):
     def repr_failure(  # type: ignore[override]  # as in pytest.Function itself
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Any:
-        """A cell that failed shows what became of it, not a traceback through this package."""
+        """Show what became of a failed cell instead of a traceback through this package."""
         if isinstance(excinfo.value, CellFailed):
             return "\n".join(describe(excinfo.value.result))
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """The case's own line in its file."""
+        """Return where the case is defined, with its own line in the file."""
         return self.path, max(0, self.cell.case.line - 1), self.name
 
 
 class _Axes(NamedTuple):
-    """What tells the cells of a case apart."""
+    """The axes by which the cells of a case differ."""
 
     model: str
     mode: CaptureModeName
@@ -103,12 +103,12 @@ def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem
 
 
 def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes]:
-    """The controls first, if asked for, then the models."""
+    """Yield the controls first, if they were asked for, and then the models."""
     models = settings.models
     if settings.controls:
         yield from _control_axes(settings, case)
         models = tuple(model for model in models if not is_control(model))
-    # Rotated, so that no model is always the first to use a case's server.
+    # Rotated, so that no model always gets a freshly started server, or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
         for mode in settings.capture_modes:
@@ -118,7 +118,7 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
 
 def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[_Axes]:
     for model in (ORACLE, NOOP):
-        # A case without a script says so once.
+        # A case without an oracle script is skipped, and once is enough to say so.
         runs = 1 if model == ORACLE and not case.has_oracle else CONTROL_RUNS
         for repeat in range(1, runs + 1):
             yield _Axes(model, settings.capture_modes[0], repeat)
@@ -142,24 +142,25 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         nodeid=item.nodeid,
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
-        # The controls are scripts, whatever a case asks of a model.
+        # The controls are scripts, whichever strategy a case asks of its models.
         strategy=CODEGEN.name if is_control(spec.name) else case.strategy or settings.strategy,
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
+        # Declared first, because `--strict-markers` refuses marks that nobody declared.
         parent.config.addinivalue_line("markers", f"{tag}: tag of autoweb cases")
         item.add_marker(getattr(pytest.mark, tag.replace("-", "_").replace(".", "_")))
     return item
 
 
 def _folder_name(config: pytest.Config, case_id: str, case_path: str) -> str:
-    """The case's id; its path too when another file of the session has a case of that id."""
+    """Return the case's id, with its path when another file of the session has the same id."""
     first = config.stash.setdefault(_FIRST_PATH, {}).setdefault(case_id, case_path)
     return case_id if first == case_path else f"{case_id}@{case_path}"
 
 
 def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settings) -> str:
-    """`login[openai/gpt-5-mini]`; capture mode and repeat only when there are several."""
+    """Name a cell, e.g. `login[openai/gpt-5-mini]`; add mode and repeat if there are several."""
     parts = [model]
     if len(settings.capture_modes) > 1:
         parts.append(mode)
@@ -175,7 +176,7 @@ def _relative(path: Path | None, rootdir: Path) -> str:
 
 
 def run_item(request: pytest.FixtureRequest) -> None:
-    """The test function behind every cell."""
+    """Run a cell; this is the test function behind every item."""
     item = request.node
     session = request.config.stash[SESSION]
     result = run_with_fixtures(item.cell, session, request)
@@ -187,7 +188,7 @@ def run_item(request: pytest.FixtureRequest) -> None:
 
 
 def _kept_by_playwright(item: CellItem) -> str:
-    """Flags by which pytest-playwright keeps what it sees, of a case that has secrets.
+    """Return the flags by which pytest-playwright stores what it sees of a case with secrets.
 
     Nobody can take the secrets out of its traces, videos and pictures.
     """
@@ -207,7 +208,7 @@ def run_with_fixtures(
     def open_page(context_args: dict[str, Any]) -> "Page":
         given = request.getfixturevalue("browser_context_args")
         if both := sorted(given.keys() & context_args.keys()):
-            # Python would say that a keyword argument was given twice.
+            # Otherwise Python would only complain of a keyword argument that is given twice.
             raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
         page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
         return page
@@ -220,7 +221,7 @@ def run_with_fixtures(
         remote=remote,
         relogin=relogin,
         past=_past(cell, session.settings),
-        # What is read from a page may be a secret: then it stays in this process.
+        # Readings of a page may contain its secrets, which must not leave this process.
         cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
     result = _run_or_break(cell, bench)
@@ -230,7 +231,7 @@ def run_with_fixtures(
 
 
 def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
-    """The user's hook; None when nobody implements it."""
+    """Return the user's login hook, or None when nobody implements it."""
     hook = config.hook.pytest_autoweb_relogin
     if not hook.get_hookimpls():
         return None
@@ -238,7 +239,7 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
 
 
 def _past(cell: Cell, settings: Settings) -> "PastCorrections":
-    """Whether the arm helped before; arms that are compared are run to their end."""
+    """Return whether the correction arm helped before; compared arms always run to the end."""
     arm, *others = settings.correction
     if not settings.store or others or not ARMS.pick(arm).told or is_control(cell.spec.name):
         return {}
@@ -250,7 +251,7 @@ def _past(cell: Cell, settings: Settings) -> "PastCorrections":
 
 
 def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
-    """The cache that a URL names, opened once a process."""
+    """Return the cache that a URL names, which is opened once in each process."""
     if "://" not in settings.cache:
         return None
     if _CACHE not in config.stash:
@@ -267,7 +268,7 @@ def _run_or_break(cell: Cell, bench: Any) -> CellResult:
     try:
         return run_cell(cell, bench)
     except Exception as error:
-        # The browser's fixture failed, or a bug of ours: the run must go on with the other cells.
+        # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
         failure = Failure(
@@ -278,5 +279,5 @@ def _run_or_break(cell: Cell, bench: Any) -> CellResult:
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
-    """The manifest's rows for the collected cells."""
+    """Return the manifest's rows for the collected cells."""
     return [planned_cell(item.cell) for item in items if isinstance(item, CellItem)]

@@ -1,6 +1,7 @@
 """The optional analysis of a run by a local model, through Ollama's chat API.
 
-The input is compact: facts per case and run, no page text.
+The input is compact, because local models have small contexts: facts per case and run, no page
+text.
 """
 
 from pytest_autoweb.errors import ModelError
@@ -31,13 +32,13 @@ def analyse(report: Report, settings: Settings, client: Client) -> Analysis:
 
 
 def local_model(settings: Settings) -> str:
-    """The full name of the analysis model; a bare name is one of Ollama's."""
+    """Return the full name of the analysis model; a bare name is one of Ollama's."""
     name = settings.local_model
     return name if "/" in name else f"ollama_chat/{name}"
 
 
 def compact_input(report: Report) -> str:
-    """The run in a few lines a cell, cut to what a local model can read."""
+    """Describe the run in a few lines a cell, cut to what a local model can read."""
     lines = [
         f"ts={report.ts}",
         f"models={','.join(report.models)}",

@@ -164,7 +164,8 @@ def _amounts(rows: Sequence[PreviewRow]) -> list[str]:
 
 
 PAGE_TOKENS = 2000
-"""Assumed for a page as shown to a model; a list of numbered elements comes to half of it."""
+"""The tokens assumed for a page as it is shown to a model; a list of numbered elements takes half
+of them."""
 PLAN_TOKENS, SCRIPT_TOKENS = 200, 300
 """Assumed for replies."""
 TURNS, TURN_TOKENS = 2, 30
@@ -180,7 +181,7 @@ REPLAYED = "Replies come from cassettes only: nothing is paid."
 
 
 class Preview:
-    """Registered with `--autoweb-preview`: stands in for the run, in this process alone."""
+    """The plugin that takes the place of the run with `--autoweb-preview`, without workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         # As with --collect-only: xdist starts no workers for a session that runs nothing.
@@ -201,11 +202,11 @@ class Preview:
         return True
 
     def _is_foreign(self, spec: ModelSpec) -> bool:
-        """Whether a hook answers for the model, so that nobody can know its price."""
+        """Tell whether a hook answers for the model, in which case nobody can know its price."""
         return self._config.hook.pytest_autoweb_client(spec=spec) is not None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The table."""
+        """Print the table."""
         if self._lines:
             terminalreporter.section("autoweb preview")
             for line in self._lines:
@@ -213,7 +214,7 @@ class Preview:
 
 
 class _Forecast:
-    """What is known when cells are estimated."""
+    """The knowledge from which cells are estimated."""
 
     def __init__(self, run: RunSession, is_foreign: Callable[[ModelSpec], bool]) -> None:
         self._run, self._is_foreign = run, is_foreign
@@ -256,7 +257,7 @@ class _Forecast:
         return estimate
 
     def _sizes(self, cell: Cell) -> tuple[int, int, int]:
-        """Calls, tokens in and out of a first attempt."""
+        """Return the calls, and the tokens in and out, of a first attempt."""
         task = estimate_tokens(cell.case.user_task_template)
         if cell.spec.dialect == "refs":
             given = _prompt_tokens("refs") + task + PAGE_TOKENS // 2
@@ -278,7 +279,7 @@ class _Forecast:
         return True
 
     def _prices(self, specs: Sequence[ModelSpec]) -> dict[str, Price | None]:
-        """What tokens cost: as the settings say, else as the gateway finds out."""
+        """Return what tokens cost: as the settings say, or else as the gateway finds out."""
         found = {spec.name: price_in_spec(spec) for spec in specs}
         asked = [
             spec

@@ -1,4 +1,4 @@
-"""What the terminal shows while cells run: one line a stage (-v), else a live status line."""
+"""The terminal's display while cells run: a line for each stage (-v), or a live status line."""
 
 import json
 import os
@@ -15,7 +15,7 @@ class Event(NamedTuple):
 
     cell: str
     kind: str
-    """`stage`, `log` or `end`."""
+    """The kind of event: `stage`, `log` or `end`."""
     text: str
 
 
@@ -45,7 +45,7 @@ class Display(threading.Thread):
         path: the progress file.
         verbose: show each stage.
         stream_log: show what the code of a cell logs.
-        neutral: takes out of a line what whoever reads the terminal would obey.
+        neutral: removes from a line what a terminal or a CI runner would obey as a command.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Display(threading.Thread):
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything to show: `-v`, a streamed log, or a terminal."""
+        """Tell whether there is anything to show: with `-v`, a streamed log, or a terminal."""
         return self._verbose or self._stream_log or self._terminal.isatty()
 
     def run(self) -> None:
@@ -116,7 +116,7 @@ class Display(threading.Thread):
         now = "  ".join(f"{cell} · {stage}" for cell, stage in list(self._running.items())[:2])
         status = f" [{self._ended} done] {now}"[:100] if now else ""
         if status != self._shown:
-            # Saved and restored cursor: pytest's own line of dots stays where it is.
+            # Saving and restoring the cursor leaves pytest's own line of dots where it is.
             self._write(f"\x1b7\x1b[K{plain(status)}\x1b8")
             self._shown = status
 
@@ -129,5 +129,5 @@ class Display(threading.Thread):
 
 
 def plain(text: str) -> str:
-    """Text without control and bidirectional override characters, for a terminal."""
+    """Return text without control and bidirectional override characters, for a terminal."""
     return "".join(character for character in text if character.isprintable())

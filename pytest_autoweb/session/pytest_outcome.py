@@ -1,4 +1,4 @@
-"""What a cell's outcome means to pytest: passed, failed, skipped or an expected failure."""
+"""The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
 
 import pytest
 
@@ -22,7 +22,7 @@ class CellFailed(Exception):
 
 
 def policy_of(config: pytest.Config, settings: Settings) -> GatePolicy:
-    """The gates of the session, read once a process.
+    """Return the gates of the session, which each process reads once.
 
     Raises:
         SettingsError: a flag or a group's table is wrong.
@@ -54,7 +54,7 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
 
 
 def describe(result: CellResult) -> list[str]:
-    """A failed cell in a few lines, for the terminal; a CI runner finds no command in them."""
+    """Describe a failed cell in a few lines that hold no commands for a CI runner."""
     lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
     for attempt in result.attempts:
         steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
@@ -69,5 +69,5 @@ def describe(result: CellResult) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Text of pages and models, fit for a terminal and for a CI runner's log."""
+    """Return text of pages and models in a form that is safe for terminals and CI runners' logs."""
     return neutral(clean_lines(text))

@@ -1,7 +1,7 @@
 """One pytest session as a process sees it: settings, models, run folder, gateway, web servers.
 
-Whoever needs a model first starts the session's gateway. The controller ends the session with a
-report; xdist workers get the shared facts through `SharedRun` and only run cells.
+The first process that needs a model starts the session's gateway. The controller ends the session
+with a report; xdist workers get the shared facts through `SharedRun` and only run cells.
 """
 
 import shutil
@@ -18,7 +18,7 @@ from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import CaseError, SettingsError
 from pytest_autoweb.judge.human_labels import read_labels
-from pytest_autoweb.judge.model_judge import Chairs, ModelJudge, judge_id
+from pytest_autoweb.judge.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.llm.builtin_models import builtin_client
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.cost import price_advice
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 class Servers:
-    """Lends web servers to attempts, with their state put back (`pipeline.Servers`)."""
+    """Lends web servers to attempts, with their state put back."""
 
     def __init__(self, shared: SharedRun) -> None:
         self._pool = ServerPool(Path(shared.session_folder), owner_pid=shared.owner_pid)
 
     @contextmanager
     def lend(self, case: LoadedCase) -> Iterator[ServerHandle | None]:
-        """The running server of the case file, reset; exclusive while it has an HTTP reset."""
+        """Lend the case file's running server, reset; exclusively while it has an HTTP reset."""
         if case.webserver is None:
             yield None
             return
@@ -84,7 +84,7 @@ class RunSession:
         self._learn(settings.models)
         self.agreements = self._read_agreements()
         """How far the judges of `--autoweb-judge-labels` agree with people."""
-        self._chairs = Chairs(
+        self._judges = JudgeSelection(
             self.spec,
             self.model,
             default=settings.judge_model,
@@ -93,7 +93,7 @@ class RunSession:
         )
 
     def spec(self, name: str) -> ModelSpec:
-        """Settings of a model, also of one that is not on the command line.
+        """Return the settings of a model, even of one that is not on the command line.
 
         Raises:
             SettingsError: the name, or a setting, is unknown.
@@ -119,7 +119,7 @@ class RunSession:
         self._specs |= load_project_specs(names, settings.rootdir, settings.models_file)
 
     def open_folder(self) -> Path:
-        """The run folder, made (and an older run moved aside) once per session."""
+        """Make the run folder once per session, moving an older run aside."""
         opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
@@ -128,7 +128,7 @@ class RunSession:
         return self.run_folder
 
     def bench(self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]) -> CellResources:
-        """What one cell may use."""
+        """Gather what one cell may use."""
         return CellResources(
             settings=self.settings,
             run_folder=self.open_folder(),
@@ -140,7 +140,7 @@ class RunSession:
             engine=self._engine,
             progress=lambda text: self.progress.emit(cell_name, "stage", text),
             stream=self._stream(cell_name),
-            judge=partial(ModelJudge, self._chairs),
+            judge=partial(ModelJudge, self._judges),
         )
 
     def _stream(self, cell_name: str) -> Callable[[str], None]:
@@ -157,7 +157,7 @@ class RunSession:
         return self.gateway
 
     def model(self, name: str) -> Client:
-        """Who answers for a model outside of any case.
+        """Return the client that answers for a model outside of any case.
 
         Raises:
             SettingsError: the name, or a setting, is unknown.
@@ -176,7 +176,7 @@ class RunSession:
         """
         for name in case.judge_models:
             try:
-                self._chairs.named(name)
+                self._judges.named(name)
             except SettingsError as error:
                 raise CaseError(str(error), path=case.path, line=case.line) from None
 
@@ -188,7 +188,7 @@ class RunSession:
             ModelError: the gateway does not start.
         """
         others = [local_model(self.settings)] if self.settings.local_analyze else []
-        judges = [self._chairs.named(None).name] if self.settings.judge_model else []
+        judges = [self._judges.named(None).name] if self.settings.judge_model else []
         called = self._called([*self.settings.models, *judges])
         self.gateway.add(*called, *self._called(others))
         if not called:
@@ -198,7 +198,7 @@ class RunSession:
         self.check_prices([*may_cost, *others])
 
     def check_prices(self, names: Sequence[str]) -> None:
-        """Under a cost cap, refuse models without a known price.
+        """Refuse models without a known price, if there is a cost cap.
 
         Raises:
             SettingsError: one line per model, with what to do.
@@ -218,7 +218,7 @@ class RunSession:
             raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
 
     def _called(self, names: Iterable[str]) -> list[ModelSpec]:
-        """The models that the gateway answers for."""
+        """Return the settings of the models that the gateway answers for."""
         specs = [self.spec(name) for name in dict.fromkeys(names)]
         return [s for s in specs if s.provider != "builtin" and self._custom(s) is None]
 

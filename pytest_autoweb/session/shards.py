@@ -1,4 +1,4 @@
-"""Which cells belong to a shard, and their selection in pytest."""
+"""The division of cells into shards, and their selection in pytest."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,20 +6,20 @@ from typing import NamedTuple
 import pytest
 
 from pytest_autoweb.session.fixtures import FIXTURE
-from pytest_autoweb.session.items import WHOLE, CellItem
+from pytest_autoweb.session.items import UNSHARDED_ITEMS, CellItem
 
 
 class ShardPlace(NamedTuple):
     """Where a cell stands in the grid of all cells."""
 
     row: tuple[str, str, int]
-    """Model, capture mode and repeat."""
+    """The cell's model, capture mode and repeat."""
     column: tuple[str, str]
-    """The case: its file and id."""
+    """The cell's case, as its file and id."""
 
 
 def split(places: Sequence[ShardPlace], shards: int) -> list[int]:
-    """The shard, from 1, of every cell.
+    """Return the shard, from 1, of every cell.
 
     Shards differ by one cell at most, in all and in every row, and neighbouring rows begin with
     different shards, so that a case is spread too. The order of the cells does not matter: every
@@ -39,7 +39,7 @@ def split(places: Sequence[ShardPlace], shards: int) -> list[int]:
 
 
 class ShardSelection:
-    """Registered with `--autoweb-shard`: deselects the cells of the other shards.
+    """The plugin that deselects the cells of other shards, with `--autoweb-shard`.
 
     The split is made over all collected cells, so that a cell stays in its shard whatever `-k`,
     `-m` and the like select besides. Tests that use the `autoweb` fixture are split like cells;
@@ -66,7 +66,7 @@ class ShardSelection:
     ) -> Iterator[None]:
         """Deselect, after everything else has selected."""
         yield
-        config.stash[WHOLE] = list(items)
+        config.stash[UNSHARDED_ITEMS] = list(items)
         deselected = [item for item in items if item.nodeid in self._elsewhere]
         if deselected:
             items[:] = [item for item in items if item.nodeid not in self._elsewhere]

@@ -1,4 +1,4 @@
-"""What all processes of a session agree on. Imports nothing heavy: idle sessions use it too."""
+"""The facts that all processes of a session share; cheap to import, for idle sessions use it."""
 
 import json
 import os
@@ -10,31 +10,31 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """What all processes of a session agree on; plain values, sent to xdist workers."""
+    """The facts that all processes of a session share: plain values, sent to xdist workers."""
 
     ts: str
     run_folder: str
     session_folder: str
-    """Temporary: server state, the gateway's address, progress, locks."""
+    """The temporary folder for server state, the gateway's address, progress and locks."""
     owner_pid: int
 
     @property
     def progress_file(self) -> Path:
-        """Where all processes append what they are doing."""
+        """Return the file to which all processes append what they are doing."""
         return Path(self.session_folder) / "progress.jsonl"
 
     @property
     def opened_file(self) -> Path:
-        """Exists once a process has opened the run folder."""
+        """Return the file that exists once a process has opened the run folder."""
         return Path(self.session_folder) / "run-folder-opened"
 
     def dump(self) -> str:
-        """As text for `workerinput`."""
+        """Return the facts as text for `workerinput`."""
         return json.dumps(asdict(self))
 
     @classmethod
     def parse(cls, text: str) -> "SharedRun":
-        """The inverse of `dump`."""
+        """Read what `dump` wrote."""
         return cls(**json.loads(text))
 
 
@@ -49,7 +49,7 @@ def share_run(run_folder: Path) -> SharedRun:
 
 
 def run_ts() -> str:
-    """Return the id of a run: local time as `yyyyMMdd_HHmmss_SSS`."""
+    """Return the time as `yyyyMMdd_HHmmss_SSS` in local time, which is the id of a run."""
     now = time.time()
     seconds = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     return f"{seconds}_{int(now * 1000) % 1000:03d}"

@@ -78,7 +78,7 @@ def control_files(paths: Sequence[Path], output: Path, *, rootdir: Path) -> Cont
 
 
 def control_lines(rows: Sequence[ControlRow]) -> list[str]:
-    """The table: a line a case, broken ones first."""
+    """Return the table, one line for each case, with broken ones first."""
     head = ["case", "oracle", "doing nothing", ""]
     lines = [
         [
@@ -97,7 +97,7 @@ def _state(state: ControlState | None, held: int, runs: int) -> str:
 
 
 def _targets(run: RecordedRun, rootdir: Path) -> tuple[list[str], tuple[str, ...]]:
-    """A node id for each case of the run, as pytest takes it from the rootdir."""
+    """Return a node id for each case of the run, as pytest accepts it from the rootdir."""
     cases: dict[str, list[str]] = {}
     for cell in run.cells:
         ids = cases.setdefault(cell.case_path, [])
@@ -125,7 +125,7 @@ def _targets(run: RecordedRun, rootdir: Path) -> tuple[list[str], tuple[str, ...
 
 
 def _is_below(rootdir: Path, path: str) -> bool:
-    """The path comes from the saved run, which may be anybody's."""
+    """Tell whether a path stays below the root, as anybody may have written the saved run."""
     file = (rootdir / path).resolve()
     return file.is_file() and file.is_relative_to(rootdir.resolve())
 

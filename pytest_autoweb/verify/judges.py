@@ -7,7 +7,7 @@ from pathlib import Path
 from pytest_autoweb.analysis.judge_agreement import agreements
 from pytest_autoweb.checks.check_type import RubricJudge
 from pytest_autoweb.judge.human_labels import read_labels
-from pytest_autoweb.judge.model_judge import Chairs, JudgedAttempt, ModelJudge
+from pytest_autoweb.judge.model_judge import JudgedAttempt, JudgeSelection, ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.gateway import temporary_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs
@@ -48,7 +48,7 @@ def asked_judges(
             gateway.add(spec(model))
             return gateway
 
-        chairs = Chairs(
+        selection = JudgeSelection(
             spec,
             client,
             default=default,
@@ -65,6 +65,6 @@ def asked_judges(
                 attempt=attempt.attempt_index,
                 model=spec(cell.model),
             )
-            return ModelJudge(chairs, place)
+            return ModelJudge(selection, place)
 
         yield judge

@@ -157,7 +157,7 @@ class _Recorded:
 
 
 def _problem(written: CurrentCheck, stored: Stored, bench: RejudgeTools) -> str:
-    """Why the check cannot be judged from what was kept; empty when it can."""
+    """Return why the check cannot be judged from what was kept; empty when it can."""
     ground = written.check.rests_on
     if ground == "live":
         return f"a `{written.check.name}` check needs the live page or its server"
@@ -216,7 +216,7 @@ def _shown(
 
 
 def _checked(result: CheckResult, check: Check, copy: OpenCopy | None) -> CheckResult:
-    """The verdict, unless the copy lacks what it would rest on."""
+    """Return the verdict, unless the copy lacks what it would rest on."""
     if copy is None or result.passed is None:
         return result
     if check.rests_on == "address" and not copy.has_url:

@@ -82,7 +82,7 @@ class Verification(Record):
 
     @property
     def changed(self) -> tuple[CellChange, ...]:
-        """The cells whose outcome has changed."""
+        """Return the cells whose outcome has changed."""
         return tuple(cell for cell in self.cells if cell.before != cell.after)
 
 
@@ -200,7 +200,7 @@ def _rejudge_attempt(
     notes: list[str],
 ) -> Attempt:
     if not attempt.checks and "dom" not in attempt.evidence:
-        return attempt  # it ended before the judge
+        return attempt  # The cell ended before anything was judged.
     stored = read_stored(order.run_folder / cell.folder, attempt)
     try:
         checks = _checks(loaded, cell, stored.server_url)

@@ -1,4 +1,4 @@
-/* Whether the cases can be passed, and not by doing nothing. */
+/* The controls: whether each case can be passed, and cannot be passed by doing nothing. */
 
 import { el, fold, icon, plural, text } from "./dom.js";
 import { addPanel } from "./panels.js";

@@ -13,7 +13,7 @@ try {
   const theme = localStorage.getItem("autoweb-theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  /* No storage, no remembered choice. */
+  /* Without storage, there is no remembered choice to apply. */
 }
 
 const entries = report.cases.flatMap((item) =>
@@ -27,7 +27,7 @@ const entries = report.cases.flatMap((item) =>
 const byKey = new Map(entries.map((entry) => [entry.key, entry]));
 const contestants = entries.filter((entry) => !CONTROLS.has(entry.cell.model));
 
-/* Null closes. A cell reached from within an open one replaces it, so "back" leads to the matrix. */
+/* Open a cell, or close with null. A cell opened from another one replaces it, so "back" leads to the matrix. */
 let insideHistory = false;
 function go(entry, replace = false, quietly = false) {
   if (entry === null) {
@@ -46,13 +46,13 @@ function go(entry, replace = false, quietly = false) {
   location.hash = hash;
 }
 
-/* A run of nothing but controls shows those. */
+/* A run that has only controls shows those. */
 const shownEntries = contestants.length ? contestants : entries;
 const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...report.models];
 const matrix = new Matrix(report.cases, shownEntries, ranking, go);
 const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, report.rejudging, go);
 
-/* What opens a cell by its folder; null where this run has no such cell. */
+/* Return what opens a cell by its folder, or null if this run has no such cell. */
 const links = {
   opener(folder) {
     const entry = folder && byKey.get(folder.replace(/^cells\//, ""));
@@ -60,7 +60,7 @@ const links = {
   },
 };
 
-/* The repeat of a control that broke, else any. */
+/* Return the repeat of a control that broke, or else any repeat. */
 function openControl(row, model) {
   const own = entries.filter((e) => e.cell.model === model && e.cell.case_id === row.case_id && e.cell.case_path === row.case_path);
   const wanted = model === "builtin/oracle" ? "passed" : "failed";

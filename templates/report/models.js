@@ -30,7 +30,7 @@ function modelRows(row) {
   return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
 }
 
-/* Both denominators, each with its interval drawn. */
+/* Make a cell with the rates over all and over graded cells, each with its interval drawn. */
 function rateCell(label, tone, rates, n, size = "") {
   const { all_trials: all, graded } = rates;
   return el("td.rates", { "data-label": label },
@@ -63,7 +63,7 @@ function trials(rate, n) {
   return `${count(rate.passed_trials)} of ${plural(rate.trials, "cell")}${cases}`;
 }
 
-/* Where a share of the gauge lies is geometry, set through the CSSOM that the policy allows. */
+/* Positions are set through the CSSOM, because the content policy forbids style attributes. */
 function gauge(name, tone, { value, interval }) {
   if (value === null) return el("div.gauge." + tone.split(".").slice(1).join("."));
   const part = (classes, from, to) => {

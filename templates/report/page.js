@@ -79,7 +79,7 @@ function pairsTable(rows) {
     el("tr" + (source && source !== "default" ? ".chosen" : ""), el("td", name), el("td", text(value)), source !== undefined && el("td.soft", text(source))))));
 }
 
-/* Links to the sections that this run has. */
+/* Make links to the sections that this run has. */
 export function fillContents(sections) {
   const nav = document.querySelector("nav.contents");
   const links = sections.map((section) => section.querySelector("h2[id]")).filter(Boolean);

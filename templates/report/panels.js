@@ -4,18 +4,18 @@ import { el, text } from "./dom.js";
 
 const DRAWN_BY = new Map();
 
-/* Tells how the panel of that name is drawn; `draw(view)` returns its section, or null without data. */
+/* Register how the panel of that name is drawn; `draw(view)` returns its section, or null without data. */
 export function addPanel(name, draw) {
   DRAWN_BY.set(name, draw);
 }
 
-/* The sections that this report has data for, in the order of the names. */
+/* Return the sections for which this report has data, in the order of the names. */
 export function drawPanels(names, view) {
   const declared = new Map(view.report.panels.map((panel) => [panel.name, panel]));
   return names.map((name) => (declared.has(name) ? declaredPanel(declared.get(name)) : DRAWN_BY.get(name)(view))).filter(Boolean);
 }
 
-/* A panel of the user's own: the report holds its content, so it needs no script of its own. */
+/* Draw a user's panel, whose content is in the report, so that it needs no script of its own. */
 function declaredPanel(panel) {
   const id = `panel-${panel.name}`;
   const facts = Object.entries(panel.facts);

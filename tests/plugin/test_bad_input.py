@@ -13,7 +13,7 @@ import pytest
         ("--autoweb-repeat=0", "--autoweb-repeat: '0' is not a whole number of at least 1"),
         ("--autoweb-questions=maybe", "--autoweb-questions: 'maybe' is not allowed*record*"),
         ("--autoweb-record-mode=play", "--autoweb-record-mode: 'play' is not allowed*"),
-        ("--autoweb-stdout=perhaps", "--autoweb-stdout: 'perhaps' is not a yes or no*"),
+        ("--autoweb-stdout=perhaps", "--autoweb-stdout: 'perhaps' is neither yes nor no*"),
         ("--autoweb-cases-file=none.yaml", "--autoweb-cases-file: there is no file*none.yaml"),
     ],
 )

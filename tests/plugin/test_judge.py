@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.judge.human_labels import Label, Said, write_labels
+from pytest_autoweb.judge.human_labels import JudgeVerdict, Label, write_labels
 from pytest_autoweb.judge.model_judge import judge_id
 from pytest_autoweb.llm.model_spec import ModelSpec
 
@@ -127,7 +127,7 @@ def write_twenty_labels(project: pytest.Pytester) -> None:
             rubric="r",
             rubric_checksum="x",
             human="pass" if number % 2 else "fail",
-            judged=(Said(judge=judge, verdict="pass" if number % 2 else "fail"),),
+            judged=(JudgeVerdict(judge=judge, verdict="pass" if number % 2 else "fail"),),
         )
         for number in range(20)
     ]

@@ -121,7 +121,7 @@ class TestCheckType:
     @pytest.mark.parametrize(
         ("code", "sentence"),
         [
-            (TITLE_CHECK.replace("title", "url"), "there is a check type named 'url' already"),
+            (TITLE_CHECK.replace("title", "url"), "there is already a check type named 'url'"),
             (TITLE_CHECK.replace('"title"', '"page title"'), "must declare a field of that name"),
             (TITLE_CHECK.replace("def probe", "def look"), "TitleCheck must define probe()"),
             (TITLE_CHECK.replace('"""The', '# """The'), "TitleCheck lacks a docstring"),
@@ -149,7 +149,9 @@ class TestCheckType:
         result = autoweb(shop, "schema", "case")
 
         assert result.ret == 4
-        result.stderr.fnmatch_lines(["autoweb: *conftest.py, line *named 'url' already"])
+        result.stderr.fnmatch_lines(
+            ["autoweb: *conftest.py, line *already a check type named 'url'*"]
+        )
 
 
 class TestLoading:

@@ -1,4 +1,4 @@
-"""Gates against a saved run: a significant drop, a steady case that broke, cost, time; pure."""
+"""Gates against a saved run: a significant drop, a steady case that broke, cost and time."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -16,7 +16,7 @@ _LISTED = 20
 
 
 def about_baseline(context: GateContext) -> Iterator[GateResult]:
-    """What a reader must know of the run compared with: there is none, or it is old or partial."""
+    """Say what a reader must know of the baseline: whether it is missing, old or partial."""
     rows, policy, baseline = context.run, context.policy, context.baseline
     if not policy.compare:
         return
@@ -33,7 +33,7 @@ def about_baseline(context: GateContext) -> Iterator[GateResult]:
     if age > timedelta(days=policy.baseline_days):
         details.append(f"it is {age.days} days old, more than {policy.baseline_days}")
     if baseline.interrupted or baseline.shard:
-        details.append("it is a part of a run only")
+        details.append("it is only a part of a run")
     if baseline.gates is False:
         details.append("it failed its own gates")
     details += [
@@ -49,7 +49,7 @@ def about_baseline(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="baseline",
-        summary="a notice, never a failure: which run this one is compared with, or why with none",
+        summary="a notice, never a failure: the run that this one is compared with, or why none is",
         order=500,
         evaluate=about_baseline,
     )
@@ -57,7 +57,7 @@ GATES.add(
 
 
 def drops(context: GateContext) -> Iterator[GateResult]:
-    """A pass rate that fell by more than its margin, where the paired test finds it significant."""
+    """Fail a pass rate that fell by more than its margin if the paired test finds it so."""
     limits, baseline = context.policy.limits, context.baseline
     if "pass_rate" not in limits or baseline is None:
         return
@@ -77,7 +77,7 @@ def drops(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="pass_rate_drop",
-        summary="no model's pass rate fell, significantly and by more than the margin",
+        summary="no model's pass rate fell significantly and by more than the margin",
         order=600,
         evaluate=drops,
     )
@@ -85,7 +85,7 @@ GATES.add(
 
 
 def steady_cases(context: GateContext) -> Iterator[GateResult]:
-    """A case that never failed under its checksums, and now fails on every repeat.
+    """Fail a case that never failed under its checksums and now fails on every repeat.
 
     Each case's Fisher test says how surprising that is; the p values are corrected for the number
     of cases looked at (Bonferroni), so that a run of many cases raises no more false alarms than a
@@ -121,7 +121,7 @@ GATES.add(
 
 
 def costs(context: GateContext) -> Iterator[GateResult]:
-    """Money per cell that grew by more than its margin; unknown money is never taken for none."""
+    """Fail a cost per cell that grew by more than its margin; unknown never counts as none."""
     policy = context.policy
     if "cost" not in policy.limits:
         return
@@ -143,7 +143,7 @@ def costs(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="cost",
-        summary="no model's cost of a cell grew, surely and by more than the margin",
+        summary="no model's cost per cell grew certainly and by more than the margin",
         order=700,
         evaluate=costs,
     )
@@ -151,7 +151,7 @@ GATES.add(
 
 
 def durations(context: GateContext) -> Iterator[GateResult]:
-    """Seconds per cell that grew by more than their margin, on the same kind of machine."""
+    """Fail a time per cell that grew by more than its margin on the same kind of machine."""
     limits, baseline = context.policy.limits, context.baseline
     if "duration" not in limits or baseline is None:
         return
@@ -171,7 +171,7 @@ def durations(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="duration",
-        summary="no model's time for a cell grew, surely and by more than the margin",
+        summary="no model's time per cell grew certainly and by more than the margin",
         order=800,
         evaluate=durations,
     )
@@ -233,7 +233,7 @@ def _growth(name: str, pair: Comparison, change: Change, margin: float) -> GateR
 
 
 def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows | None:
-    """The run with its missing scores filled in as failures, where the baseline has one.
+    """Count missing scores as failures where the baseline has a score.
 
     None: there is nothing to fill in.
     """

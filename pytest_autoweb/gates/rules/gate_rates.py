@@ -1,4 +1,4 @@
-"""Gates on the run alone: nothing but infrastructure, pinned cases, pass rates, groups; pure.
+"""Gates on the run alone: missing verdicts, pinned cases, pass rates, groups and the cost cap.
 
 Missing scores fail closed: a cell that broke, could not be judged or was not run counts as not
 passed. A model without any verdict at all is an error, not a rate of 0 %.
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.analysis.pairing import GOOD, GRADED, first_attempt_rate
 from pytest_autoweb.analysis.run_rows import CellSummary, by_model, has_unknown_cost
 from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext, Spending
-from pytest_autoweb.gates.gate_policy import CaseGroup, nobody_belongs
+from pytest_autoweb.gates.gate_policy import CaseGroup, empty_group_warning
 from pytest_autoweb.report.wording import rate
 from pytest_autoweb.runs.side_files import GateResult
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 
 
 def without_verdict(context: GateContext) -> Iterator[GateResult]:
-    """An error for each model of whose cells not one came to a verdict."""
+    """Report an error for each model whose cells came to no verdict at all."""
     if not context.policy.asks_anything:
         return
     for model, own in by_model(context.contestants).items():
@@ -36,7 +36,7 @@ def without_verdict(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="infrastructure",
-        summary="a model none of whose cells came to a verdict is an error, not a pass rate of 0%",
+        summary="a model none of whose cells reached a verdict is an error, not a pass rate of 0%",
         order=100,
         evaluate=without_verdict,
     )
@@ -44,7 +44,7 @@ GATES.add(
 
 
 def pinned_cases(context: GateContext) -> Iterator[GateResult]:
-    """Every cell of a pinned case has to pass, a repair allowed."""
+    """Demand that every cell of a pinned case passes, if need be after a repair."""
     pinned = [row for row in context.contestants if context.policy.is_pinned(row)]
     if not pinned:
         return
@@ -70,7 +70,7 @@ GATES.add(
 
 
 def pass_rates(context: GateContext) -> Iterator[GateResult]:
-    """The first-attempt rate of each model, over all cells that were planned."""
+    """Judge each model's first-attempt rate over all cells that were planned."""
     policy = context.policy
     if policy.min_pass_rate is None:
         return
@@ -86,7 +86,7 @@ def pass_rates(context: GateContext) -> Iterator[GateResult]:
 GATES.add(
     Gate(
         name="pass_rate",
-        summary="each model passes a least share of the cells at the first attempt",
+        summary="each model passes a minimum share of the cells at the first attempt",
         order=300,
         evaluate=pass_rates,
     )
@@ -94,12 +94,12 @@ GATES.add(
 
 
 def groups(context: GateContext) -> Iterator[GateResult]:
-    """What `[tool.autoweb.groups]` asks, model by model."""
+    """Judge, model by model, what `[tool.autoweb.groups]` asks."""
     for group in context.policy.groups:
         name = f"group {group.name}"
         members = [row for row in context.contestants if group.has(row)]
         if not members:
-            message = nobody_belongs(group, context.contestants)
+            message = empty_group_warning(group, context.contestants)
             yield GateResult(name=name, passed=None, message=message, soft=group.soft)
         for model, own in by_model(members).items():
             yield from _group_gates(name, group, model, own)
@@ -116,7 +116,7 @@ GATES.add(
 
 
 def cost_cap(context: GateContext) -> Iterator[GateResult]:
-    """A run whose calls were refused because of the cap has not been measured in full.
+    """Fail a run that was not measured in full, because the cap refused some of its calls.
 
     Without the session's own count (a saved or merged run) the cells' cost is added up.
     """
@@ -128,7 +128,7 @@ def cost_cap(context: GateContext) -> Iterator[GateResult]:
     if spending is None:
         spending = Spending(sum(row.cost_usd or 0.0 for row in rows), 0)
     if spending.refused:
-        details.insert(0, f"{spending.refused} calls were not made, they might have gone beyond")
+        details.insert(0, f"{spending.refused} calls were not made, as they might have exceeded it")
     within = not spending.refused and spending.usd <= policy.max_cost
     yield GateResult(
         name="cost cap",
@@ -165,7 +165,7 @@ def _group_gates(
         least = _least_rate(f"{name}: pass rate", model, rows, group.min_pass_rate)
         yield least.model_copy(update={"soft": group.soft})
     elif not group.must_pass:
-        message = f"nothing is asked of it; first attempt {rate(first_attempt_rate(rows))}"
+        message = f"nothing is demanded of it; first attempt {rate(first_attempt_rate(rows))}"
         yield GateResult(name=name, model=model, passed=None, message=message, soft=True)
 
 
@@ -204,6 +204,6 @@ def _listed(rows: Sequence[CellSummary]) -> tuple[str, ...]:
 
 
 def _cell_line(row: CellSummary) -> str:
-    """A cell and what became of it."""
+    """Describe a cell and its outcome in one line."""
     repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
     return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"

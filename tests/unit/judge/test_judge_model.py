@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.analysis.judge_agreement import agreement, agreement_line
 from pytest_autoweb.errors import CaseError, SettingsError
-from pytest_autoweb.judge.human_labels import Label, Said, read_labels, write_labels
-from pytest_autoweb.judge.model_judge import Chairs, Opinion, judge_id, quoted, read_opinion
+from pytest_autoweb.judge.human_labels import JudgeVerdict, Label, read_labels, write_labels
+from pytest_autoweb.judge.model_judge import JudgeSelection, Opinion, judge_id, quoted, read_opinion
 from pytest_autoweb.llm.model_spec import load_specs
 from pytest_autoweb.testing import ScriptedClient
 
@@ -79,11 +79,11 @@ def test_only_quotes_whose_words_stand_in_the_evidence_count() -> None:
     assert quoted(opinion, '- heading "Welcome, ana" [level=1]') == ("Welcome,  ana",)
 
 
-def chairs(**settings: Any) -> Chairs:
+def judges(**settings: Any) -> JudgeSelection:
     names = ["openai/a", "openai/b", "alias", "builtin/noop"]
     specs = load_specs(names)
     specs["alias"] = specs["alias"].model_copy(update={"model": "openai/a"})
-    return Chairs(lambda name: specs[name], lambda name: ScriptedClient({}), **settings)
+    return JudgeSelection(lambda name: specs[name], lambda name: ScriptedClient({}), **settings)
 
 
 @pytest.mark.parametrize(
@@ -99,17 +99,17 @@ def test_a_judge_must_be_a_model_that_is_not_compared_under_any_name(
     named: str | None, settings: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(SettingsError, match=says):
-        chairs(**settings)(named)
+        judges(**settings)(named)
 
 
 def test_a_judge_gives_advice_until_it_is_calibrated() -> None:
     rules = {"default": "openai/b", "compared": ["openai/a"]}
-    chair = chairs(**rules)(None)
-    other = judge_id(chair.spec.model_copy(update={"name": "x", "model": "openai/x"}))
+    judge = judges(**rules)(None)
+    other = judge_id(judge.spec.model_copy(update={"name": "x", "model": "openai/x"}))
 
-    assert chair.advisory
-    assert chairs(**rules, calibrated={other})(None).advisory
-    assert not chairs(**rules, calibrated={chair.id})(None).advisory
+    assert judge.advisory
+    assert judges(**rules, calibrated={other})(None).advisory
+    assert not judges(**rules, calibrated={judge.id})(None).advisory
 
 
 def pairs(tp: int, fp: int, fn: int, tn: int, none: int = 0) -> list[tuple[str, str]]:
@@ -166,7 +166,7 @@ def test_labels_survive_their_file(tmp_path: Path) -> None:
         rubric="Die Seite grüßt: #ana",
         rubric_checksum="ab12",
         human="pass",
-        judged=(Said(judge="openai/a (prompt 1)", verdict="fail", reason="no\nline"),),
+        judged=(JudgeVerdict(judge="openai/a (prompt 1)", verdict="fail", reason="no\nline"),),
     )
     write_labels(tmp_path / "labels.yaml", [label])
     file = read_labels(tmp_path / "labels.yaml")

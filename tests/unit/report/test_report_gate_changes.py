@@ -58,7 +58,7 @@ def test_an_old_partial_or_failed_baseline_is_used_and_said() -> None:
 
     assert result.details == (
         "it is 91 days old, more than 90",
-        "it is a part of a run only",
+        "it is only a part of a run",
         "it failed its own gates",
     )
 

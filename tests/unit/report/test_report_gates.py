@@ -179,7 +179,7 @@ def test_limits_are_read_and_bad_ones_say_what_is_allowed() -> None:
         ("cost:20", "'cost:20': needs a percentage"),
         ("cost:-1%", "'cost:-1%': needs a percentage"),
         ("cost:nan%", "'cost:nan%': needs a percentage"),
-        ("cost:1%,cost:2%", "'cost' stands there twice"),
+        ("cost:1%,cost:2%", "'cost' is given twice"),
     ],
 )
 def test_a_bad_limit_is_one_sentence(text: str, message: str) -> None:

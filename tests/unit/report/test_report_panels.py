@@ -140,7 +140,7 @@ def test_a_panel_needs_a_function_and_a_free_name(registry: Registry) -> None:
         Panel("mine", "Mine", "of mine")
     with pytest.raises(ValueError, match="'mine' needs `build`"):
         registry.add_report_panel(Panel("mine", "Mine", "of mine", files=("mine.js",)))
-    with pytest.raises(ValueError, match="a report panel named 'gates' already"):
+    with pytest.raises(ValueError, match="there is already a report panel named 'gates'"):
         add(registry, tasks, "gates")
 
 

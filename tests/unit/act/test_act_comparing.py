@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.choice.expected_text import compare, compare_element, shown
+from pytest_autoweb.choice.expected_text import compare, compare_element, excerpt
 from pytest_autoweb.choice.text_folding import (
     directions,
     fold,
     is_border,
     is_wide,
-    tight,
-    undecorated,
+    without_decoration,
+    without_spaces,
 )
 from pytest_autoweb.choice.verify_choice import (
     Choice,
@@ -126,7 +126,7 @@ def test_a_long_beginning_says_so_with_both_texts_cut() -> None:
     assert found.reason == (
         "'A long name' was expected, but the element reads 'A long name of somebody else x'"
     )
-    assert shown("a" * 31) == "a" * 30
+    assert excerpt("a" * 31) == "a" * 30
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_texts_that_look_alike_have_one_form(text: str, folded: str) -> None:
     [("a b", "ab"), ("1 2", "1 2"), ("1 a 2", "1a2"), ("a 1", "a1"), ("1 2 3", "1 2 3")],
 )
 def test_spaces_between_digits_stay(text: str, tightened: str) -> None:
-    assert tight(text) == tightened
+    assert without_spaces(text) == tightened
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_spaces_between_digits_stay(text: str, tightened: str) -> None:
     ],
 )
 def test_a_text_is_rid_of_what_stands_at_its_ends(text: str, bare: str) -> None:
-    assert undecorated(text) == bare
+    assert without_decoration(text) == bare
 
 
 def test_arrows_are_read_in_their_order() -> None:

@@ -61,7 +61,7 @@ def test_the_printed_address_signs_in_once_and_leaves_no_token_behind(
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{address}/#token=not-the-token-of-this-server")
-    expect(page.get_by_text("That token is not the one of this server")).to_be_visible()
+    expect(page.get_by_text("This token does not belong to this server")).to_be_visible()
     page.goto("about:blank")
     page.goto(f"{address}/#token={TOKEN}")
     expect(page.get_by_role("heading", name="Tool calls")).to_be_visible()

@@ -17,7 +17,7 @@ PAGES = [
 """The changelog may name what a later version has removed."""
 FOLDERS = r"(?:\.ci|benchmarks|cases|docs|prompts|pytest_autoweb|scripts|templates|tests)"
 PATH = re.compile(rf"(?<![\w./*-]){FOLDERS}/[\w./*-]*\w[\w.*-]*/?")
-EXAMPLES = re.compile(r"cases/(shop\.yaml|\*\.yml|cassettes/.+|<.*|order/.*)")
+EXAMPLES = re.compile(r"prompts/NAME\.yaml|cases/(shop\.yaml|\*\.yml|cassettes/.+|<.*|order/.*)")
 """Paths in a project or a run folder of the reader's, not in this repository."""
 MODULE = re.compile(r"(?<![\w/-])pytest_autoweb(?:\.\w+)+")
 IMPORT = re.compile(r"^from (pytest_autoweb[\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
@@ -33,7 +33,10 @@ def text_of(page: str) -> str:
 
 
 def exists(path: str) -> bool:
-    return any(ROOT.glob(path)) if "*" in path else (ROOT / path).exists()
+    """Whether a path exists in the repository; `cases/loader.py` may mean the package's own."""
+    if "*" in path:
+        return any(ROOT.glob(path))
+    return (ROOT / path).exists() or (ROOT / "pytest_autoweb" / path).exists()
 
 
 def found(name: str) -> bool:

@@ -229,10 +229,10 @@ def twice(entries: dict[str, bytes], packed: zipfile.ZipFile) -> None:
         (named("cells/c:/outside.txt"), "has a character"),
         (named("cells\\..\\outside.txt"), "has a character"),
         (named("cells/aux.txt"), "leads elsewhere"),
-        (named("sitecustomize.py"), "is no part of a report"),
+        (named("sitecustomize.py"), "is not part of a report"),
         (link, "is a link or a device"),
         (bomb, "would come out of it"),
-        (twice, "is in it twice"),
+        (twice, "contains a file twice"),
     ],
 )
 def test_a_hostile_zip_is_refused_before_anything_is_written(

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections import Counter
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,6 +185,17 @@ def test_the_public_face_is_for_the_world_outside() -> None:
 
     # Hooks show users the names that users import.
     assert users == {"hookspecs.py"}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    known = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in MODULES}
+    graph = {
+        module: {found.module for found in imports_of(path) if not found.late} & known.keys()
+        for module, path in known.items()
+    }
+
+    # Raises CycleError, which names the circle.
+    assert len(tuple(TopologicalSorter(graph).static_order())) == len(known)
 
 
 def test_every_area_of_the_package_has_a_row() -> None:

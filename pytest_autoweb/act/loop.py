@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW, ActMemory
+from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.observe import observe
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
@@ -19,6 +19,10 @@ from pytest_autoweb.results import Attempt, Decision, Failure, FailureKind
 if TYPE_CHECKING:
     from playwright.sync_api import Dialog
 
+MAX_CIRCLES = 2
+"""Number of circles after which an attempt ends."""
+MAX_FAILURES_IN_A_ROW = 4
+"""Number of fruitless decisions in a row after which an attempt ends."""
 _DIALOG_CHARS = 200
 
 

@@ -16,10 +16,6 @@ from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15
 """Number of past actions that the model is shown."""
-MAX_CIRCLES = 2
-"""Number of circles after which an attempt ends."""
-MAX_FAILURES_IN_A_ROW = 4
-"""Number of fruitless decisions in a row after which an attempt ends."""
 WINDOW = 8
 THRESHOLD = 3
 MAX_SCROLLS = 5

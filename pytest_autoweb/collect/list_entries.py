@@ -71,4 +71,4 @@ def entries_of(found: dict[str, object]) -> Iterable[ListEntry]:
 
 def page_controls(page: "Page") -> tuple[Control, ...]:
     """Return the clickable controls of the page."""
-    return read_controls(run_script(page, "pager_controls")["controls"])
+    return read_controls(run_script(page, "clickable_candidates")["controls"])

@@ -78,7 +78,9 @@ class Oracle:
     def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
         """Answer a question as a model would."""
         noise = self._noise
-        dice = random.Random(f"{self._seed} {question.lines} {question.badges}")
+        # Numbers alone: the names of classes must not decide which mistakes are made.
+        boxes = [(badge.number, *badge.box, badge.candidate) for badge in question.badges]
+        dice = random.Random(f"{self._seed} {question.lines} {boxes}")
         if dice.random() < noise.invalid:
             return None
         unseen = noise.noticed if self._missing else noise.overlooked

@@ -216,7 +216,7 @@ EXPRESSIONS: dict[str, tuple[str, str]] = {
     "unclosed": ("{{ vars.user", "is not a valid expression"),
     "loop": ("{% for a in vars.list %}{{ a }}{% endfor %}", "a 'for' block is not available"),
     "division": ("{{ 1 / 0 }}", "cannot be rendered: division by zero"),
-    "nothing": ("{{ vars.nothing }}", "gives nothing (null)"),
+    "nothing": ("{{ vars.nothing }}", "the expression gives null"),
     "method": ("{{ vars.user.upper }}", "which is not a value"),
     "inside of Python": ("{{ vars.user.__class__ }}", "unsafe"),
     "power": ("{{ 10 ** 10 ** 10 }}", "'**' is not available"),

@@ -395,8 +395,8 @@ WANTED = [f"https://shop.test/{number}" for number in range(1, 6)]
         (7, "the answer is not a list of URLs"),
         ({"a": 1}, "the answer is an object without exactly one list in it"),
         ({"a": [], "b": []}, "the answer is an object without exactly one list in it"),
-        (["/1", {"name": "x"}], "item 1 of the answer is no URL and has none"),
-        ([{"url": 7}], "item 0 of the answer is no URL and has none"),
+        (["/1", {"name": "x"}], "item 1 of the answer is neither a URL nor an object with one"),
+        ([{"url": 7}], "item 0 of the answer is neither a URL nor an object with one"),
     ],
 )
 def test_what_holds_no_urls_says_why(answer: Any, reason: str) -> None:

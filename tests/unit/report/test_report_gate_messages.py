@@ -125,7 +125,7 @@ def test_a_run_of_soft_groups_alone_has_nothing_to_rate() -> None:
             "name": "group new",
             "model": "m",
             "passed": None,
-            "message": "nothing is asked of it; first attempt 50% (5–95%), 1 of 2",
+            "message": "nothing is demanded of it; first attempt 50% (5–95%), 1 of 2",
             "soft": True,
         },
     ]
@@ -177,13 +177,13 @@ def test_what_was_spent_is_told() -> None:
             "name": "cost cap",
             "passed": False,
             "message": "$0.1250 of $2 spent",
-            "details": ("3 calls were not made, they might have gone beyond",),
+            "details": ("3 calls were not made, as they might have exceeded it",),
         }
     ]
     unknown = run(cells({"a": "P"}, cost_usd=None), cells({"b": "P"}, cost_complete=False))
     (found,) = told(unknown, GatePolicy(max_cost=2), spending=Spending(1, 1))
     assert found["details"] == (
-        "1 calls were not made, they might have gone beyond",
+        "1 calls were not made, as they might have exceeded it",
         "2 cells have calls without a known price",
     )
     (allowed,) = told(unknown, GatePolicy(max_cost=2, allow_unpriced=True))
@@ -300,7 +300,7 @@ def test_a_limit_is_a_percentage(text: str, limits: dict[str, float]) -> None:
         ("cost:%", "--x: 'cost:%': needs a percentage, as in 'pass_rate:5%,cost:20%'"),
         ("cost:5", "--x: 'cost:5': needs a percentage, as in 'pass_rate:5%,cost:20%'"),
         ("cost:5:6%", "--x: 'cost:5:6%': needs a percentage, as in 'pass_rate:5%,cost:20%'"),
-        ("duration:1%,duration:1%", "--x: 'duration' stands there twice"),
+        ("duration:1%,duration:1%", "--x: 'duration' is given twice"),
         ("speed:1%", "--x: 'speed' cannot be compared"),
     ],
 )
@@ -373,7 +373,7 @@ def test_a_run_compared_with_is_named_and_its_age_counts_from_ninety_days() -> N
     assert found["details"] == ("it is 90 days old, more than 89",)
     sharded = run(cells(GOOD), shard=(1, 2))
     partial = one(now, GatePolicy(**AGAINST), "baseline", baseline=sharded)
-    assert partial["details"] == ("it is a part of a run only",)
+    assert partial["details"] == ("it is only a part of a run",)
     assert told(now, GatePolicy(), baseline=before) == []
 
 

@@ -44,7 +44,7 @@ CONFTEST = '''
 import json
 
 from pytest_autoweb.testing import ScriptedClient
-from pytest_autoweb.testing.pixels import PixelReadingClient, Target
+from pytest_autoweb.testing.pixels import PixelReadingClient, PixelTarget
 
 DECISIONS = {
     "login": [
@@ -58,7 +58,7 @@ DECISIONS = {
         {"action": "done"},
     ],
 }
-TARGETS = {"Remove Bo": Target(300, 60, 30, 30), "Red dot": Target(400, 200, 40, 40)}
+TARGETS = {"Remove Bo": PixelTarget(300, 60, 30, 30), "Red dot": PixelTarget(400, 200, 40, 40)}
 
 class Seeing:
     """Decides from a script, and looks at the locator's pictures."""

@@ -8,7 +8,7 @@ import pytest
     [
         (
             "--autoweb-capture=ARIA,HTML",
-            "--autoweb-capture: 'HTML' is not a capture mode*RAW_HTML*",
+            "--autoweb-capture: unknown capture mode 'HTML'*RAW_HTML*",
         ),
         ("--autoweb-repeat=0", "--autoweb-repeat: '0' is not a whole number of at least 1"),
         ("--autoweb-questions=maybe", "--autoweb-questions: 'maybe' is not allowed*record*"),

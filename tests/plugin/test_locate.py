@@ -17,7 +17,7 @@ PAGE = """<!doctype html><title>Team</title><style>button{position:absolute;widt
 
 CONFTEST = '''
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
-from pytest_autoweb.testing.pixels import PixelReadingClient, Target
+from pytest_autoweb.testing.pixels import PixelReadingClient, PixelTarget
 
 CODE = """```python
 # Step 1
@@ -32,7 +32,7 @@ class Seeing:
     def __init__(self):
         plan = scripted_plan("press it", "and the cow")
         self.script = ScriptedClient({"plan": plan, "generate": CODE, "repair": CODE})
-        targets = {"the red button in the row of Bo": Target(300, 60, 30, 30), "a purple cow": None}
+        targets = {"the red button in the row of Bo": PixelTarget(300, 60, 30, 30), "a purple cow": None}
         self.eyes = PixelReadingClient(targets)
 
     def complete(self, request):

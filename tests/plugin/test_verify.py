@@ -102,7 +102,7 @@ def test_a_saved_run_is_judged_again_without_its_server(saved: pytest.Pytester) 
     other.stdout.fnmatch_lines(
         [
             "login?builtin/oracle*: passed -> failed",
-            "*the case itself has changed since*",
+            "*the case has changed since the run*",
             "*check 0 text: holds -> does not hold (changed): expected visible text*Welcome, bob*",
             "*check 5 download: holds -> holds (changed)*",
             "login?fake*: broken",

@@ -25,7 +25,7 @@ WORDS = {
     "browser": "--no-startup-window",
     "renderer": "--type=renderer",
     "driver": "run-driver",
-    "server": "supervise.py",
+    "server": "supervisor.py",
     "xdist": "exec(eval(sys.stdin.readline()))",
 }
 """What the command line of each kind of process holds."""

@@ -32,7 +32,8 @@ class Seeing:
     def __init__(self):
         plan = scripted_plan("press it", "and the cow")
         self.script = ScriptedClient({"plan": plan, "generate": CODE, "repair": CODE})
-        targets = {"the red button in the row of Bo": PixelTarget(300, 60, 30, 30), "a purple cow": None}
+        red = PixelTarget(300, 60, 30, 30)
+        targets = {"the red button in the row of Bo": red, "a purple cow": None}
         self.eyes = PixelReadingClient(targets)
 
     def complete(self, request):

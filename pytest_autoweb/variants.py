@@ -29,11 +29,11 @@ V = TypeVar("V", bound=Variant)
 
 
 class Variants(Mapping[str, V], Generic[V]):
-    """The variants of one kind by name: the built-in ones in order, then those of the user.
+    """The variants of one kind by name: the built-in ones, sorted, then those of the user.
 
-    Each built-in variant is a module of `package` that adds it with `add`; there is no list to
-    keep. They are imported when somebody first asks for any, because they need this module, and
-    because a session without models must not pay for them.
+    The modules of `package` add the built-in variants with `add`; there is no list to keep. They
+    are imported when somebody first asks for any, because they need this module, and because a
+    session without models must not pay for them.
 
     Args:
         kind: what one of them is called in messages, such as `capture mode`.

@@ -122,13 +122,13 @@ def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
 
 def arm_label(name: str) -> str:
     """Return what people read for an arm; where it is not registered, as in a merge, its name."""
-    known = variants_of(*_ARMS)
-    return known[name].label or name if name in known else name
+    arm = variants_of(*_ARMS).get(name)
+    return arm.label or name if arm else name
 
 
 def _is_control_arm(name: str) -> bool:
-    known = variants_of(*_ARMS)
-    return name in known and bool(known[name].control)
+    arm = variants_of(*_ARMS).get(name)
+    return arm is not None and bool(arm.control)
 
 
 def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:

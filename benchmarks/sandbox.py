@@ -24,7 +24,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.redaction import Redactor
-from pytest_autoweb.sandbox.engine import Border, Level, Limits
+from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.worker_pool import Workers
@@ -124,9 +124,11 @@ def a_page() -> Iterator[Page]:
         browser.close()
 
 
-def border(page: Page) -> Border:
+def border(page: Page) -> SandboxBorder:
     """Return what an attempt would hand out, with a secret to look for in every text."""
-    return Border(page=page, artifacts=Path(os.devnull), redact=Redactor({"pw": "hunter2-hunter2"}))
+    return SandboxBorder(
+        page=page, artifacts=Path(os.devnull), redact=Redactor({"pw": "hunter2-hunter2"})
+    )
 
 
 def in_process(page: Page, code: str, names: dict[str, Any] | None = None) -> Any:
@@ -217,7 +219,9 @@ def worker_rows(level: Level, rounds: int) -> Iterator[Row]:
         workers.layers()
         warm.append(timed(lambda: workers.ready(workers.take(LIMITS)).close()))
     page: Any = object()
-    with WorkerEngine(Border(page=page, artifacts=Path(os.devnull)), workers=workers) as engine:
+    with WorkerEngine(
+        SandboxBorder(page=page, artifacts=Path(os.devnull)), workers=workers
+    ) as engine:
         for turn in range(rounds):
             workers.layers()
             step(engine, page, 2 * turn, "kept = 1")

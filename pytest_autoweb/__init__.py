@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.report.panel_content import PanelContent
     from pytest_autoweb.results import CellResult, Failure, Usage
     from pytest_autoweb.runs.side_files import GateResult
-    from pytest_autoweb.sandbox.engine import Border, Limits, StepEngine, StepOutcome
+    from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
     from pytest_autoweb.strategies.stage_lists import Strategy
 
@@ -37,7 +37,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Autoweb",
     "AutowebError",
-    "Border",
     "CaptureMode",
     "Case",
     "CellResult",
@@ -58,6 +57,7 @@ __all__ = [
     "Reply",
     "Report",
     "Request",
+    "SandboxBorder",
     "ShownPage",
     "Sight",
     "StepEngine",
@@ -71,7 +71,7 @@ __all__ = [
 _HOMES = {
     "Autoweb": "pytest_autoweb.session.fixtures",
     "AutowebError": "pytest_autoweb.errors",
-    "Border": "pytest_autoweb.sandbox.engine",
+    "SandboxBorder": "pytest_autoweb.sandbox.engine",
     "CaptureMode": "pytest_autoweb.page.capture",
     "Case": "pytest_autoweb.cases.case",
     "CellResult": "pytest_autoweb.results",

@@ -7,7 +7,15 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from pytest_autoweb import Border, Case, CellResult, Client, ModelSpec, Registry, StepEngine
+    from pytest_autoweb import (
+        Case,
+        CellResult,
+        Client,
+        ModelSpec,
+        Registry,
+        SandboxBorder,
+        StepEngine,
+    )
 
 
 def pytest_autoweb_register(registry: "Registry") -> None:
@@ -35,7 +43,7 @@ def pytest_autoweb_client(spec: "ModelSpec") -> "Client | None":
 
 @pytest.hookspec(firstresult=True)
 def pytest_autoweb_engine(
-    border: "Border", level: 'Literal["auto", "strict", "off"]'
+    border: "SandboxBorder", level: 'Literal["auto", "strict", "off"]'
 ) -> "StepEngine | None":
     """Run the generated code of an attempt yourself, instead of the built-in worker process.
 

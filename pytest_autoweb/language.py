@@ -54,8 +54,8 @@ class StepProblem:
         return cls(where, f"{reason.en}: {detail}", f"{reason.zh} ({detail})")
 
     @classmethod
-    def told(cls, where: str, message: str) -> "StepProblem":
-        """Return a problem that is told in somebody else's words, such as the browser's."""
+    def quoted(cls, where: str, message: str) -> "StepProblem":
+        """Return a problem in somebody else's words, such as the browser's."""
         return cls(where, message, message)
 
     def line(self, language: Language) -> str:

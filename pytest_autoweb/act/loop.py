@@ -87,7 +87,7 @@ def _ended(turn: Turn, memory: ActMemory) -> Turn:
 
 def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
     """Return the attempt as failed at a limit of time, decisions or circles."""
-    return fail(attempt, Failure(kind=kind, message=message), StepProblem.told("(act)", message))
+    return fail(attempt, Failure(kind=kind, message=message), StepProblem.quoted("(act)", message))
 
 
 def _recorded(turn: Turn) -> Attempt:

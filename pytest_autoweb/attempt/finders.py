@@ -45,7 +45,7 @@ class MarkFinder:
     def find(
         self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
     ) -> "Locator":
-        """Return the marked element if it reads what is expected; for `Border.finders`.
+        """Return the marked element if it reads what is expected; for `SandboxBorder.finders`.
 
         In a script the text decides and the number is a hint, as in `verify_choice.resolve`. For a
         held picture the choice is resolved already, so only the live text is compared again.
@@ -159,7 +159,7 @@ class SightFinder:
         expected_text: str = "",
         role: str = "",
     ) -> "Locator":
-        """Return the element that a model finds by its description; for `Border.finders`.
+        """Return the element that a model finds by its description; for `SandboxBorder.finders`.
 
         Raises:
             StepCallError: the element was not found for certain.

@@ -30,7 +30,7 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
         failure = run_setup_js(tools.page, tools.case.setup.js)
     attempt = change(attempt, entry_url_used=tools.page.url)
     if failure:
-        return fail(attempt, failure, StepProblem.told("(openPage)", failure.message))
+        return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
     tools.wire.start(tools.page.context)

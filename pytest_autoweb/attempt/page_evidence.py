@@ -53,7 +53,7 @@ def retry_notes(attempt: Attempt, tools: Tools) -> str:
     Page text and the model's own words are fenced, because both may contain instructions.
     """
     guidance = tools.guidance
-    if guidance is None or not guidance.arm.told:
+    if guidance is None or not guidance.arm.informed:
         return ""
     parts = [guidance.recovery.user_prompt] if guidance.arm.advised else []
     parts.append(evidence_text(tools))

@@ -91,7 +91,7 @@ class PictureMarks(Protocol):
     def find(
         self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
     ) -> "Locator":
-        """Return the marked element; see `Border.finders`."""
+        """Return the marked element; see `SandboxBorder.finders`."""
         ...
 
 

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     beside = read_side_files(args.folder)
     baseline = beside.baseline
     if args.baseline:
-        baseline = load_any(args.baseline, args.storage, besides=rows.ts)
+        baseline = load_any(args.baseline, args.storage, except_ts=rows.ts)
     body = comment_body(rows, beside.gates, baseline, key=args.key, link=args.link)
     if args.output is None:
         sys.stdout.buffer.write(body.encode())

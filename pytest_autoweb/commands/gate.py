@@ -67,20 +67,20 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
-    from pytest_autoweb.gates.gate_decision import decide, gate_lines, keep, read_standard
+    from pytest_autoweb.gates.gate_decision import decide, gate_lines, keep, read_gate_inputs
     from pytest_autoweb.report.write import write_report
     from pytest_autoweb.runs.run_folder import read_run
 
     refuse_other_folders(args.folder)
     policy = _policy(args)
-    standard = read_standard(policy, args.storage, besides=read_run(args.folder).info.ts)
+    inputs = read_gate_inputs(policy, args.storage, except_ts=read_run(args.folder).info.ts)
     try:
-        decision = decide(args.folder, standard)
+        decision = decide(args.folder, inputs)
         report = write_report(args.folder, max_chars=_parsed("report_max_chars", ""))
         path, why = keep(decision.rows, args.storage, name=args.save, autosave=args.autosave)
     except OSError as error:
         raise AutowebError(f"{error.filename}: {error.strerror}") from None
-    for notice in (*standard.notices, why):
+    for notice in (*inputs.notices, why):
         if notice:
             print(f"autoweb: {notice}")
     for line, _ in gate_lines(decision.gates):

@@ -25,7 +25,7 @@ class Arm:
     """Its label in reports; empty if that is its name."""
     ordinary: bool = False
     """Whether it is the ordinary repair, which is limited only by the number of retries."""
-    told: bool = True
+    informed: bool = True
     """Whether a retry may know of the previous attempt, the evidence and what may help."""
     advised: bool = False
     """Whether prompts also contain the advice for the type of failure."""
@@ -83,9 +83,11 @@ def guidance_for(
             trigger=trigger_of(failed),
             error=error,
             waited_s=decision.wait_s,
-            recovery_prompt=recovery.user_prompt if arm.told else "",
-            suggestions=recovery.suggestions if arm.told else (),
-            alternatives=tuple(other.name for other in recovery.alternatives) if arm.told else (),
+            recovery_prompt=recovery.user_prompt if arm.informed else "",
+            suggestions=recovery.suggestions if arm.informed else (),
+            alternatives=tuple(other.name for other in recovery.alternatives)
+            if arm.informed
+            else (),
             requires_user_confirmation=recovery.requires_user_confirmation,
             relogin=decision.relogin,
         ),

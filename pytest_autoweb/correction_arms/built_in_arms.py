@@ -11,7 +11,7 @@ OFF = ARMS.add(
         summary="the ordinary repair",
         label="ordinary repair",
         ordinary=True,
-        told=False,
+        informed=False,
     )
 )
 
@@ -21,7 +21,7 @@ PLAIN = ARMS.add(
         name="plain",
         summary="told nothing: the control arm",
         label="plain (control)",
-        told=False,
+        informed=False,
         control=True,
         writer=NamedStage("repair", write_again),
     )

@@ -23,7 +23,7 @@ from pytest_autoweb.runs.storage import save_run, saved_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
+class GateInputs:
     """The gates' policy and the baseline of a run.
 
     They are read before the run starts, so that nobody pays for a run with an invalid flag.
@@ -51,33 +51,33 @@ class GateDecision:
         return any(gate.failed for gate in self.gates)
 
 
-def read_standard(policy: GatePolicy, storage: Path, *, besides: str = "") -> Standard:
+def read_gate_inputs(policy: GatePolicy, storage: Path, *, except_ts: str = "") -> GateInputs:
     """Find the run to compare with.
 
     Args:
         policy: the policy, which names the run.
         storage: the folder of saved runs.
-        besides: the `ts` of the run to be judged, which must not be compared with itself.
+        except_ts: the `ts` of the run to be judged, which must not be compared with itself.
 
     Raises:
         SettingsError: the run to compare with exists but cannot be read.
     """
-    standard = Standard(policy, storage)
+    inputs = GateInputs(policy, storage)
     if not policy.compare:
-        return standard
+        return inputs
     try:
-        baseline = load_any(policy.compare, storage, besides=besides, notices=standard.notices)
+        baseline = load_any(policy.compare, storage, except_ts=except_ts, notices=inputs.notices)
     except RunNotFound as error:
-        return Standard(policy, storage, None, str(error), standard.notices)
-    return Standard(policy, storage, baseline, "", standard.notices)
+        return GateInputs(policy, storage, None, str(error), inputs.notices)
+    return GateInputs(policy, storage, baseline, "", inputs.notices)
 
 
-def decide(folder: Path, standard: Standard, spending: Spending | None = None) -> GateDecision:
+def decide(folder: Path, inputs: GateInputs, spending: Spending | None = None) -> GateDecision:
     """Judge a run folder, and write baseline, history and gates into it for the report.
 
     Args:
         folder: the run folder.
-        standard: the policy and the baseline.
+        inputs: the policy and the baseline.
         spending: the cost of the session's live calls; None for a run of the past.
 
     Raises:
@@ -85,17 +85,17 @@ def decide(folder: Path, standard: Standard, spending: Spending | None = None) -
     """
     run = read_run(folder)
     rows = rows_of(run)
-    earlier = saved_rows(standard.storage, besides=rows.ts, notices=standard.notices)
+    earlier = saved_rows(inputs.storage, except_ts=rows.ts, notices=inputs.notices)
     history = history_of(earlier, rows) if earlier else None
     gates = evaluate_gates(
         rows,
-        standard.policy,
-        baseline=standard.baseline,
-        missing=standard.missing,
+        inputs.policy,
+        baseline=inputs.baseline,
+        missing=inputs.missing,
         history=history,
         spending=spending,
     )
-    beside = {BASELINE_FILE: standard.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
+    beside = {BASELINE_FILE: inputs.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
     for name, content in beside.items():
         if content is None:
             (folder / name).unlink(missing_ok=True)

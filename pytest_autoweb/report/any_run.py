@@ -15,14 +15,14 @@ _REPORT_FORMAT = Report.model_fields["format"].default
 
 
 def load_any(
-    spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
+    spec: str, storage: Path, *, except_ts: str = "", notices: list[str] | None = None
 ) -> RunRows:
     """Return the run that `spec` names, as `storage.load_run` does, or in a `report.json`.
 
     Args:
         spec: what the user wrote.
         storage: the storage folder.
-        besides: the `ts` of a run to ignore, because it must not be compared with itself.
+        except_ts: the `ts` of a run to ignore, because it must not be compared with itself.
         notices: receives a sentence for every file that could not be read.
 
     Raises:
@@ -32,7 +32,7 @@ def load_any(
     path = Path(spec)
     if path.is_file() and _is_report(path):
         return _rows_of_report(path)
-    return load_run(spec, storage, besides=besides, notices=notices)
+    return load_run(spec, storage, except_ts=except_ts, notices=notices)
 
 
 def _is_report(path: Path) -> bool:

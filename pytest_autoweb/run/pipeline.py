@@ -55,7 +55,7 @@ from pytest_autoweb.results import (
 from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
-from pytest_autoweb.sandbox.engine import Border, Finder, JsonValue, scripts_allowed
+from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
 from pytest_autoweb.strategies.stage_lists import prompts_of, stages_for
 
 if TYPE_CHECKING:
@@ -307,7 +307,9 @@ def _tools(
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
                 # An arm that is told nothing must not even know of the previous attempt.
-                previous=this.failed if this.guidance is None or this.guidance.arm.told else None,
+                previous=this.failed
+                if this.guidance is None or this.guidance.arm.informed
+                else None,
                 guidance=this.guidance,
                 progress=resources.progress,
                 marks=MarkFinder(redact if case.secrets else None),
@@ -330,10 +332,10 @@ def _border(
     folder: Path,
     redact: Redactor,
     secrets: Mapping[str, str],
-) -> Border:
+) -> SandboxBorder:
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     case_folder = _case_folder(cell, resources)
-    return Border(
+    return SandboxBorder(
         page=page,
         artifacts=folder / "files",
         secrets=secrets,

@@ -67,7 +67,7 @@ def save_run(rows: RunRows, storage: Path) -> Path:
 
 
 def load_run(
-    spec: str, storage: Path, *, besides: str = "", notices: list[str] | None = None
+    spec: str, storage: Path, *, except_ts: str = "", notices: list[str] | None = None
 ) -> RunRows:
     """Return the run that `spec` names.
 
@@ -75,7 +75,7 @@ def load_run(
         spec: `latest`; the number or name of a saved run (the newest of that name); a saved file;
             a run folder; or another storage folder (its latest run).
         storage: the storage folder.
-        besides: the `ts` of a run to ignore, because it must not be compared with itself.
+        except_ts: the `ts` of a run to ignore, because it must not be compared with itself.
         notices: receives a sentence for every file that could not be read.
 
     Raises:
@@ -83,22 +83,22 @@ def load_run(
         SettingsError: the path exists, but it is not a run.
     """
     if spec == LATEST:
-        return _newest(storage, besides, notices)
+        return _newest(storage, except_ts, notices)
     if fitting := [run for run in list_runs(storage) if _is_called(run, spec)]:
         for run in reversed(fitting):
             rows = _read(run.path, notices)
-            if rows is not None and rows.ts != besides:
+            if rows is not None and rows.ts != except_ts:
                 return rows
-    return _at_path(Path(spec), spec, storage, besides, notices)
+    return _at_path(Path(spec), spec, storage, except_ts, notices)
 
 
 def saved_rows(
-    storage: Path, *, besides: str = "", newest: int = 50, notices: list[str] | None = None
+    storage: Path, *, except_ts: str = "", newest: int = 50, notices: list[str] | None = None
 ) -> tuple[RunRows, ...]:
     """Return the newest saved runs, oldest first, for trends and for "never failed before"."""
     runs = list_runs(storage)[-newest:]
     every = (_read(run.path, notices) for run in runs)
-    return tuple(rows for rows in every if rows is not None and rows.ts != besides)
+    return tuple(rows for rows in every if rows is not None and rows.ts != except_ts)
 
 
 def _is_called(run: SavedRun, spec: str) -> bool:
@@ -107,9 +107,9 @@ def _is_called(run: SavedRun, spec: str) -> bool:
     return spec != "" and run.name == safe_name(spec)
 
 
-def _newest(storage: Path, besides: str, notices: list[str] | None) -> RunRows:
+def _newest(storage: Path, except_ts: str, notices: list[str] | None) -> RunRows:
     for rows in _newest_first(storage, notices):
-        if rows.ts != besides and rows.fit_as_baseline:
+        if rows.ts != except_ts and rows.fit_as_baseline:
             return rows
     raise RunNotFound(f"{storage} holds no whole run to compare with yet")
 
@@ -140,7 +140,7 @@ def _why(error: OSError | ValidationError) -> str:
 
 
 def _at_path(
-    path: Path, spec: str, storage: Path, besides: str, notices: list[str] | None
+    path: Path, spec: str, storage: Path, except_ts: str, notices: list[str] | None
 ) -> RunRows:
     if path.is_file():
         try:
@@ -151,7 +151,7 @@ def _at_path(
         run = read_run(path)
         return run_rows(run.info, run.cells)
     if path.is_dir() and list_runs(path):
-        return _newest(path, besides, notices)
+        return _newest(path, except_ts, notices)
     if path.is_dir():
         raise SettingsError(f"{path} is neither a run folder nor a folder of saved runs")
     names = [run.name for run in list_runs(storage) if run.name]

@@ -192,12 +192,12 @@ CLAIMS_OF = {"Page": "PageAssertions", "Locator": "LocatorAssertions"}
 """Class of the result of `expect(x)`, by the class of `x`."""
 
 FINDERS: Members = {name: ApiMember("find", "Locator") for name in ("get_by_mark", "get_by_sight")}
-"""Methods of `FINDER_OWNERS` that a cell may offer (`Border.finders`)."""
+"""Methods of `FINDER_OWNERS` that a cell may offer (`SandboxBorder.finders`)."""
 
 FINDER_OWNERS = frozenset({"Page", "Frame", "Locator"})
 
 FUNCTIONS: Members = {"collect_urls": ApiMember("function", acting=True)}
-"""Global functions that a cell may offer (`Border.functions`)."""
+"""Global functions that a cell may offer (`SandboxBorder.functions`)."""
 
 
 def member_of(kind: str, name: str) -> ApiMember | None:

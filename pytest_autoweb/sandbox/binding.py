@@ -14,7 +14,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     member_of,
 )
 from pytest_autoweb.sandbox.crossing_values import LocatorText, format_arguments
-from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.frame_codec import WireError, decode
 from pytest_autoweb.sandbox.frame_rules import check_chain
 from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
@@ -49,7 +49,7 @@ class Bound(NamedTuple):
 class Binder:
     """A decoder for `call` frames that lets only listed receivers and arguments pass."""
 
-    def __init__(self, border: Border, handles: Handles) -> None:
+    def __init__(self, border: SandboxBorder, handles: Handles) -> None:
         self._border, self._handles = border, handles
 
     def bind(self, frame: dict[str, Any]) -> Bound:

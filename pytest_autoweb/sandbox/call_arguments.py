@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from pytest_autoweb.sandbox.crossing_values import redacted
-from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.handles import Refusal
 
 MAX_UPLOAD_BYTES = 2_000_000
@@ -27,7 +27,7 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECA
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 
 
-def allowed_url(url: object, current: str, border: Border) -> str:
+def allowed_url(url: object, current: str, border: SandboxBorder) -> str:
     """Return the absolute URL of a `goto` if the case allows it."""
     if not isinstance(url, str) or len(url) > MAX_URL_CHARS:
         raise Refusal("AW501", "goto takes a URL as text")
@@ -66,7 +66,7 @@ def bare_name(name: object) -> str:
     return folded
 
 
-def artifact_path(name: object, border: Border) -> Path:
+def artifact_path(name: object, border: SandboxBorder) -> Path:
     """Return the path at which a file of that name may be written in the cell's folder."""
     folder = border.artifacts
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def artifact_path(name: object, border: Border) -> Path:
     return path
 
 
-def keep_saved(_saved: None, path: Path, border: Border) -> None:
+def keep_saved(_saved: None, path: Path, border: SandboxBorder) -> None:
     """Redact a file that was just saved, or delete it if it is too large."""
     if path.stat().st_size > MAX_SAVED_BYTES:
         path.unlink()
@@ -89,13 +89,13 @@ def keep_saved(_saved: None, path: Path, border: Border) -> None:
         path.write_bytes(clean)
 
 
-def allowed_uploads(files: object, border: Border) -> list[Any]:
+def allowed_uploads(files: object, border: SandboxBorder) -> list[Any]:
     """Return what `set_input_files` may receive: files the case lists, or bytes from the code."""
     items = files if isinstance(files, list | tuple) else [files]
     return [_upload(item, border) for item in items]
 
 
-def _upload(item: object, border: Border) -> Any:
+def _upload(item: object, border: SandboxBorder) -> Any:
     if isinstance(item, str):
         known = border.files.get(bare_name(item))
         if known is None:
@@ -118,7 +118,7 @@ def holds_secret(text: object) -> bool:
     return isinstance(text, str) and _PLACEHOLDER.search(text) is not None
 
 
-def with_secrets(text: str, urls: list[str], border: Border) -> str:
+def with_secrets(text: str, urls: list[str], border: SandboxBorder) -> str:
     """Replace each `<secret:name>` in the text by its value.
 
     Args:

@@ -10,7 +10,7 @@ from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.call_record import CallTimer, DivergedError, Reply, StepRecord, key_of
 from pytest_autoweb.sandbox.crossing_values import MAX_TARGET, outgoing, redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget, StuckError
-from pytest_autoweb.sandbox.engine import Border, Limits, RecalledCall, StepCallError
+from pytest_autoweb.sandbox.engine import Limits, RecalledCall, SandboxBorder, StepCallError
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError, to_line
 from pytest_autoweb.sandbox.handles import Handles, Refusal
@@ -100,7 +100,7 @@ class Dialogue:
     def __init__(
         self,
         worker: WorkerProcess,
-        border: Border,
+        border: SandboxBorder,
         handles: Handles,
         guard: BrowserDeadline,
         facade: Facade,

@@ -137,7 +137,7 @@ Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]
 
 
 @dataclass(slots=True)
-class Border:
+class SandboxBorder:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
 
     page: "Page"

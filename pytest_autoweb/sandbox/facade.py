@@ -17,7 +17,7 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.crossing_values import plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.handles import Handles, Refusal, kind_of
 
 _PASSWORDS = "input[type=password]"
@@ -46,7 +46,7 @@ class Facade:
         handled_dialogs: ids of the dialogs that the code answered.
     """
 
-    def __init__(self, border: Border, handles: Handles, guard: BrowserDeadline) -> None:
+    def __init__(self, border: SandboxBorder, handles: Handles, guard: BrowserDeadline) -> None:
         self._border, self._handles, self._guard = border, handles, guard
         self.bind = Binder(border, handles).bind
         self._default_ms, self._navigation_ms = DEFAULT_MS, DEFAULT_MS

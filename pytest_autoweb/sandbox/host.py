@@ -13,7 +13,14 @@ from pytest_autoweb.sandbox.call_record import AnsweredCall, StepRecord
 from pytest_autoweb.sandbox.crossing_values import redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
-from pytest_autoweb.sandbox.engine import Border, JsonValue, Level, Limits, StepEngine, StepOutcome
+from pytest_autoweb.sandbox.engine import (
+    JsonValue,
+    Level,
+    Limits,
+    SandboxBorder,
+    StepEngine,
+    StepOutcome,
+)
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError
 from pytest_autoweb.sandbox.handles import Handles, Refusal
@@ -40,7 +47,7 @@ class WorkerEngine:
     """
 
     def __init__(
-        self, border: Border, *, limits: Limits | None = None, workers: Workers | None = None
+        self, border: SandboxBorder, *, limits: Limits | None = None, workers: Workers | None = None
     ) -> None:
         self._border = border
         self._workers = workers or workers_of("auto")
@@ -346,10 +353,10 @@ def _failure(
     return Failure(kind=kind, message=text, rule=rule, step_index=index, line=line)
 
 
-MakeEngine = Callable[[Border, Level], StepEngine]
+MakeEngine = Callable[[SandboxBorder, Level], StepEngine]
 """Function that makes the engine of one attempt, given the resources its code may use."""
 
 
-def worker_engine(border: Border, level: Level) -> StepEngine:
+def worker_engine(border: SandboxBorder, level: Level) -> StepEngine:
     """Return an engine that runs code in its own worker process."""
     return WorkerEngine(border, workers=workers_of(level))

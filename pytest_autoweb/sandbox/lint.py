@@ -385,7 +385,7 @@ def lint_code(
         code: Python source of one block or of a whole script.
         line_offset: added to each line number, for a block that is part of a longer text.
         scripts: whether the code may run scripts of its own in the page.
-        offered: the names of `OFFERED_WHEN` that this cell offers (`Border.offered`).
+        offered: the names of `OFFERED_WHEN` that this cell offers (`SandboxBorder.offered`).
     """
     places = _read(code)
     if isinstance(places, LintFinding):

@@ -29,7 +29,7 @@ from pytest_autoweb.session.shared_run import SharedRun
 
 if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_context import Spending
-    from pytest_autoweb.gates.gate_decision import GateDecision, Standard
+    from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -44,7 +44,7 @@ class RunController:
         self._sandbox = ""
         self._notices: list[str] = []
         self._report: Report | None = None
-        self._standard: Standard | None = None
+        self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None
         self.shared = shared
         self._display = Display(
@@ -58,7 +58,7 @@ class RunController:
     def pytest_sessionstart(self) -> None:
         """Check the models and start the gateway, before any worker is started."""
         try:
-            self._standard = self._read_standard()
+            self._gate_inputs = self._read_gate_inputs()
             self._config.stash[SESSION] = self._open()
         except (SettingsError, ModelError, SandboxError) as error:
             # pytest calls no sessionfinish when sessionstart raises, so this must tidy up here.
@@ -67,12 +67,12 @@ class RunController:
         if self._display.wanted and self._settings.models:
             self._display.start()
 
-    def _read_standard(self) -> "Standard":
-        from pytest_autoweb.gates.gate_decision import read_standard
+    def _read_gate_inputs(self) -> "GateInputs":
+        from pytest_autoweb.gates.gate_decision import read_gate_inputs
 
         policy = policy_of(self._config, self._settings)
         storage = self._settings.rootdir / self._settings.storage
-        return read_standard(policy, storage)
+        return read_gate_inputs(policy, storage)
 
     def _open(self) -> RunSession:
         session = open_session(self._config, self._settings, self.shared, worker="main")
@@ -182,19 +182,19 @@ class RunController:
         """Judge the run by its gates; whatever goes wrong here, the report is still written."""
         from pytest_autoweb.gates.gate_decision import decide
 
-        assert self._standard is not None
+        assert self._gate_inputs is not None
         ended = int(session.exitstatus)
         try:
             if self._settings.shard is None:
-                self._decision = decide(run.run_folder, self._standard, _spending(run))
-            elif self._standard.policy.asks_anything:
+                self._decision = decide(run.run_folder, self._gate_inputs, _spending(run))
+            elif self._gate_inputs.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb gate` on the merged report")
         except Exception as error:
             # After a bug of ours or with a full disk, nobody knows that the gates hold, so the run
             # must not end as a success.
             self._notices.append(f"the gates could not be judged: {type(error).__name__}: {error}")
             session.exitstatus = ended or pytest.ExitCode.INTERNAL_ERROR
-        self._notices += self._standard.notices
+        self._notices += self._gate_inputs.notices
         if self._decision and self._decision.failed:
             session.exitstatus = ended or pytest.ExitCode.TESTS_FAILED
         if int(session.exitstatus) != ended:
@@ -275,13 +275,13 @@ class RunController:
             path_prefix,
         )
 
-        if not on_github(os.environ) or self._report is None or self._standard is None:
+        if not on_github(os.environ) or self._report is None or self._gate_inputs is None:
             return
         from pytest_autoweb.report.markdown import render_markdown
 
         gates = self._decision.gates if self._decision else ()
         prefix = path_prefix(self._settings.rootdir, os.environ)
-        for line in annotations(run.cells, gates, self._standard.policy, prefix=prefix):
+        for line in annotations(run.cells, gates, self._gate_inputs.policy, prefix=prefix):
             terminalreporter.write_line(line)
         try:
             append_summary(os.environ, render_markdown(self._report))

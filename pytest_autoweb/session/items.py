@@ -216,15 +216,15 @@ def run_with_fixtures(
     name = cell.nodeid.partition("::")[2] or cell.nodeid
     remote = bool(request.getfixturevalue("connect_options"))
     relogin = _relogin(request.config)
-    bench = replace(
-        session.bench(name, open_page),
+    resources = replace(
+        session.cell_resources(name, open_page),
         remote=remote,
         relogin=relogin,
         past=_past(cell, session.settings),
         # Readings of a page may contain its secrets, which must not leave this process.
         cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
-    result = _run_or_break(cell, bench)
+    result = _run_or_break(cell, resources)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)
     return result
@@ -241,7 +241,7 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
 def _past(cell: Cell, settings: Settings) -> "PastCorrections":
     """Return whether the correction arm helped before; compared arms always run to the end."""
     arm, *others = settings.correction
-    if not settings.store or others or not ARMS.pick(arm).told or is_control(cell.spec.name):
+    if not settings.store or others or not ARMS.pick(arm).informed or is_control(cell.spec.name):
         return {}
     from pytest_autoweb.store.session_hooks import corrections_so_far
 
@@ -262,11 +262,11 @@ def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
     return config.stash[_CACHE]
 
 
-def _run_or_break(cell: Cell, bench: Any) -> CellResult:
+def _run_or_break(cell: Cell, resources: Any) -> CellResult:
     if cell.spec.name == ORACLE and not cell.case.has_oracle:
-        return skipped_cell(cell, bench, NO_ORACLE)
+        return skipped_cell(cell, resources, NO_ORACLE)
     try:
-        return run_cell(cell, bench)
+        return run_cell(cell, resources)
     except Exception as error:
         # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -275,7 +275,7 @@ def _run_or_break(cell: Cell, bench: Any) -> CellResult:
             kind="browser" if from_browser else "internal",
             message=f"{type(error).__name__}: {first}",
         )
-        return broken_cell(cell, bench, failure)
+        return broken_cell(cell, resources, failure)
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:

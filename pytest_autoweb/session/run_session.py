@@ -127,7 +127,9 @@ class RunSession:
                 opened.touch()
         return self.run_folder
 
-    def bench(self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]) -> CellResources:
+    def cell_resources(
+        self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]
+    ) -> CellResources:
         """Gather what one cell may use."""
         return CellResources(
             settings=self.settings,

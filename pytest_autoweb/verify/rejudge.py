@@ -118,7 +118,7 @@ class RejudgeTools:
 
 
 def rejudge(
-    attempt: Attempt, checks: Sequence[CurrentCheck], stored: Stored, bench: RejudgeTools
+    attempt: Attempt, checks: Sequence[CurrentCheck], stored: Stored, tools: RejudgeTools
 ) -> Attempt:
     """Return the attempt with the verdicts of these checks; nothing else in it changes."""
     results: dict[int, CheckResult] = {}
@@ -126,14 +126,14 @@ def rejudge(
     recorded = _Recorded(attempt.checks)
     for written in checks:
         old = recorded.take(written)
-        problem = _problem(written, stored, bench)
-        if old is not None and (problem or bench.changed_only):
+        problem = _problem(written, stored, tools)
+        if old is not None and (problem or tools.changed_only):
             results[written.index] = _as_recorded(old, written)
         elif problem:
             results[written.index] = _undecided(written, problem)
         else:
             again.append(written)
-    fresh = _judge(again, attempt, stored, bench)
+    fresh = _judge(again, attempt, stored, tools)
     asked = sum((result.usage for result in fresh.values()), Usage())
     if asked.calls:
         spent = {**attempt.usage, "judge": attempt.usage.get("judge", Usage()) + asked}
@@ -156,14 +156,14 @@ class _Recorded:
         return found
 
 
-def _problem(written: CurrentCheck, stored: Stored, bench: RejudgeTools) -> str:
+def _problem(written: CurrentCheck, stored: Stored, tools: RejudgeTools) -> str:
     """Return why the check cannot be judged from what was kept; empty when it can."""
     ground = written.check.rests_on
     if ground == "live":
         return f"a `{written.check.name}` check needs the live page or its server"
     if ground == "address" and "<secret:" in stored.url:
         return "the page's URL holds a secret"
-    if ground == "opinion" and bench.judge is None:
+    if ground == "opinion" and tools.judge is None:
         return "models are asked only with --ask-judge"
     if ground == "requests":
         return "" if stored.wire is not None else MISSING.format(what="record of requests")
@@ -173,11 +173,11 @@ def _problem(written: CurrentCheck, stored: Stored, bench: RejudgeTools) -> str:
 
 
 def _judge(
-    checks: Sequence[CurrentCheck], attempt: Attempt, stored: Stored, bench: RejudgeTools
+    checks: Sequence[CurrentCheck], attempt: Attempt, stored: Stored, tools: RejudgeTools
 ) -> dict[int, CheckResult]:
     if not checks:
         return {}
-    with _shown(checks, stored, bench) as copy:
+    with _shown(checks, stored, tools) as copy:
         evidence = Evidence(
             # The checks that are judged without a copy of the page never use this field.
             page=copy.page if copy else cast(Any, None),
@@ -186,7 +186,7 @@ def _judge(
             wire=stored.wire or (),
             downloads=stored.downloads or (),
             actions=attempt.tool_calls,
-            rubric_judge=bench.judge(attempt) if bench.judge else None,
+            rubric_judge=tools.judge(attempt) if tools.judge else None,
             entry_url=attempt.entry_url_used,
         )
         results = judge_checks(
@@ -205,13 +205,13 @@ def _judge(
 
 @contextmanager
 def _shown(
-    checks: Sequence[CurrentCheck], stored: Stored, bench: RejudgeTools
+    checks: Sequence[CurrentCheck], stored: Stored, tools: RejudgeTools
 ) -> Iterator[OpenCopy | None]:
     needed = any(written.check.rests_on in _SHOWN for written in checks)
     if not needed or stored.page is None:
         yield None
         return
-    with open_copy(bench.browser(), stored.page, stored.url) as copy:
+    with open_copy(tools.browser(), stored.page, stored.url) as copy:
         yield copy
 
 

@@ -169,9 +169,9 @@ def _rejudge_cell(
     attempts: list[Attempt] = []
     notes: list[str] = []
     judge = partial(order.judge, cell) if order.judge else None
-    bench = RejudgeTools(browser, changed_only=order.changed_only, judge=judge)
+    tools = RejudgeTools(browser, changed_only=order.changed_only, judge=judge)
     for attempt in cell.attempts:
-        attempts.append(_rejudge_attempt(cell, attempt, loaded, order, bench, notes))
+        attempts.append(_rejudge_attempt(cell, attempt, loaded, order, tools, notes))
         if attempts[-1].checks_passed and attempt is not cell.attempts[-1]:
             # The run would have ended here, so what was repaired afterwards must not count.
             notes.append(f"attempt {attempt.attempt_index} now passes; later ones are left out")
@@ -196,7 +196,7 @@ def _rejudge_attempt(
     attempt: Attempt,
     loaded: LoadedCase,
     order: Order,
-    bench: RejudgeTools,
+    tools: RejudgeTools,
     notes: list[str],
 ) -> Attempt:
     if not attempt.checks and "dom" not in attempt.evidence:
@@ -207,7 +207,7 @@ def _rejudge_attempt(
     except _NoServer:
         notes.append("the address of the web server is unknown; the recorded verdicts are kept")
         return attempt
-    return rejudge(attempt, checks, stored, bench)
+    return rejudge(attempt, checks, stored, tools)
 
 
 class _NoServer(Exception):

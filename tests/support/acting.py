@@ -71,7 +71,7 @@ def run_one(
     strategy: StrategyName,
     spec: dict[str, Any],
     opened: Callable[[Page], object],
-    **bench: Any,
+    **changes: Any,
 ) -> CellResult:
     """Runs one cell in new contexts; each page is handed to `opened` first."""
     file = chosen.rootdir / "case.yaml"
@@ -102,7 +102,7 @@ def run_one(
         open_page=open_page,
         environ={},
         remote=True,
-        **bench,
+        **changes,
     )
     try:
         return run_cell(cell, surroundings)

@@ -12,7 +12,7 @@ from playwright import sync_api
 from spied_worker import with_module
 
 from pytest_autoweb.sandbox.allowed_members import CLASSES, MANAGER_EXIT, SECRET_METHODS
-from pytest_autoweb.sandbox.engine import Border, Limits
+from pytest_autoweb.sandbox.engine import Limits, SandboxBorder
 from pytest_autoweb.sandbox.worker_pool import Workers
 from pytest_autoweb.sandbox.worker_process import WorkerProcess
 
@@ -158,9 +158,9 @@ class Manager:
         return
 
 
-def border_of(page: Any, folder: Path) -> Border:
+def border_of(page: Any, folder: Path) -> SandboxBorder:
     """What a case with one origin, one secret and one file allows."""
-    return Border(
+    return SandboxBorder(
         page=page,
         artifacts=folder,
         secrets={"pw": SECRET},

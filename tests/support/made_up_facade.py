@@ -7,7 +7,7 @@ from typing import Any, cast
 from pytest_autoweb.sandbox.allowed_members import ApiMember, member_of
 from pytest_autoweb.sandbox.binding import Bound, Receiver
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.handles import Handles
 
@@ -66,7 +66,7 @@ class Ground:
         self.page.frames = []
         self.patience = Patience()
         self.handles = Handles()
-        self.border = Border(
+        self.border = SandboxBorder(
             page=cast(Any, self.page),
             artifacts=folder,
             secrets={"pw": "hunter2"},

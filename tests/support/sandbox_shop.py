@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.redaction import Redactor
-from pytest_autoweb.sandbox.engine import Border, Level, Limits, StepOutcome, scripts_allowed
+from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.worker_pool import workers_of
@@ -107,7 +107,7 @@ def shop(one_page: Page, origin: str) -> Iterator[Page]:
 class Step:
     """Runs blocks on the shop's page and lints them first."""
 
-    def __init__(self, engine: WorkerEngine, border: Border) -> None:
+    def __init__(self, engine: WorkerEngine, border: SandboxBorder) -> None:
         self.engine, self.border, self.index = engine, border, 0
 
     def __call__(
@@ -125,7 +125,7 @@ def make_step(shop: Page, origin: str, tmp_path: Path) -> Iterator[Callable[...,
     engines: list[WorkerEngine] = []
 
     def make(level: Level = "auto", **changes: Any) -> Step:
-        border = Border(
+        border = SandboxBorder(
             page=shop,
             artifacts=tmp_path / "artifacts",
             secrets={"password": SECRET},

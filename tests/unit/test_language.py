@@ -27,7 +27,7 @@ from pytest_autoweb.language import (
             "步骤: (plan), 出错信息: 计划需要输入 (Which shop?)",
         ),
         (
-            StepProblem.told("2", "TimeoutError: 5 s"),
+            StepProblem.quoted("2", "TimeoutError: 5 s"),
             "Step 2: TimeoutError: 5 s",
             "步骤: 2, 出错信息: TimeoutError: 5 s",
         ),

@@ -19,7 +19,7 @@ from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.redaction import Redactor
-from pytest_autoweb.sandbox.engine import Border, Level, Limits, StepOutcome, scripts_allowed
+from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.worker_pool import workers_of
 
@@ -89,9 +89,9 @@ class Ground:
         self._border = self._made_border()
         self._engine = self._made_engine()
 
-    def _made_border(self) -> Border:
+    def _made_border(self) -> SandboxBorder:
         policy = OriginPolicy(self.site.url)
-        return Border(
+        return SandboxBorder(
             page=self.page,
             artifacts=self.cell,
             secrets={"password": SECRET},

@@ -77,11 +77,11 @@ def test_a_run_is_not_compared_with_its_own_saved_copy(tmp_path: Path) -> None:
     saved(tmp_path, 2, "main")
     newest = storage.load_run("main", tmp_path)
 
-    before = storage.load_run("main", tmp_path, besides=newest.ts)
+    before = storage.load_run("main", tmp_path, except_ts=newest.ts)
 
     assert before.started.day == 22
-    assert storage.load_run("latest", tmp_path, besides=newest.ts) == before
-    assert storage.saved_rows(tmp_path, besides=newest.ts) == (before,)
+    assert storage.load_run("latest", tmp_path, except_ts=newest.ts) == before
+    assert storage.saved_rows(tmp_path, except_ts=newest.ts) == (before,)
 
 
 def test_files_that_cannot_be_read_are_skipped_with_a_notice(tmp_path: Path) -> None:

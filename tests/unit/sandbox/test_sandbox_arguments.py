@@ -9,15 +9,15 @@ import pytest
 
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox import call_arguments
-from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.handles import Refusal
 
 HERE = "http://shop.test/cart/list"
 
 
 @pytest.fixture
-def border(tmp_path: Path) -> Border:
-    return Border(
+def border(tmp_path: Path) -> SandboxBorder:
+    return SandboxBorder(
         page=cast(Any, object()),
         artifacts=tmp_path / "artifacts",
         secrets={"password": "hunter2-hunter2", "user": "ana-lee"},
@@ -50,7 +50,9 @@ def refused(rule: str, reason: str | None = None) -> Iterator[Any]:
         ("http://shop.test/" + "a" * 3983, "http://shop.test/" + "a" * 3983),
     ],
 )
-def test_an_allowed_address_becomes_absolute(url: str, absolute: str, border: Border) -> None:
+def test_an_allowed_address_becomes_absolute(
+    url: str, absolute: str, border: SandboxBorder
+) -> None:
     assert call_arguments.allowed_url(url, HERE, border) == absolute
 
 
@@ -75,12 +77,12 @@ def test_an_allowed_address_becomes_absolute(url: str, absolute: str, border: Bo
         ("https://hunter2-hunter2.test/", "blocked: https://<secret:password>.test"),
     ],
 )
-def test_any_other_address_is_refused(url: object, reason: str, border: Border) -> None:
+def test_any_other_address_is_refused(url: object, reason: str, border: SandboxBorder) -> None:
     with refused("AW501", reason):
         call_arguments.allowed_url(url, HERE, border)
 
 
-def test_a_refused_address_is_shown_in_part(border: Border) -> None:
+def test_a_refused_address_is_shown_in_part(border: SandboxBorder) -> None:
     with refused("AW501") as raised:
         call_arguments.allowed_url("x:" + "a" * 500, HERE, border)
     assert raised.value.reason == f"'x:{'a' * 198}' is not http or https"
@@ -120,7 +122,7 @@ def test_a_name_is_text_and_shown_in_part() -> None:
         call_arguments.bare_name("x" * 200)
 
 
-def test_a_file_is_written_into_the_folder_of_the_cell(border: Border) -> None:
+def test_a_file_is_written_into_the_folder_of_the_cell(border: SandboxBorder) -> None:
     path = call_arguments.artifact_path("shot.png", border)
     path.write_text("x")
 
@@ -128,7 +130,7 @@ def test_a_file_is_written_into_the_folder_of_the_cell(border: Border) -> None:
     assert call_arguments.artifact_path("shot.png", border) == path
 
 
-def test_a_folder_or_a_link_is_not_written_to(border: Border, tmp_path: Path) -> None:
+def test_a_folder_or_a_link_is_not_written_to(border: SandboxBorder, tmp_path: Path) -> None:
     folder = Path(border.artifacts)
     (folder / "deep").mkdir(parents=True)
     (folder / "link.png").symlink_to(tmp_path / "elsewhere.png")
@@ -138,7 +140,7 @@ def test_a_folder_or_a_link_is_not_written_to(border: Border, tmp_path: Path) ->
             call_arguments.artifact_path(name, border)
 
 
-def test_the_hundredth_file_is_the_last(border: Border) -> None:
+def test_the_hundredth_file_is_the_last(border: SandboxBorder) -> None:
     for number in range(99):
         call_arguments.artifact_path(f"{number}.png", border).touch()
 
@@ -148,7 +150,7 @@ def test_the_hundredth_file_is_the_last(border: Border) -> None:
         call_arguments.artifact_path("more.png", border)
 
 
-def test_a_saved_file_of_the_largest_size_stays(border: Border, tmp_path: Path) -> None:
+def test_a_saved_file_of_the_largest_size_stays(border: SandboxBorder, tmp_path: Path) -> None:
     path = tmp_path / "large.bin"
     with path.open("wb") as stream:
         stream.truncate(call_arguments.MAX_SAVED_BYTES)
@@ -161,7 +163,7 @@ def test_a_saved_file_of_the_largest_size_stays(border: Border, tmp_path: Path) 
 # -- uploads ---------------------------------------------------------------------------
 
 
-def test_files_that_the_case_lists_may_be_uploaded(border: Border) -> None:
+def test_files_that_the_case_lists_may_be_uploaded(border: SandboxBorder) -> None:
     cv, text = str(border.files["cv.pdf"]), str(border.files["a.txt"])
 
     assert call_arguments.allowed_uploads("cv.pdf", border) == [cv]
@@ -170,7 +172,7 @@ def test_files_that_the_case_lists_may_be_uploaded(border: Border) -> None:
     assert call_arguments.allowed_uploads([], border) == []
 
 
-def test_any_other_file_is_refused_and_the_listed_ones_are_named(border: Border) -> None:
+def test_any_other_file_is_refused_and_the_listed_ones_are_named(border: SandboxBorder) -> None:
     with refused("AW502", r"^the case lists no file 'b\.txt' \(files: a\.txt, cv\.pdf\)$"):
         call_arguments.allowed_uploads("b.txt", border)
     with refused("AW502", "is not a bare file name"):
@@ -180,7 +182,7 @@ def test_any_other_file_is_refused_and_the_listed_ones_are_named(border: Border)
         call_arguments.allowed_uploads("a.txt", border)
 
 
-def test_bytes_that_the_code_made_may_be_uploaded(border: Border) -> None:
+def test_bytes_that_the_code_made_may_be_uploaded(border: SandboxBorder) -> None:
     made = {"name": "ｎote.txt", "mimeType": "text/plain", "buffer": b"hello"}
     plain = {"name": "note", "buffer": b"x" * call_arguments.MAX_UPLOAD_BYTES}
 
@@ -204,7 +206,7 @@ def test_bytes_that_the_code_made_may_be_uploaded(border: Border) -> None:
         (7, "uploads are names of files that the case lists, or {name, buffer}"),
     ],
 )
-def test_any_other_upload_is_refused(made: object, reason: str, border: Border) -> None:
+def test_any_other_upload_is_refused(made: object, reason: str, border: SandboxBorder) -> None:
     with refused("AW502", reason):
         call_arguments.allowed_uploads([made], border)
 
@@ -229,7 +231,7 @@ def test_a_secret_is_asked_for_by_its_name(text: object, holds: bool) -> None:
     assert call_arguments.holds_secret(text) is holds
 
 
-def test_secrets_are_put_in_on_pages_that_may_have_them(border: Border) -> None:
+def test_secrets_are_put_in_on_pages_that_may_have_them(border: SandboxBorder) -> None:
     text = "<secret:user>:<secret:password>!"
 
     assert call_arguments.with_secrets(text, [HERE, HERE], border) == "ana-lee:hunter2-hunter2!"
@@ -245,13 +247,13 @@ def test_secrets_are_put_in_on_pages_that_may_have_them(border: Border) -> None:
         ("", ""),
     ],
 )
-def test_secrets_are_typed_nowhere_else(url: str, place: str, border: Border) -> None:
+def test_secrets_are_typed_nowhere_else(url: str, place: str, border: SandboxBorder) -> None:
     with refused("AW503") as raised:
         call_arguments.with_secrets("<secret:password>", [HERE, url], border)
     assert raised.value.reason == f"a secret may not be typed on {place}"
 
 
-def test_a_secret_that_the_case_lacks_is_refused(border: Border) -> None:
+def test_a_secret_that_the_case_lacks_is_refused(border: SandboxBorder) -> None:
     with refused("AW503", r"^the case has no secret 'pin' \(secrets: password, user\)$"):
         call_arguments.with_secrets("<secret:pin>", [HERE], border)
     border.secrets = {}

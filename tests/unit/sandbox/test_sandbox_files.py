@@ -7,7 +7,7 @@ import pytest
 
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox import call_arguments
-from pytest_autoweb.sandbox.engine import Border
+from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.handles import Refusal
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ NO_PAGE = cast("Page", object())
 
 
 @pytest.fixture
-def border(tmp_path: Path) -> Border:
+def border(tmp_path: Path) -> SandboxBorder:
     redact = Redactor({"password": "hunter2-hunter2"})
-    return Border(page=NO_PAGE, artifacts=tmp_path, redact=redact)
+    return SandboxBorder(page=NO_PAGE, artifacts=tmp_path, redact=redact)
 
 
 def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_written_anew(
-    border: Border,
+    border: SandboxBorder,
 ) -> None:
     for number in range(call_arguments.MAX_FILES):
         call_arguments.artifact_path(f"{number}.png", border).touch()
@@ -35,7 +35,7 @@ def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_writ
     assert refused.value.rule == "AW505"
 
 
-def test_a_saved_file_that_is_too_large_goes_again(border: Border, tmp_path: Path) -> None:
+def test_a_saved_file_that_is_too_large_goes_again(border: SandboxBorder, tmp_path: Path) -> None:
     path = tmp_path / "large.bin"
     with path.open("wb") as stream:
         stream.truncate(call_arguments.MAX_SAVED_BYTES + 1)
@@ -45,7 +45,9 @@ def test_a_saved_file_that_is_too_large_goes_again(border: Border, tmp_path: Pat
     assert not path.exists()
 
 
-def test_secrets_leave_a_saved_file_and_other_bytes_stay(border: Border, tmp_path: Path) -> None:
+def test_secrets_leave_a_saved_file_and_other_bytes_stay(
+    border: SandboxBorder, tmp_path: Path
+) -> None:
     path = tmp_path / "mixed.bin"
     path.write_bytes(b"\xff\x00 hunter2-hunter2 \xfe")
 

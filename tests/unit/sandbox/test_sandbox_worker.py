@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import pytest
 
 from pytest_autoweb.results import ToolCall
-from pytest_autoweb.sandbox.engine import Border, Limits, StepOutcome
+from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepOutcome
 from pytest_autoweb.sandbox.host import WorkerEngine
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory limits are
 class Runner:
     """Runs blocks one after the other without a page."""
 
-    def __init__(self, engine: WorkerEngine, border: Border) -> None:
+    def __init__(self, engine: WorkerEngine, border: SandboxBorder) -> None:
         self.engine, self.border, self.index = engine, border, 0
 
     def __call__(self, code: str, limits: Limits = LIMITS, index: int | None = None) -> StepOutcome:
@@ -37,7 +37,7 @@ class Runner:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Runner]:
-    border = Border(page=NO_PAGE, artifacts=tmp_path / "artifacts")
+    border = SandboxBorder(page=NO_PAGE, artifacts=tmp_path / "artifacts")
     with WorkerEngine(border) as engine:
         yield Runner(engine, border)
 
@@ -106,7 +106,7 @@ def test_an_error_in_a_function_of_an_earlier_step_points_at_the_call(run: Runne
 
 def test_lines_are_told_as_they_are_logged(tmp_path: Path) -> None:
     lines: list[str] = []
-    border = Border(page=NO_PAGE, artifacts=tmp_path, on_log=lines.append)
+    border = SandboxBorder(page=NO_PAGE, artifacts=tmp_path, on_log=lines.append)
     with WorkerEngine(border) as engine:
         engine.run_step(1, "log('a')\nprint('b\\nc')", root=border.page, limits=LIMITS)
 
@@ -114,7 +114,7 @@ def test_lines_are_told_as_they_are_logged(tmp_path: Path) -> None:
 
 
 def test_secrets_are_taken_out_of_logs_answers_and_errors(tmp_path: Path) -> None:
-    border = Border(
+    border = SandboxBorder(
         page=NO_PAGE, artifacts=tmp_path, redact=lambda text: text.replace("hunter2", "***")
     )
     with WorkerEngine(border) as engine:
@@ -243,7 +243,7 @@ def test_the_worker_has_no_environment_no_files_and_no_folder(run: Runner) -> No
 
 
 def test_a_closed_engine_leaves_no_process(tmp_path: Path) -> None:
-    engine = WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path))
+    engine = WorkerEngine(SandboxBorder(page=NO_PAGE, artifacts=tmp_path))
     pid = engine._worker.pid
     engine.close()
     engine.close()

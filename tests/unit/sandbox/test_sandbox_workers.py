@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_autoweb.errors import SandboxError
-from pytest_autoweb.sandbox.engine import Border, Limits
+from pytest_autoweb.sandbox.engine import Limits, SandboxBorder
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.worker_pool import Workers
 from pytest_autoweb.sandbox.worker_process import WorkerProcess
@@ -59,7 +59,7 @@ def all_gone(pids: list[int], seconds: float) -> bool:
 
 TELL = """
 from pytest_autoweb.errors import SandboxError
-from pytest_autoweb.sandbox.engine import Border, Limits
+from pytest_autoweb.sandbox.engine import SandboxBorder, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.worker_pool import Workers
 
@@ -68,7 +68,7 @@ for level in ("auto", "strict"):
     workers = Workers(level)
     try:
         print(level, workers.layers(), sep=": ")
-        with WorkerEngine(Border(page=object(), artifacts=None), workers=workers) as engine:
+        with WorkerEngine(SandboxBorder(page=object(), artifacts=None), workers=workers) as engine:
             outcome = engine.run_step(1, HAS, root=None, limits=Limits())
             print("asked the kernel:", outcome.log)
     except SandboxError as error:
@@ -102,7 +102,7 @@ def test_auto_does_without_what_the_machine_refuses_and_strict_does_not(
 
 def test_off_leaves_the_walls_out_and_the_limits_in(tmp_path: Path) -> None:
     workers = Workers("off")
-    with WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
+    with WorkerEngine(SandboxBorder(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
         outcome = engine.run_step(1, "x = 'a' * 10 ** 9", root=NO_PAGE, limits=LIMITS)
     layers = workers.layers()
     workers.close()
@@ -131,7 +131,9 @@ def test_a_spare_worker_is_ready_before_it_is_asked_for(workers: Workers) -> Non
 def test_no_worker_serves_two_attempts(workers: Workers, tmp_path: Path) -> None:
     pids = []
     for _ in range(3):
-        with WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
+        with WorkerEngine(
+            SandboxBorder(page=NO_PAGE, artifacts=tmp_path), workers=workers
+        ) as engine:
             pids.append(engine._worker.pid)
 
     assert len(set(pids)) == 3
@@ -151,7 +153,7 @@ def test_a_spare_worker_with_other_limits_or_a_dead_one_is_not_used(workers: Wor
 
 
 def test_a_killed_worker_is_replaced_by_the_spare_one(workers: Workers, tmp_path: Path) -> None:
-    with WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
+    with WorkerEngine(SandboxBorder(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
         spare = spare_of(workers)
         engine.run_step(1, "kept = 1", root=NO_PAGE, limits=LIMITS)
         killed = engine.run_step(2, "while kept: pass", root=NO_PAGE, limits=Limits(step_s=0.2))
@@ -166,7 +168,7 @@ def test_an_attempt_under_a_strict_level_that_cannot_be_kept_is_no_attempt(tmp_p
     workers = Workers("strict")
     workers._walls = workers._walls._replace(kernel=False)
     with (
-        WorkerEngine(Border(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine,
+        WorkerEngine(SandboxBorder(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine,
         pytest.raises(SandboxError, match="Landlock and seccomp cannot be used"),
     ):
         engine.run_step(1, "x = 1", root=NO_PAGE, limits=LIMITS)
@@ -176,12 +178,12 @@ def test_an_attempt_under_a_strict_level_that_cannot_be_kept_is_no_attempt(tmp_p
 
 BUSY = """
 import os, sys, threading
-from pytest_autoweb.sandbox.engine import Border, Limits
+from pytest_autoweb.sandbox.engine import SandboxBorder, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.worker_pool import Workers
 
 workers = Workers()
-engine = WorkerEngine(Border(page=object(), artifacts=None, on_log=lambda line: print(
+engine = WorkerEngine(SandboxBorder(page=object(), artifacts=None, on_log=lambda line: print(
     engine._worker.pid, workers._spare.pid, flush=True)), workers=workers)
 engine.run_step(1, "log('computing')\\nwhile log: pass", root=None, limits=Limits(step_s=60))
 """

@@ -1,7 +1,6 @@
 """The report's page in a real browser, opened from disk."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -370,24 +369,19 @@ def test_repeats_and_capture_modes_share_the_matrix(tmp_path: Path, open_page: O
     expect(page.locator(".matrix td").first.locator("button.cell")).to_have_count(3)
 
 
-def test_two_thousand_cells_open_within_seconds(tmp_path: Path, open_page: Open) -> None:
+def test_a_cell_of_many_opens(tmp_path: Path, open_page: Open) -> None:
+    """`benchmarks/report_page.py` has the times, also of 2,000 cells."""
     samples = [c for c in realistic_cells() if not c.model.startswith("builtin/")]
     cells = []
-    for i in range(2000):
+    for i in range(300):
         key = CellKey(f"case-{i // 10}", f"vendor/model-{i % 10}")
         names = {"case_id": key.case_id, "model": key.model, "folder": key.folder}
         cells.append(samples[i % len(samples)].model_copy(update=names))
     report = plain(build_report(RecordedRun(tmp_path, run_info(cells), tuple(cells))))
-    write_text_atomic(tmp_path / "index.html", render_html(shorten(report, 8_000_000), {}))
+    write_text_atomic(tmp_path / "index.html", render_html(shorten(report, 1_200_000), {}))
 
-    began = time.monotonic()
     page = open_page(tmp_path)
-    expect(page.locator(".matrix button.cell")).to_have_count(2000)
-    opened = time.monotonic() - began
-    began = time.monotonic()
-    page.locator(".matrix button.cell").nth(1000).click()
-    expect(page.locator("#detail .detail-head")).to_be_visible()
+    expect(page.locator(".matrix button.cell")).to_have_count(300)
+    page.locator(".matrix button.cell").nth(150).click()
 
-    # About a second each on an idle machine.
-    assert opened < 20
-    assert time.monotonic() - began < 10
+    expect(page.locator("#detail .detail-head")).to_be_visible()

@@ -62,7 +62,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         # A check that fails waits so long; here nothing comes late.
         "autoweb_check_timeout = 1\n"
         # Their imports would double what a small session costs.
-        "addopts = -p no:hypothesispytest -p no:schemathesis\n"
+        "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
     )
     return pytester
 

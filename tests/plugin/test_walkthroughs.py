@@ -23,7 +23,7 @@ COPIED = ("pytest_autoweb", "prompts", "templates", "tests", "docs", "pyproject.
 INSIDE = "Inside the project"
 INI = (
     "[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n"
-    "addopts = -p no:hypothesispytest -p no:schemathesis\n"
+    "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
 )
 
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)

@@ -188,8 +188,9 @@ OPTIONS: tuple[Option, ...] = (
            comma_list, "A,B"),
     Option("models_file", "", "YAML or JSON file with settings per model, which take precedence "
            "over those of [tool.autoweb.models] in pyproject.toml.", path, "PATH"),
-    Option("files", "cases/*.yaml cases/*.yml", "Patterns (relative to the rootdir) of the files "
-           "that are read as cases; a YAML file named on the command line is always read.\n"
+    Option("files", "cases/*.yaml cases/*.yml cases/**/*.yaml cases/**/*.yml", "Patterns (relative "
+           "to the rootdir) of the files that are read as cases. A file named on the command line "
+           "is always read, and so are files with cases in a folder that is named there.\n"
            "Checks in them: {check_types}", words, "GLOBS"),
     Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it is.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
@@ -400,6 +401,10 @@ def add_options(parser: "pytest.Parser") -> None:
         parser.addini(option.dest, option.help, default=None)
 
 
+_NEED_MODELS = ("cases_file", "cases", "controls", "preview", "shard")
+_GATES = ("min_pass_rate", "max_cost", "compare_fail")
+
+
 def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
     """Read all settings, each from the first place that has it.
 
@@ -453,6 +458,22 @@ def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
     """Return the folder of the run, without reading the other settings."""
     option = next(option for option in OPTIONS if option.name == "report")
     return config.rootpath / _first_value(option, config, environ)[0]
+
+
+def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
+    """Return what asks for models in a session that names none; empty if nothing does.
+
+    Gates count only where the models are expressly empty, as in `--autoweb-models=$UNSET`: without
+    the flag they may be meant for tests that use the `autoweb` fixture.
+    """
+    empty = config.getoption(OPTIONS[0].dest) is not None or OPTIONS[0].env in environ
+    for option in OPTIONS:
+        _, source = _first_value(option, config, environ)
+        if option.name in _NEED_MODELS and source == "flag":
+            return option.flag
+        if empty and option.name in (*_NEED_MODELS, *_GATES) and source != "default":
+            return option.flag
+    return ""
 
 
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.session.items import CaseFile
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
+CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
 SETTINGS: pytest.StashKey["Settings"] = pytest.StashKey()
@@ -59,12 +60,25 @@ def pytest_configure(config: pytest.Config) -> None:
         _register_modes(config, settings)
         _start(config, settings)
         return
-    for name in ("controls", "preview", "shard"):
-        if config.getoption(f"autoweb_{name}"):
-            raise pytest.UsageError(
-                f"--autoweb-{name} needs --autoweb-models; for the controls alone they are "
-                "builtin/oracle,builtin/noop"
-            )
+    _refuse_without_models(config)
+
+
+def _refuse_without_models(config: pytest.Config) -> None:
+    """Refuse to pass in silence over what can only be meant for cells."""
+    from pytest_autoweb.options import missing_models
+
+    asking = missing_models(config, os.environ)
+    names = [argument.partition("::")[0] for argument in config.args]
+    if not asking and (files := [name for name in names if name.endswith(CASE_SUFFIXES)]):
+        from pytest_autoweb.session.case_files import holds_cases
+
+        folder = config.invocation_params.dir
+        asking = ", ".join(name for name in files if holds_cases(folder / name))
+    if asking:
+        raise pytest.UsageError(
+            f"{asking} needs --autoweb-models, which is not set or empty: name models, separated "
+            "by commas; for the controls alone they are builtin/oracle,builtin/noop"
+        )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -168,24 +182,16 @@ def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
     """Make cells of case files, and leave every other file alone."""
-    if file_path.suffix not in (".yaml", ".yml", ".json") or not _is_case_file(file_path, parent):
+    if file_path.suffix not in CASE_SUFFIXES or not _is_on(parent.config):
         return None
+    from pytest_autoweb.session.case_files import is_case_file
     from pytest_autoweb.session.items import CaseFile
+
+    if not is_case_file(file_path, parent.session, _settings(parent.config)):
+        return None
 
     file: CaseFile = CaseFile.from_parent(parent, path=file_path)
     return file
-
-
-def _is_case_file(path: Path, parent: pytest.Collector) -> bool:
-    config = parent.config
-    if not _is_on(config):
-        return False
-    if parent.session.isinitpath(path):
-        return True
-    root = config.rootpath
-    if path.suffix == ".json" or not path.is_relative_to(root):
-        return False
-    return any(path.relative_to(root).match(glob) for glob in _settings(config).files)
 
 
 def _is_on(config: pytest.Config) -> bool:
@@ -237,6 +243,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
             if controller := _start(config, _settings(config)):
                 controller.pytest_sessionstart()
                 # Registered in the middle of this very hook, so pluggy does not call it.
-                controller.pytest_sessionfinish(session, exitstatus)
+                controller.finish(session, exitstatus)
         else:
             shutil.rmtree(config.stash[SHARED].session_folder, ignore_errors=True)

@@ -33,6 +33,8 @@ def junit_properties(cell: CellResult) -> list[tuple[str, str]]:
         "output_tokens": usage.output_tokens,
         "cost_usd": _cost(usage.cost_usd, usage.calls, usage.unpriced_calls),
     }
+    if cell.must_pass:
+        facts["must_pass"] = True
     if last is not None:
         evaluated = [check for check in last.checks if check.passed is not None]
         facts["executed"] = last.executed

@@ -146,7 +146,7 @@ def _list(title: str, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     yield f"{title} ({len(rows)}):"
     yield from (f"  {line}" for line in columns(rows[:LISTED_CASES]))
     if len(rows) > LISTED_CASES:
-        yield f"  and {len(rows) - LISTED} more; --json has them all"
+        yield f"  and {len(rows) - LISTED_CASES} more; --json has them all"
 
 
 def _wrapped(text: str) -> list[str]:
@@ -156,7 +156,7 @@ def _wrapped(text: str) -> list[str]:
 Line = tuple[str, dict[str, bool]]
 """A line and its markup, as pytest's terminal writer accepts them."""
 
-MATRIX_LINES = 60
+MATRIX_LINES = 30
 """The number of cells up to which each gets a line of its own."""
 LISTED = 10
 """The most flaky cases that are listed."""
@@ -164,15 +164,20 @@ LISTED = 10
 _COLOURS: dict[Outcome, dict[str, bool]] = {
     "passed": {"green": True},
     "healed": {"cyan": True},
-    "failed": {"red": True},
-    "broken": {"yellow": True},
+    # A model that lost is a result, not an accident.
+    "failed": {"yellow": True},
+    "broken": {"red": True},
     "ungraded": {"purple": True},
     "skipped": {"light": True},
 }
 
 
 def terminal_lines(report: Report) -> list[Line]:
-    """Return the lines of the section, in which foreign text has no control characters."""
+    """Return the lines of the section, in which foreign text has no control characters.
+
+    What matters most comes last, because that is what stays on the screen: the table of the models
+    and the verdict.
+    """
     cells = [cell for case in report.cases for cell in case.cells]
     contestants = [cell for cell in cells if not is_control(cell.model)]
     lines: list[Line] = [(f"ts={one_line(report.ts)}", {})]
@@ -180,14 +185,15 @@ def terminal_lines(report: Report) -> list[Line]:
     summary = report.summary
     if not cells or summary is None:
         return [*lines, ("no cells were run", {"yellow": True})]
+    lines += _cells(contestants or cells)
+    lines += _unsteady(report)
+    lines += _controls(summary.controls)
     if summary.models:
         lines += _models(summary)
+    lines += _baseline(report)
     if summary.verdict:
         lines.append((one_line(summary.verdict, 400), {"bold": summary.decisive is True}))
-    lines += _baseline(report)
-    lines += _controls(summary.controls)
-    lines += _unsteady(report)
-    return [*lines, *_cells(contestants or cells)]
+    return lines
 
 
 def _baseline(report: Report) -> Iterable[Line]:
@@ -238,13 +244,13 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
 
 
 def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
-    shown = list(cells)
-    if len(cells) > MATRIX_LINES:
-        shown = [c for c in cells if c.outcome in ("failed", "broken", "ungraded")][:MATRIX_LINES]
-        yield f"{len(cells)} cells; those that did not pass (at most {MATRIX_LINES}):", {}
-    table = columns([_cell_row(cell) for cell in shown])
-    for cell, line in zip(shown, table, strict=True):
-        yield line, _COLOURS[cell.outcome]
+    if len(cells) <= MATRIX_LINES:
+        table = columns([_cell_row(cell) for cell in cells])
+        for cell, line in zip(cells, table, strict=True):
+            yield line, _COLOURS[cell.outcome]
+    if lost := sum(not cell.passed for cell in cells):
+        of = f"{lost} of {count_of(len(cells), 'cell')}"
+        yield f"{of} did not pass: see the report, or add -rf", {}
 
 
 def _cell_row(cell: CellResult) -> list[str]:

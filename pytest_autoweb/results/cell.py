@@ -128,6 +128,13 @@ class CellResult(PlannedCell):
     """SHA-256 sums of `case`, `prompts`, `checks` and `capture`; cells with different sums are not
     comparable."""
 
+    def __repr__(self) -> str:
+        """Return the verdict in one line, because failed assertions show it."""
+        why = f": {self.reason}" if self.reason else ""
+        return f"<{type(self).__name__} {self.case_id} on {self.model}: {self.outcome}{why}>"
+
+    __str__ = __repr__
+
     @property
     def passed(self) -> bool:
         """Tell whether the checks hold, at the first attempt or after a repair."""

@@ -16,6 +16,7 @@ from pytest_autoweb.results import (
     total_usage,
 )
 
+NO_CHECKS = "the case has no checks"
 BROKEN: frozenset[FailureKind] = frozenset(
     {"model", "navigation", "browser", "webserver", "internal", "killed"}
 )
@@ -39,7 +40,7 @@ def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, 
         return "failed", f"{first.message if first else ''} (the repair broke: {reason})", first
     if not has_checks:
         if last.executed:
-            return "ungraded", "the case has no checks", None
+            return "ungraded", NO_CHECKS, None
         return "failed", reason, failure
     if last.checks and last.checks_passed is None:
         return "ungraded", _why_ungraded(last), failure

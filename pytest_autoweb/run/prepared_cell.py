@@ -35,7 +35,7 @@ class Cell:
     case_path: str
     folder: str
     """The cell's folder, relative to the run folder."""
-    strategy: StrategyName = "codegen"
+    strategy: StrategyName
 
 
 class ServerLender(Protocol):

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +24,7 @@ from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, planned
 from pytest_autoweb.session.progress import Display
-from pytest_autoweb.session.pytest_outcome import policy_of
+from pytest_autoweb.session.pytest_outcome import is_lost, never_graded, policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
+
+
+UNSOLVED = "unsolved"
+"""pytest's category of cells that a model lost."""
+TOLD_CELLS = 5
+"""The number of lost cells up to which the terminal tells what became of each."""
 
 
 class RunController:
@@ -113,9 +120,23 @@ class RunController:
         """Remember that a case file was bad: the exit code is then 4, not 2."""
         self._bad_cases |= report.failed and BAD_CASES in str(report.longrepr)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Write the report of whatever is on disk, however the session ended."""
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Iterator[None]:
+        """Write the report of whatever is on disk, whatever the teardown of others does.
+
+        Ctrl-C in a terminal also ends the browser, so that fixtures that close it raise here.
+        """
+        try:
+            yield
+        except Exception as error:
+            if exitstatus != pytest.ExitCode.INTERRUPTED:
+                raise
+            self._notices.append(f"at the end of the session: {type(error).__name__}: {error}")
+        finally:
+            self.finish(session, exitstatus)
+
+    def finish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the report and decide the exit status."""
         if self._display.is_alive():
             self._display.stop()
         if self._bad_cases:
@@ -148,6 +169,7 @@ class RunController:
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
         self._report_agreement(run)
         self._decide(run, session)
+        self._fail_without_verdict(run, session)
         chars = self._settings.report_max_chars
         self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
         if self._settings.local_analyze:
@@ -201,6 +223,20 @@ class RunController:
             save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
         self._keep(run)
 
+    def _fail_without_verdict(self, run: RunSession, session: pytest.Session) -> None:
+        """Fail a run in which checks were to be judged and a model was never graded."""
+        from pytest_autoweb.runs.run_folder import read_run
+
+        if int(session.exitstatus) != pytest.ExitCode.OK:
+            return
+        if ungraded := never_graded(read_run(run.run_folder).cells):
+            self._notices += [
+                f"no verdict on {model}: none of its cells could be graded ({why})"
+                for model, why in ungraded.items()
+            ]
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+
     def _keep(self, run: RunSession) -> None:
         from pytest_autoweb.gates.gate_decision import keep, rows_of
         from pytest_autoweb.runs.run_folder import read_run
@@ -248,8 +284,27 @@ class RunController:
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
         )
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the comparison in pytest's style, the gates, and where the report is."""
+    def pytest_report_teststatus(
+        self, report: pytest.CollectReport | pytest.TestReport, config: pytest.Config
+    ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """Count a cell that its model lost by itself, so that no wall of red follows.
+
+        Its test has failed all the same; `-rf` lists it like any other.
+        """
+        chosen = config.getoption("reportchars", "fE")
+        if not isinstance(report, pytest.TestReport) or not is_lost(report):
+            return None
+        if chosen != "fE" and set(chosen) & set("faA"):
+            return None
+        return UNSOLVED, "F", ("UNSOLVED", {"yellow": True})
+
+    def pytest_unconfigure(self) -> None:
+        """Print the comparison in pytest's style, the gates, and last where the report is."""
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            self._print(terminal)
+
+    def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
         for notice in self._notices:
             terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
         if self._report is None or self._report.summary is None:
@@ -260,12 +315,15 @@ class RunController:
 
         run = read_run(Path(self.shared.run_folder))
         terminalreporter.section("autoweb")
+        lost = terminalreporter.stats.get(UNSOLVED, [])
+        for lines in (report.longreprtext for report in lost if len(lost) <= TOLD_CELLS):
+            terminalreporter.write_line(lines)
         for line, markup in terminal_lines(self._report):
             terminalreporter.write_line(neutral(line), **markup)
         for line, markup in gate_lines(self._decision.gates if self._decision else ()):
             terminalreporter.write_line(line, **markup)
-        terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
         self._tell_github(run, terminalreporter)
+        terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
 
     def _tell_github(self, run: "RecordedRun", terminalreporter: pytest.TerminalReporter) -> None:
         from pytest_autoweb.report.ci_formats import (

@@ -63,16 +63,19 @@ class Autoweb:
         Args:
             target: `path/to/cases.yaml::case-id`, below the rootdir.
             model: any model name that `--autoweb-models` takes.
-            capture: a capture mode; default is the session's first.
+            capture: a capture mode, in upper or lower case; default is the session's first.
 
         Raises:
-            pytest.UsageError: the target names no case, or the model is unknown.
+            pytest.UsageError: the target names no case, or the model or the capture mode is
+                unknown.
         """
         from pytest_autoweb.cases.loader import load_case_file
         from pytest_autoweb.errors import CaseError, SettingsError
+        from pytest_autoweb.page.capture import CAPTURE_MODES
         from pytest_autoweb.run.prepared_cell import Cell
         from pytest_autoweb.runs.saving import cell_folder
-        from pytest_autoweb.session.items import SESSION, run_with_fixtures
+        from pytest_autoweb.session.items import SESSION, run_with_fixtures, strategy_of
+        from pytest_autoweb.session.pytest_outcome import describe
 
         session = self._request.config.stash[SESSION]
         path_text, _, case_id = target.partition("::")
@@ -84,20 +87,29 @@ class Autoweb:
                 known = ", ".join(sorted(cases))
                 raise CaseError(f"there is no case {case_id!r}; the file has: {known}", path=path)
             spec = session.spec(model)
-        except (CaseError, SettingsError) as error:
+            default, *_ = session.settings.capture_modes
+            mode = CAPTURE_MODES.pick(capture.upper()).name if capture else default
+        except (CaseError, SettingsError, ValueError) as error:
             raise pytest.UsageError(str(error)) from None
-        mode: Any = capture or session.settings.capture_modes[0]
+        case = cases[case_id]
         test = self._request.node.nodeid
         cell = Cell(
-            case=cases[case_id],
+            case=case,
             spec=spec,
             mode=mode,
             repeat=1,
             nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
             case_path=path_text,
             folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
+            strategy=strategy_of(case, spec.name, session.settings),
         )
-        return run_with_fixtures(cell, session, self._request)
+        result = run_with_fixtures(cell, session, self._request)
+        # pytest prints the section if the test fails.
+        report = session.run_folder / "index.html"
+        self._request.node.add_report_section(
+            "call", "autoweb", "\n".join((*describe(result), f"  report: {report}"))
+        )
+        return result
 
 
 @pytest.fixture

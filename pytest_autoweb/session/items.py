@@ -1,6 +1,7 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies.built_in_strategies import CODEGEN
+from pytest_autoweb.variants import StrategyName
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -142,15 +144,29 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         nodeid=item.nodeid,
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
-        # The controls are scripts, whichever strategy a case asks of its models.
-        strategy=CODEGEN.name if is_control(spec.name) else case.strategy or settings.strategy,
+        strategy=strategy_of(case, spec.name, settings),
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
-        # Declared first, because `--strict-markers` refuses marks that nobody declared.
-        parent.config.addinivalue_line("markers", f"{tag}: tag of autoweb cases")
-        item.add_marker(getattr(pytest.mark, tag.replace("-", "_").replace(".", "_")))
+        _mark(item, tag)
     return item
+
+
+def _mark(item: CellItem, tag: str) -> None:
+    """Mark a cell by a tag, for `-m`; also by the word that stood for it before version 0.2."""
+    for name in dict.fromkeys((tag, tag.replace("-", "_").replace(".", "_"))):
+        item.config.addinivalue_line("markers", f"{name}: tag of autoweb cases")
+        # Not by `pytest.mark`: a declaration ends at its first colon, so that nobody can declare
+        # `team:shop`, and `--strict-markers` would refuse it.
+        mark = copy(pytest.mark.autoweb.mark)
+        object.__setattr__(mark, "name", name)
+        item.own_markers.append(mark)
+        item.keywords[name] = mark
+
+
+def strategy_of(case: LoadedCase, model: str, settings: Settings) -> StrategyName:
+    """Return how the cell drives the browser; controls are scripts, whatever the case asks for."""
+    return CODEGEN.name if is_control(model) else case.strategy or settings.strategy
 
 
 def _folder_name(config: pytest.Config, case_id: str, case_path: str) -> str:
@@ -268,6 +284,8 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
     try:
         return run_cell(cell, resources)
     except Exception as error:
+        if was_interrupted(error):
+            raise KeyboardInterrupt from error
         # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
@@ -276,6 +294,17 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
             message=f"{type(error).__name__}: {first}",
         )
         return broken_cell(cell, resources, failure)
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Tell whether an exception arose while another one, Ctrl-C, was on its way.
+
+    In a terminal Ctrl-C also ends the browser, so that closing a page raises in its place.
+    """
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:

@@ -1,5 +1,7 @@
 """The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from pytest_autoweb.analysis.control_verdicts import is_control
@@ -9,6 +11,7 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import clean_lines
 from pytest_autoweb.results import CellResult
+from pytest_autoweb.run.corrections import NO_CHECKS
 
 POLICY: pytest.StashKey[GatePolicy] = pytest.StashKey()
 
@@ -51,6 +54,30 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
     if policy.decides_on(result) and not is_control(result.model):
         pytest.xfail(_shown(f"the gates decide ({result.outcome}: {result.reason})"))
     raise CellFailed(result)
+
+
+def is_lost(report: pytest.TestReport) -> bool:
+    """Tell whether a report is of a cell that a compared model lost, in a case that it may lose."""
+    facts = {name: value for name, value in report.user_properties if isinstance(name, str)}
+    return (
+        report.failed
+        and facts.get("autoweb.outcome") == "failed"
+        and not facts.get("autoweb.must_pass")
+        and not is_control(str(facts.get("autoweb.model")))
+    )
+
+
+def never_graded(cells: Sequence[CellResult]) -> dict[str, str]:
+    """Return the models without a single verdict, each with the reason of its first such cell.
+
+    Cells without checks do not count, because nothing was to be graded.
+    """
+    graded = {cell.model for cell in cells if cell.outcome in ("passed", "healed", "failed")}
+    return {
+        cell.model: cell.reason
+        for cell in reversed(cells)
+        if cell.outcome == "ungraded" and cell.model not in graded and cell.reason != NO_CHECKS
+    }
 
 
 def describe(result: CellResult) -> list[str]:

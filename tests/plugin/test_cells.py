@@ -287,6 +287,41 @@ def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str
     assert Path(project.path / "autoweb-report/index.html").is_file()
 
 
+def test_the_fixture_takes_the_cases_strategy_and_shows_why_an_assertion_fails(
+    project: pytest.Pytester,
+) -> None:
+    path = project.path / "cases/shop.yaml"
+    path.write_text(path.read_text().replace("tags: [smoke]", "strategy: act"))
+    project.makeconftest(
+        "from pytest_autoweb.testing import ScriptedClient\n"
+        "def pytest_autoweb_client(spec):\n"
+        '    return ScriptedClient({\'decide\': \'{"thought": "no", "give_up": true}\'})\n'
+    )
+    project.makepyfile(
+        """
+        def test_login(autoweb):
+            assert autoweb.run("cases/shop.yaml::login", model="fake/m").passed
+
+        def test_mode(autoweb):
+            autoweb.run("cases/shop.yaml::login", model="fake/m", capture="HTML")
+        """
+    )
+    result = project.runpytest_subprocess("--autoweb-max-repairs=0")
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*where False = <CellResult login on fake/m: failed: *>.passed*",
+            "*Captured autoweb call*",
+            "login on fake/m: FAILED - *",
+            "*report: *autoweb-report/index.html",
+            "*unknown capture mode 'HTML'*RAW_HTML*",
+        ]
+    )
+    (cell,) = cells(project).values()
+    assert cell["strategy"] == "act"
+
+
 def test_an_interrupted_run_reports_what_had_finished(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -1,0 +1,108 @@
+"""The end of a session: what stays on the screen, and how it ends without a verdict."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+LAZY = "```python\n# Step 1\npage.get_by_label('Name').fill('bob')\n```"
+LAST = ("model *first attempt*", "*fake/m*", "report: *autoweb-report/index.html")
+
+
+@pytest.fixture
+def losing(scripted: Callable[[str], None]) -> None:
+    scripted(f'{{"fake/m": {{"plan": scripted_plan("log in"), "generate": {LAZY!r}}}}}')
+
+
+ARGUMENTS = ("cases", "-k", "login", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
+
+
+@pytest.mark.usefixtures("losing")
+def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    result = project.runpytest_subprocess(*ARGUMENTS, "--color=yes", *workers)
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes() == {"unsolved": 1} | ({"warnings": 1} if workers else {})
+    text = result.stdout.str()
+    assert "\x1b[31m" not in text.partition("autoweb egress")[2]
+    assert "FAILED" not in text.replace("login on fake/m: FAILED", "")
+    result.stdout.fnmatch_lines(
+        [
+            "*login on fake/m: FAILED - *",
+            "*1 of 1 cell did not pass: see the report, or add -rf",
+            "*model *first attempt*",
+            "*fake/m *0%*",
+            "*report: *autoweb-report/index.html*",
+        ]
+    )
+    assert "index.html" in result.outlines[-1]
+
+
+@pytest.mark.usefixtures("losing")
+def test_asked_for_lost_cells_are_listed_like_other_tests(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(*ARGUMENTS, "-rf")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["FAILED cases/shop.yaml::login?fake/m?*"])
+
+
+def test_a_run_without_any_verdict_is_not_green(project: pytest.Pytester) -> None:
+    path = project.path / "cases/shop.yaml"
+    check = '- http: {url: "http://127.0.0.1:9/orders", status: 200}'
+    path.write_text(path.read_text().replace('- text: "Welcome, ana"', check))
+
+    result = project.runpytest_subprocess("cases", "-k", "login", "--autoweb-models=builtin/oracle")
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["autoweb: no verdict on builtin/oracle: *check 0 (http)*"])
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    assert report["exit_status"] == 1
+
+
+def test_ctrl_c_in_a_terminal_leaves_a_report(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    """It reaches the whole process group: the browser and its driver end as well."""
+    waits = "```python\n# Step 1\npage.wait_for_timeout(60_000)\n```"
+    good = "```python\n# Step 1\npage.get_by_label('Name').fill('ana')\n```"
+    scripted(
+        f'{{"fake/a": {{"plan": scripted_plan("log in"), "generate": {good!r}}}, '
+        f'"fake/b": {{"plan": scripted_plan("wait"), "generate": {waits!r}}}}}'
+    )
+    flags = ("-k", "login", "--autoweb-models=fake/a,fake/b", "--autoweb-max-repairs=0")
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest", "cases", *flags, "--autoweb-step-timeout=60", "-v"],
+        cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as session:  # fmt: skip
+        script = "cells/login/fake_b/ARIA_SNAPSHOT-1/attempt-1/"
+        wait_for(project.path / "autoweb-report", script)
+        os.killpg(session.pid, signal.SIGINT)
+        said, _ = session.communicate(timeout=60)
+
+    assert session.returncode == pytest.ExitCode.INTERRUPTED, said
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].endswith("autoweb-report/index.html")
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    (case,) = report["cases"]
+    outcomes = {cell["model"]: cell["outcome"] for cell in case["cells"]}
+    assert outcomes == {"fake/a": "failed", "fake/b": "broken"}
+    assert report["interrupted"]
+
+
+def wait_for(folder: Path, below: str) -> None:
+    """Wait until the second cell has been under way for two seconds."""
+    until = time.monotonic() + 60
+    while not any(folder.glob(below.rstrip("/"))):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    time.sleep(2)

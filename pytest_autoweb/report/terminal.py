@@ -159,7 +159,7 @@ Line = tuple[str, dict[str, bool]]
 MATRIX_LINES = 30
 """The number of cells up to which each gets a line of its own."""
 LISTED = 10
-"""The most flaky cases that are listed."""
+"""The most flaky cases, and cells that did not pass among many others, that are listed."""
 
 _COLOURS: dict[Outcome, dict[str, bool]] = {
     "passed": {"green": True},
@@ -244,12 +244,13 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
 
 
 def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
-    if len(cells) <= MATRIX_LINES:
-        table = columns([_cell_row(cell) for cell in cells])
-        for cell, line in zip(cells, table, strict=True):
-            yield line, _COLOURS[cell.outcome]
-    if lost := sum(not cell.passed for cell in cells):
-        of = f"{lost} of {count_of(len(cells), 'cell')}"
+    lost = [cell for cell in cells if not cell.passed]
+    shown = cells if len(cells) <= MATRIX_LINES else lost if len(lost) <= LISTED else ()
+    table = columns([_cell_row(cell) for cell in shown])
+    for cell, line in zip(shown, table, strict=True):
+        yield line, _COLOURS[cell.outcome]
+    if lost:
+        of = f"{len(lost)} of {count_of(len(cells), 'cell')}"
         yield f"{of} did not pass: see the report, or add -rf", {}
 
 

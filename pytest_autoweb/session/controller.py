@@ -316,7 +316,7 @@ class RunController:
         run = read_run(Path(self.shared.run_folder))
         terminalreporter.section("autoweb")
         lost = terminalreporter.stats.get(UNSOLVED, [])
-        for lines in (report.longreprtext for report in lost if len(lost) <= TOLD_CELLS):
+        for lines in (str(report.longrepr) for report in lost if len(lost) <= TOLD_CELLS):
             terminalreporter.write_line(lines)
         for line, markup in terminal_lines(self._report):
             terminalreporter.write_line(neutral(line), **markup)

@@ -1,7 +1,6 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -155,13 +154,9 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
 def _mark(item: CellItem, tag: str) -> None:
     """Mark a cell by a tag, for `-m`; also by the word that stood for it before version 0.2."""
     for name in dict.fromkeys((tag, tag.replace("-", "_").replace(".", "_"))):
+        # Declared first, because `--strict-markers` refuses marks that nobody declared.
         item.config.addinivalue_line("markers", f"{name}: tag of autoweb cases")
-        # Not by `pytest.mark`: a declaration ends at its first colon, so that nobody can declare
-        # `team:shop`, and `--strict-markers` would refuse it.
-        mark = copy(pytest.mark.autoweb.mark)
-        object.__setattr__(mark, "name", name)
-        item.own_markers.append(mark)
-        item.keywords[name] = mark
+        item.add_marker(name)
 
 
 def strategy_of(case: LoadedCase, model: str, settings: Settings) -> StrategyName:

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+# A session in this process forgets at its end what it imported. What is imported here stays, which
+# saves each of them seconds.
+import pytest_autoweb.session.controller
+import pytest_autoweb.session.preview  # noqa: F401
+
 HERE = Path(__file__).parent
 
 SITE = {

@@ -94,7 +94,7 @@ def test_yaml_of_others_and_other_sessions_are_left_alone(project: pytest.Pytest
     result.stderr.no_fnmatch_line("*--autoweb-models*")
 
 
-@pytest.mark.parametrize("tag", ["smoke-fast", "v1.2", "team:shop", "a-b.c:d", "größe"])
+@pytest.mark.parametrize("tag", ["smoke-fast", "v1.2", "a-b.c_d", "größe"])
 def test_every_tag_of_the_schema_is_a_mark(project: pytest.Pytester, tag: str) -> None:
     path = project.path / "cases/shop.yaml"
     path.write_text(path.read_text().replace("[smoke]", f'["{tag}"]'))

@@ -12,15 +12,12 @@ from pathlib import Path
 import pytest
 
 LAZY = "```python\n# Step 1\npage.get_by_label('Name').fill('bob')\n```"
-LAST = ("model *first attempt*", "*fake/m*", "report: *autoweb-report/index.html")
+ARGUMENTS = ("cases", "-k", "login", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
 
 
 @pytest.fixture
 def losing(scripted: Callable[[str], None]) -> None:
     scripted(f'{{"fake/m": {{"plan": scripted_plan("log in"), "generate": {LAZY!r}}}}}')
-
-
-ARGUMENTS = ("cases", "-k", "login", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
 
 
 @pytest.mark.usefixtures("losing")
@@ -30,10 +27,11 @@ def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
     result = project.runpytest_subprocess(*ARGUMENTS, "--color=yes", *workers)
 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.parseoutcomes() == {"unsolved": 1} | ({"warnings": 1} if workers else {})
+    assert result.parseoutcomes()["unsolved"] == 1
+    assert "failed" not in result.parseoutcomes()
     text = result.stdout.str()
     assert "\x1b[31m" not in text.partition("autoweb egress")[2]
-    assert "FAILED" not in text.replace("login on fake/m: FAILED", "")
+    assert "FAILED cases/" not in text
     result.stdout.fnmatch_lines(
         [
             "*login on fake/m: FAILED - *",
@@ -84,8 +82,7 @@ def test_ctrl_c_in_a_terminal_leaves_a_report(
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as session:  # fmt: skip
-        script = "cells/login/fake_b/ARIA_SNAPSHOT-1/attempt-1/"
-        wait_for(project.path / "autoweb-report", script)
+        wait_for(project.path / "autoweb-report", "cells/login/fake-b*/*/attempt-1")
         os.killpg(session.pid, signal.SIGINT)
         said, _ = session.communicate(timeout=60)
 
@@ -99,10 +96,10 @@ def test_ctrl_c_in_a_terminal_leaves_a_report(
     assert report["interrupted"]
 
 
-def wait_for(folder: Path, below: str) -> None:
-    """Wait until the second cell has been under way for two seconds."""
+def wait_for(folder: Path, pattern: str) -> None:
+    """Wait until the cell has been under way for three seconds."""
     until = time.monotonic() + 60
-    while not any(folder.glob(below.rstrip("/"))):
+    while not any(folder.glob(pattern)):
         assert time.monotonic() < until
         time.sleep(0.1)
-    time.sleep(2)
+    time.sleep(3)

@@ -114,4 +114,4 @@ def test_flags_about_cells_are_refused_without_models(project: pytest.Pytester, 
     result = project.runpytest("cases", flag)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*needs --autoweb-models; for the controls alone*"])
+    result.stderr.fnmatch_lines(["*needs --autoweb-models*for the controls alone*"])

@@ -279,12 +279,29 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
     return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
 
 
+_FRAMES = frozenset(
+    {"frame", "frames", "frame_locator", "main_frame", "content_frame", "child_frames"}
+)
+
+
+def names_frames(code: str) -> bool:
+    """Tell whether code uses a member that leads to frames; the same letters in a text do not count.
+
+    Code that cannot be parsed uses none.
+    """
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(isinstance(node, ast.Attribute) and node.attr in _FRAMES for node in ast.walk(tree))
+
+
 def _run_once(
     index: int, code: str, hint: str, tools: Tools, *, limit: float, resume: tuple[ToolCall, ...]
 ) -> tuple[ContextWrapper, StepOutcome]:
     # Code that names frames itself, the refs dialect and actions on a marked picture always start
     # at the page; any other code is given the frame that its step is about.
-    from_page = "frame" in code or tools.spec.dialect == "refs" or tools.marks.held
+    from_page = names_frames(code) or tools.spec.dialect == "refs" or tools.marks.held
     context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
     left = tools.budget.left
     if left <= 0:

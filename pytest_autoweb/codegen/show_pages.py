@@ -4,8 +4,9 @@ from pytest_autoweb.attempt.tools import Tools, ask, change
 from pytest_autoweb.evidence.scene import shot
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import render
-from pytest_autoweb.page.capture import capture_snapshot
+from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import Attempt, PlanStep, Snapshot
 
 CURRENT_PAGE = "CURRENT_PAGE"
@@ -14,21 +15,42 @@ PROMPT_OVERHEAD_TOKENS = 1_800
 
 
 def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take the snapshots without acting; other pages are opened in tabs of their own."""
+    """Take the snapshots without acting; other pages are opened in tabs of their own.
+
+    The entry page is always among them, and of a page that cannot be shown the model is told why:
+    a plan may name addresses that do not exist.
+    """
     wanted: dict[tuple[str, str], list[int]] = {}
     for step in attempt.plan_steps:
         wanted.setdefault(_page_of(step, tools), []).append(step.index)
+    if (CURRENT_PAGE, "") not in wanted:
+        wanted = {(CURRENT_PAGE, ""): [], **wanted}
     budget = page_budget(tools, len(wanted))
     snapshots: list[Snapshot] = []
-    notes: list[str] = []
     for (url, action), indexes in wanted.items():
         try:
             snapshots.append(_capture(url, action, tuple(indexes), budget, tools))
         except LookupError as error:
-            notes.append(str(error))
             tools.log.write(f"capture: {error}")
+            snapshots.append(_not_shown(url, action, tuple(indexes), str(error), tools))
     attempt = change(attempt, snapshots=tuple(snapshots))
     return _describe_picture(attempt, tools)
+
+
+def _not_shown(
+    url: str, action: str, indexes: tuple[int, ...], reason: str, tools: Tools
+) -> Snapshot:
+    text = tools.redact(f"NOT SHOWN: {reason}")
+    return Snapshot(
+        step_indexes=indexes,
+        url=url,
+        entry_action=action,
+        mode=tools.mode,
+        cache_key=cache_key(url, action, tools.mode),
+        text=text,
+        tokens=estimate_tokens(text),
+        notes=(text,),
+    )
 
 
 def page_budget(tools: Tools, pages: int) -> int:
@@ -93,14 +115,16 @@ def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
 def snapshots_as_text(attempt: Attempt) -> str:
     """Return the snapshots for a prompt; a URL that was shown before is only named."""
     parts: list[str] = []
-    first_with: dict[str, int] = {}
+    first_with: dict[str, str] = {}
     for snapshot in attempt.snapshots:
         steps = ", ".join(map(str, snapshot.step_indexes))
+        where = f"Step {steps}" if steps else "Entry page"
         entry = f" | Entry: {snapshot.entry_action}" if snapshot.entry_action else ""
-        head = f"[Step {steps}] URL: {snapshot.url}{entry}"
+        head = f"[{where}] URL: {snapshot.url}{entry}"
         if snapshot.url in first_with:
-            parts.append(f"{head}\nDUPLICATE_URL: SAME_AS_STEP {first_with[snapshot.url]}")
+            parts.append(f"{head}\nDUPLICATE_URL: SAME_AS_{first_with[snapshot.url]}")
             continue
-        first_with[snapshot.url] = snapshot.step_indexes[0]
+        first = f"STEP {snapshot.step_indexes[0]}" if snapshot.step_indexes else "ENTRY PAGE"
+        first_with[snapshot.url] = first
         parts.append(f"{head}\n{snapshot.text}")
     return "\n\n".join(parts)

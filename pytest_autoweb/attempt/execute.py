@@ -285,7 +285,7 @@ _FRAMES = frozenset(
 
 
 def names_frames(code: str) -> bool:
-    """Tell whether code uses a member that leads to frames; the same letters in a text do not count.
+    """Tell whether code uses a member that leads to frames; letters in a text do not count.
 
     Code that cannot be parsed uses none.
     """

@@ -12,7 +12,14 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, field_validator
 
-from pytest_autoweb.checks.check_type import CHECKS, Check, CheckProbe, Evidence, Verdict
+from pytest_autoweb.checks.check_type import (
+    CHECKS,
+    Check,
+    CheckProbe,
+    Evidence,
+    NotEvaluated,
+    Verdict,
+)
 from pytest_autoweb.checks.value_matching import as_text, equal, is_subset
 from pytest_autoweb.specs import HttpUrl, Spec
 
@@ -130,7 +137,7 @@ class SqlCheck(Check):
 
         def look(seconds: float) -> Verdict:
             if not path.is_file():
-                return Verdict(False, f"(there is no file {path.name})", where=query.url)
+                raise NotEvaluated(f"there is no database {path.name}")
             rows = _rows(path, query.query, max(_LEAST_S, seconds))
             return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}", where=query.url)
 

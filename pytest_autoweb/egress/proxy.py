@@ -36,6 +36,9 @@ _ANSWERS = {
     502: "Bad Gateway",
 }
 
+OWN_ANSWER = "X-Autoweb-Proxy"
+"""A header of what the proxy answers by itself, where no origin could be asked."""
+
 Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter
 
@@ -330,6 +333,7 @@ async def _refuse(writer: Writer, refusal: ProxyRefusal) -> None:
     writer.write(
         f"HTTP/1.1 {refusal.status} {_ANSWERS[refusal.status]}\r\n".encode()
         + login
+        + f"{OWN_ANSWER}: refused\r\n".encode()
         + b"Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n"
         b"X-Content-Type-Options: nosniff\r\nConnection: close\r\n"
         b"Content-Length: %d\r\n\r\n" % len(body) + body

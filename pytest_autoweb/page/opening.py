@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
+from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.scripts import call_function, run_script
 from pytest_autoweb.results import Failure
@@ -15,7 +16,7 @@ from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.normal_forms import ascii_host
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page, Response
 
 _SETUP_MS = 15_000.0
 
@@ -125,6 +126,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SETTLE_MS = 3_000.0
 _LOAD_MS = 15_000.0
 _LOGIN = re.compile(r"(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|auth|sso|session/new)(?:[/._-]|$)")
+_GONE = frozenset({404, 410})
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _UNRESERVED = "-._~"
 
@@ -144,9 +146,11 @@ def open_page(
         response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
-    if response is not None and response.status >= 500:
-        return _failure(url, f"{url} answered {response.status}", status=response.status)
     if response is not None and response.status >= 400:
+        if OWN_ANSWER.lower() in response.headers:
+            return _failure(url, f"{url} could not be opened: {_body(response)}")
+        if response.status >= 500 or response.status in _GONE:
+            return _failure(url, f"{url} answered {response.status}", status=response.status)
         note(f"{url} answered {response.status}")
     left = max(1.0, timeout_ms - (time.monotonic() - started) * 1000)
     if not _reached(page, "load", min(left, _LOAD_MS)):
@@ -156,6 +160,17 @@ def open_page(
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
     return None
+
+
+def _body(response: "Response") -> str:
+    """Return the first line of what our own proxy says."""
+    from playwright.sync_api import Error
+
+    try:
+        first, *_ = response.text().splitlines() or [""]
+    except Error:
+        return "no connection"
+    return first[:300]
 
 
 def settle(page: "Page", *, quiet_ms: float) -> None:

@@ -149,14 +149,15 @@ def verdict_of(attempt: Attempt) -> str:
 def failed_steps(cell: CellResult) -> str:
     """Return what failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
 
-    The result is empty if nothing failed.
+    An attempt that ended before its plan, such as one whose page did not open, failed to run. The
+    result is empty if nothing failed.
     """
     if cell.outcome in ("passed", "healed", "skipped"):
         return ""
     if not cell.attempts:
         return "run"
     last = cell.attempts[-1]
-    if not last.plan_steps:
+    if not last.plan_steps and (not last.stage_ms or "plan" in last.stage_ms):
         return "plan"
     steps = [str(step.step_index) for step in last.step_results if step.status == "failed"]
     if steps:

@@ -53,11 +53,19 @@ def test_a_redirect_is_noted(page: Page, site: Site, target: str, tail: str) -> 
     assert notes[0].endswith(tail)
 
 
-def test_a_page_that_is_not_found_is_noted_and_used(page: Page, site: Site) -> None:
-    notes: list[str] = []
+def test_a_page_that_is_not_found_is_not_the_models_failure(page: Page, site: Site) -> None:
+    failure = open_page(page, site.url + "nothing", timeout_ms=LIMIT)
 
-    assert open_page(page, site.url + "nothing", timeout_ms=LIMIT, note=notes.append) is None
-    assert notes == [f"{site.url}nothing answered 404"]
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("navigation", f"{site.url}nothing answered 404")
+
+
+def test_a_page_that_is_forbidden_is_noted_and_used(page: Page, site: Site) -> None:
+    notes: list[str] = []
+    url = site.put("/mine", "<h1>Log in first</h1>", status=403)
+
+    assert open_page(page, url, timeout_ms=LIMIT, note=notes.append) is None
+    assert notes == [f"{url} answered 403"]
 
 
 def test_late_content_is_waited_for(page: Page, site: Site) -> None:

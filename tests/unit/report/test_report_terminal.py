@@ -51,6 +51,8 @@ def test_a_missing_plan_a_stopped_run_and_a_check_have_labels() -> None:
     wrong = row_of(failing(plan_steps=PLAN, executed=True, checks_passed=False))
 
     assert row_of(failing()).endswith("failed: plan")
+    assert row_of(failing(stage_ms={"open": 1, "plan": 1})).endswith("failed: plan")
+    assert row_of(failing(stage_ms={"open": 1})).endswith("failed: run")
     assert stopped.endswith("failed: run")
     assert wrong.endswith("failed: check")
 

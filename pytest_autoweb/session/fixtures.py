@@ -12,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_autoweb.results import CellResult
+    from pytest_autoweb.run.prepared_cell import Cell
 
 FIXTURE = "autoweb"
 _PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch_browser"))
@@ -69,47 +70,51 @@ class Autoweb:
             pytest.UsageError: the target names no case, or the model or the capture mode is
                 unknown.
         """
-        from pytest_autoweb.cases.loader import load_case_file
-        from pytest_autoweb.errors import CaseError, SettingsError
-        from pytest_autoweb.page.capture import CAPTURE_MODES
-        from pytest_autoweb.run.prepared_cell import Cell
-        from pytest_autoweb.runs.saving import cell_folder
-        from pytest_autoweb.session.items import SESSION, run_with_fixtures, strategy_of
+        from pytest_autoweb.session.items import SESSION, run_with_fixtures
         from pytest_autoweb.session.pytest_outcome import describe
 
         session = self._request.config.stash[SESSION]
-        path_text, _, case_id = target.partition("::")
-        path = session.settings.rootdir / path_text
-        self._calls += 1
-        try:
-            cases = {case.id: case for case in load_case_file(Path(path))}
-            if case_id not in cases:
-                known = ", ".join(sorted(cases))
-                raise CaseError(f"there is no case {case_id!r}; the file has: {known}", path=path)
-            spec = session.spec(model)
-            default, *_ = session.settings.capture_modes
-            mode = CAPTURE_MODES.pick(capture.upper()).name if capture else default
-        except (CaseError, SettingsError, ValueError) as error:
-            raise pytest.UsageError(str(error)) from None
-        case = cases[case_id]
-        test = self._request.node.nodeid
-        cell = Cell(
-            case=case,
-            spec=spec,
-            mode=mode,
-            repeat=1,
-            nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
-            case_path=path_text,
-            folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
-            strategy=strategy_of(case, spec.name, session.settings),
-        )
-        result = run_with_fixtures(cell, session, self._request)
+        result = run_with_fixtures(self._cell(target, model, capture), session, self._request)
         # pytest prints the section if the test fails.
         report = session.run_folder / "index.html"
         self._request.node.add_report_section(
             "call", "autoweb", "\n".join((*describe(result), f"  report: {report}"))
         )
         return result
+
+    def _cell(self, target: str, model: str, capture: str | None) -> "Cell":
+        from pytest_autoweb.cases.loader import load_case_file
+        from pytest_autoweb.errors import CaseError, SettingsError
+        from pytest_autoweb.options import captures
+        from pytest_autoweb.run.prepared_cell import Cell
+        from pytest_autoweb.runs.saving import cell_folder
+        from pytest_autoweb.session.items import SESSION, strategy_of
+
+        session = self._request.config.stash[SESSION]
+        path, _, case_id = target.partition("::")
+        self._calls += 1
+        try:
+            cases = {case.id: case for case in load_case_file(session.settings.rootdir / path)}
+            if case_id not in cases:
+                known = ", ".join(sorted(cases))
+                raise CaseError(
+                    f"there is no case {case_id!r}; the file has: {known}", path=Path(path)
+                )
+            spec = session.spec(model)
+            (mode,) = captures(capture) if capture else session.settings.capture_modes[:1]
+        except (CaseError, SettingsError, ValueError) as error:
+            raise pytest.UsageError(str(error)) from None
+        test = self._request.node.nodeid
+        return Cell(
+            case=cases[case_id],
+            spec=spec,
+            mode=mode,
+            repeat=1,
+            nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
+            case_path=path,
+            folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
+            strategy=strategy_of(cases[case_id], spec.name, session.settings),
+        )
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from trap import Trap
 
 from pytest_autoweb.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
 from pytest_autoweb.egress.origin_policy import OriginPolicy
+from pytest_autoweb.page.opening import open_page
 
 Opener = Callable[..., AbstractContextManager[Page]]
 
@@ -104,6 +105,24 @@ def test_the_page_may_not_go_anywhere_else_either(opened: Opener, site: Site, tr
     assert "allowed_origins" in texts
     assert reached == []
     assert trap.connections == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1:9/", "http://127.0.0.1:9 does not answer: "),
+        ("http://shop.invalid/", "shop.invalid has no address: "),
+    ],
+)
+def test_what_the_proxy_says_by_itself_is_no_answer_of_the_site(
+    opened: Opener, url: str, why: str
+) -> None:
+    with opened("http://127.0.0.1:9", "http://shop.invalid") as page:
+        failure = open_page(page, url, timeout_ms=20_000)
+
+    assert failure is not None
+    assert failure.message.startswith(f"{url} could not be opened: {why}")
+    assert "502" not in failure.message
 
 
 def test_cells_of_one_browser_keep_their_own_lists(opened: Opener, site: Site) -> None:

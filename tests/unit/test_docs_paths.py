@@ -17,7 +17,9 @@ PAGES = [
 """The changelog may name what a later version has removed."""
 FOLDERS = r"(?:\.ci|benchmarks|cases|docs|prompts|pytest_autoweb|scripts|templates|tests)"
 PATH = re.compile(rf"(?<![\w./*-]){FOLDERS}/[\w./*-]*\w[\w.*-]*/?")
-EXAMPLES = re.compile(r"prompts/NAME\.yaml|cases/(shop\.yaml|\*\.yml|cassettes/.+|<.*|order/.*)")
+EXAMPLES = re.compile(
+    r"prompts/NAME\.yaml|cases/(shop\.yaml|(\*\*/)?\*\.ya?ml|cassettes/.+|<.*|order/.*)"
+)
 """Paths in a project or a run folder of the reader's, not in this repository."""
 MODULE = re.compile(r"(?<![\w/-])pytest_autoweb(?:\.\w+)+")
 IMPORT = re.compile(r"^from (pytest_autoweb[\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)

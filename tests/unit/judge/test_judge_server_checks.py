@@ -140,7 +140,7 @@ def test_the_database_cannot_be_changed(database: Path) -> None:
     assert judge(sql(database, "select count(*) from orders", [[2]])).passed is True
 
 
-def test_a_missing_database_leaves_the_check_undecided_as_a_missing_server_does(
+def test_a_missing_database_leaves_the_check_undecided(
     tmp_path: Path,
 ) -> None:
     result = judge(sql(tmp_path / "no.db", "select 1", [[1]]))

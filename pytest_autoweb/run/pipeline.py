@@ -122,6 +122,11 @@ class _AttemptOrder:
     arm: CorrectionArm | None = None
     """The arm in which it is a retry; None for the first attempt."""
 
+    @property
+    def previous(self) -> Attempt | None:
+        """Return the failed attempt, of which an uninformed arm must not even know."""
+        return self.failed if self.guidance is None or self.guidance.arm.informed else None
+
 
 def _attempts_in_arm(
     cell: Cell,
@@ -306,10 +311,7 @@ def _tools(
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
-                # An arm that is told nothing must not even know of the previous attempt.
-                previous=this.failed
-                if this.guidance is None or this.guidance.arm.informed
-                else None,
+                previous=this.previous,
                 guidance=this.guidance,
                 progress=resources.progress,
                 marks=MarkFinder(redact if case.secrets else None),

@@ -110,14 +110,14 @@ def test_the_page_may_not_go_anywhere_else_either(opened: Opener, site: Site, tr
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("http://127.0.0.1:9/", "http://127.0.0.1:9 does not answer: "),
+        ("http://127.0.0.1:49151/", "http://127.0.0.1:49151 does not answer: "),
         ("http://shop.invalid/", "shop.invalid has no address: "),
     ],
 )
 def test_what_the_proxy_says_by_itself_is_no_answer_of_the_site(
     opened: Opener, url: str, why: str
 ) -> None:
-    with opened("http://127.0.0.1:9", "http://shop.invalid") as page:
+    with opened("http://127.0.0.1:49151", "http://shop.invalid") as page:
         failure = open_page(page, url, timeout_ms=20_000)
 
     assert failure is not None

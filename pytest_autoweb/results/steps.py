@@ -108,7 +108,7 @@ class ToolCall(Record):
     line: int | None = None
     """The line in the step's block of code, from 1."""
     duplicate: bool = False
-    """Whether the same call was made before and nothing has acted since."""
+    """Whether the same call was made before in the same state of the page."""
     cached: bool = False
     """Whether the call was answered from the cache, because the page was the same."""
     replayed: bool = False

@@ -122,6 +122,11 @@ class _AttemptOrder:
     arm: CorrectionArm | None = None
     """The arm in which it is a retry; None for the first attempt."""
 
+    @property
+    def knows_failed(self) -> bool:
+        """Whether it may know of the attempt before it; the ordinary repair always does."""
+        return self.guidance is None or self.guidance.arm.informed or self.guidance.arm.ordinary
+
 
 def _attempts_in_arm(
     cell: Cell,
@@ -138,6 +143,7 @@ def _attempts_in_arm(
         resettable=server is not None and (server.reset is not None or server.static is not None),
         can_relogin=resources.relogin is not None,
         past=resources.past,
+        compared=len(resources.settings.correction) > 1,
     )
 
     def make_attempt(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:
@@ -307,9 +313,7 @@ def _tools(
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
                 # An arm that is told nothing must not even know of the previous attempt.
-                previous=this.failed
-                if this.guidance is None or this.guidance.arm.informed
-                else None,
+                previous=this.failed if this.knows_failed else None,
                 guidance=this.guidance,
                 progress=resources.progress,
                 marks=MarkFinder(redact if case.secrets else None),

@@ -37,11 +37,13 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"memory|terminated|killed|crash|loading|exhausted|deadline|internal|capacity|并发|繁忙|内部",
+        r"memory|terminated|killed|crash|loading|exhausted|deadline|internal|capacity|并发|繁忙"
+        r"|内部",
     ),
 )
 """Words of model services, in which the same words mean other things than in a shop."""
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
+    ("BUSINESS_ERROR", r"(supported|accepted|available) (by|in) (this|our) (store|shop|country)"),
     # Words about requests, which would mean something else in a shop.
     (
         "SERVICE_UNAVAILABLE",
@@ -50,7 +52,8 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     (
         "PARAMETER_ERROR",
         r"capacity limit|header fields?|(not|cannot) understand|method is not allowed"
-        r"|(invalid|unknown|missing) (required )?((query|request|url) )?(parameter|argument)",
+        r"|invalid (search|query|base64|request)\b|(invalid|unknown"
+        r"|missing) (required )?((query|request|url) )?(parameter|argument)",
     ),
     (
         "PERMISSION_ERROR",
@@ -63,6 +66,7 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|(token|session|login) (has )?(expired|timed out)|api key|legal reasons"
         r"|signed in users|do(es)?( not|n['’]t) have (the )?(access|right|permission|privilege)"
         r"|not have the right|(need|must|have) to (confirm|verify|activate) your"
+        r"|(need|must|have|please) (to )?(sign|log) (in|up)|account is not( yet)? \w+(ed|ive)"
         r"|(confirm|verify|activate) your (e-?mail|account)"
         r"|((session|token|login)\b.{0,12}|link has )expired"
         r"|account (has been |was |is )?(locked|suspended|banned|disabled|deactivated)"
@@ -89,7 +93,8 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     ("DATA_NOT_FOUND", r"(does not exist|not found)[.!]?$|no \w+ found"),
     (
         "VALIDATION_ERROR",
-        r"did not match the|file ?type.{0,20}not allowed|fill (out|in) (this|the|all)|(tick|check) th",
+        r"did not match the|file ?type.{0,20}not allowed|fill (out|in) (this|the|all)|(tick"
+        r"|check) this",
     ),
     ("PARAMETER_ERROR", r"ur[il] (is )?too long|request(-uri)? too (long|large)|not support"),
     (
@@ -105,10 +110,13 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|create|generate|deactivate|disable|pay|submit|refund|assign|rename|archive|close|reopen"
         r"|continue|use|leave|ban|invite|revers|resolve|run|start|stop)\w*|not possible (to|for)"
         r"|quantity .*at least|is protected|upgrade (the|your)|declined"
-        r"|minimum (order|purchase|spend)|only \d+ (items? |pieces? |units? )?(left|remain|available)"
+        r"|minimum (order|purchase|spend)|only \d+ (items? |pieces? |units? )?(left|remain"
+        r"|available)"
         r"|(registration|sale|event|shop|store|offer|booking)s?\b.{0,40} (closed|over|ended)"
         r"|per (customer|order|person|account)|no longer be|fully booked|limit reached"
-        r"|(reached|over) (the|your) .{0,20}limit|quota|insufficient",
+        r"|(reached|over) (the|your) .{0,20}limit|quota|insufficient|(is|are) not available"
+        r"|(can ?not|can['’]t|may not) (be )?(return|emptied|ship|exchang|process|deliver)\w*"
+        r"|was not locked",
     ),
     (
         "DATA_NOT_FOUND",
@@ -130,7 +138,7 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|went wrong.{0,40}(try|later)|went wrong on our"
         r"|try again (in|after) (a|an|\d|few|some|another)|(trouble|problem|unable|failed|can['’]t"
         r"|couldn['’]t|could not) (to )?(connect|reach|load)\w*|not respond|no response|offline"
-        r"|down for|too many \w+( \w+)?",
+        r"|down for|please wait|before (re)?trying|too many \w+( \w+)?",
     ),
     (
         "VALIDATION_ERROR",
@@ -152,7 +160,7 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|(less|greater|longer|shorter|lower|higher|more|fewer|larger|smaller) than"
         r"|at (least|most) \d|(min|max)(imum)? (value|length)|(enter|only) (only|digits|letters)"
         r"|(may|can|must) only|(un)?equal to|(missing|empty) (value|data)"
-        r"|wrong position|following '@'|^invalid[.!]?$"
+        r"|wrong position|following '@'|^invalid( \w+){0,3}[.!]?$"
         r"|followed by|does not (satisfy|conform)|between \S+ and",
     ),
     (
@@ -165,85 +173,119 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     ("RESOURCE_CONFLICT", r"duplicate|already\b"),
     (
         "VALIDATION_ERROR",
-        r"please (?!try|wait|contact|sign|log|refresh|reload)|this field|required|wrong|mismatch",
+        r"please (?!try|wait|contact|sign|log|refresh|reload)|this field|required"
+        r"|(?<!went )wrong|mismatch|\bmust\b"
+        r"|reserved|upload",
     ),
 )
 _CHINESE: tuple[tuple[FailureType, str], ...] = (
     (
         "PARAMETER_ERROR",
-        r"参数(错误|格式|缺失|异常|无效|非法|不合法|不正确)|缺少(必填|必要|必需|参数|请求)|无效(的)?参数"
-        r"|参数.{0,12}(类型|缺失)|^类型不匹配$|非法(的)?(参数|请求)",
+        r"参数(错误|格式|缺失|异常|无效|非法|不合法|不正确)|缺少(必填|必要|必需|参数|请求)"
+        r"|无效(的)?参数"
+        r"|参数.{0,12}(类型|缺失)|^类型不匹配$|非法(的)?(参数|请求)|无效的? ?(搜索|查询|请求"
+        r"|base64)",
     ),
-    ("VALIDATION_ERROR", r"违反|业务规则违反"),
+    ("VALIDATION_ERROR", r"违反|业务规则违反|不能为(负|空|零)"),
+    ("RESOURCE_CONFLICT", r"^已经?确认|已经?更新|您已.{0,16}注册"),
+    ("BUSINESS_ERROR", r"未被?锁定|卡.{0,4}过期|不被.{0,6}支持|已经?被?兑换"),
     (
         "PERMISSION_ERROR",
-        r"权限|无权|禁止访问|未(被)?授权|未登录|没有登录|登录后|退出登录|请(先|重新)?登录|已登录的用户|未激活"
-        r"|CSRF|(身份)?认证(信息|失败)|无法.{0,12}登录|正确的.{0,12}密码|(访问|许可)被?拒绝|拒绝访问"
+        r"权限|无权|禁止访问|未(被)?授权|未登录|没有登录|登录后|退出登录|请(先|重新)?登录"
+        r"|已登录的用户|未激活"
+        r"|CSRF|(身份)?认证(信息|失败)|无法.{0,12}登录|正确的.{0,12}密码|(访问|许可)被?拒绝"
+        r"|拒绝访问"
         r"|(用户名|邮箱|电子邮件|手机|账号).{0,8}密码.{0,3}(错误|不正确|不匹配)"
         r"|(登录|会话|令牌|验证码|token|身份|凭证|授权)(状态)?(已|信息)?(经)?(过期|失效|超时)"
         r"|([账帐][号户]|用户).{0,8}(禁用|停用|被锁|锁定|冻结|封禁|注销|异常)|签名|密钥|联系管理员"
-        r"|登[录陆入]后|重新登[录陆入]|请登[录陆入]|未登[录陆入]|不允许访问|无访问|实名认证|没有访问",
+        r"|(请|需|先|要).{0,8}登[录陆入]|(或|和|与|/|及)密码.{0,4}(错误|不正确|无效|有误)"
+        r"|登[录陆入]后|重新登[录陆入]|请登[录陆入]|未登[录陆入]|不允许访问|无访问|实名认证"
+        r"|没有访问",
     ),
     (
         "VALIDATION_ERROR",
-        r"(最多|最少|至少|至多|不超过|不少于|只能).{0,8}(字符|选项|数字|字母|位数)|字符长度|长度(应|必须|不)"
-        r"|(低于|高于|短于|长于|大于|小于|超过)最?(低|高|小|大|短|长)|应(该|当)?(在|为|是|介于|大于|小于)",
+        r"(最多|最少|至少|至多|不超过|不少于|只能).{0,8}(字符|选项|数字|字母|位数)|字符长度"
+        r"|长度(应|必须|不)"
+        r"|(低于|高于|短于|长于|大于|小于|超过)最?(低|高|小|大|短|长)|应(该|当)?(在|为|是|介于"
+        r"|大于|小于)",
     ),
     ("BUSINESS_ERROR", r"(券|票|卡)已(经)?被?使用|已(经)?被使用过"),
     ("DATA_NOT_FOUND", r"没有找到|未找到|找不到|无法找到"),
     (
         "RESOURCE_CONFLICT",
         r"冲突|已存在|已?经?注册|已?经?(被|在)(占用|锁定|使用|选|他人)|被(他人|其他人|另一个)"
-        r"|重复(提交|添加|操作|请求)|并发修改|同名|(版本|数据).{0,6}(已更新|不是最新|过期)|唯一|已有|已?经(添加|存在|有|在|激活)|锁定|已(关联|连接|分配)到|已在",
+        r"|重复(提交|添加|操作|请求)|并发修改|同名|已.{0,12}(添加到|加入)|(版本"
+        r"|数据).{0,6}(已更新|不是最新|过期)|唯一|已有|已?经(添加|存在|有|在|激活)|锁定|已(关联"
+        r"|连接|分配)到|已在",
     ),
     ("SERVICE_UNAVAILABLE", r"服务(暂时)?(不可用|不再可用|器错误|繁忙)"),
     (
         "BUSINESS_ERROR",
-        r"库存|缺货|售罄|优惠券|购物车|券|不(被)?许可|不允许|业务|状态不|流程|余额|最多(可以|只能|能)"
-        r"|(不能|不可|无法|不得)(再|被|为)?.{0,10}(删除|修改|提交|取消|更改|改变|继续|购买|添加|移除|创建|复制"
+        r"库存|缺货|售罄|优惠券|购物车|券|不(被)?许可|不允许|业务|状态不|流程|余额|最多(可以"
+        r"|只能|能)"
+        r"|(不能|不可|无法|不得)(再|被|为)?.{0,10}(删除|修改|提交|取消|更改|改变|继续|购买|添加"
+        r"|移除|创建|复制"
         r"|移动|停用|付款|生成|使用|支付|退款|编辑|关闭|分配|合并|运行)|不再可用|已不(再)?可用"
-        r"|(产品|商品).{0,4}不可用|不快递|不配送|不提供服务|必须选中|被使用过|资格|(超出|超过).{0,8}(限|最)"
-        r"|限购|起购|起订|(活动|预售|报名|秒杀|抢购|投票).{0,6}(结束|未开始|截止|关闭|已满)|名额|额度"
-        r"|次数.{0,6}(用完|上限|不足)|(达到|已达|超出|超过).{0,6}上限|不支持(退|换|取消|配送)|超出配送"
+        r"|(产品|商品).{0,4}不可用|不快递|不配送|不提供服务|必须选中|被使用过|资格|(超出"
+        r"|超过).{0,8}(限|最)"
+        r"|限购|起购|起订|(活动|预售|报名|秒杀|抢购|投票).{0,6}(结束|未开始|截止|关闭|已满)"
+        r"|名额|额度"
+        r"|次数.{0,6}(用完|上限|不足)|(达到|已达|超出|超过).{0,6}上限|不支持(退|换|取消|配送)"
+        r"|超出配送"
         r"|(数量|积分|资金|份额|剩余)不足|卖完|售完|停售|打烊|已发货|不满足.{0,8}条件"
-        r"|最(大|小).{0,6}(超过|超出)|购买数量|已(经)?(过期|兑换|付款|使用|被?取消|完成|关闭|发货|支付)",
+        r"|最(大|小).{0,6}(超过|超出)|购买数量|已(经)?(过期|兑换|付款|使用|被?取消|完成|关闭"
+        r"|发货|支付)",
     ),
     (
         "DATA_NOT_FOUND",
         r"不存在|查无|没有任何(商品|结果|数据|记录)|没有符合|结果为空|页面没有|(非法|无效)页"
-        r"|无(匹配|结果|数据|此|该)|暂无|查询?不到|没有(查到|相关|搜索到|更多|数据|记录|任何)|记录为空|条件过严"
-        r"|空空如也|为空记录|未发现|未分配给|(已)?被删除",
+        r"|无(匹配|结果|数据|此|该)|暂无|查询?不到|没有(查到|相关|搜索到|更多|数据|记录|任何)"
+        r"|记录为空|条件过严"
+        r"|空空如也|为空记录|未发现|未能找到|无任何|未分配给|(已)?被删除",
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"超时|连接.{0,10}(失败|被拒|出错|错误)|稍后(再试|重试)|网络|服务器|系统繁忙|过于频繁|内部错误"
-        r"|限流|限速|维护|太多(请求|操作)|太?频繁|(秒|分钟|小时)(后|之后)(再|重)|稍[后候等]|开小差|走神|崩溃"
+        r"超时|连接.{0,10}(失败|被拒|出错|错误)|稍后(再试|重试)|网络|服务器|系统繁忙|过于频繁"
+        r"|内部错误"
+        r"|限流|限速|维护|太多(请求|操作)|太?频繁|(秒|分钟|小时)(后|之后)(再|重)|稍[后候等]"
+        r"|开小差|走神|崩溃"
         r"|无响应|未响应|断开|加载失败|服务(器)?(异常|出错|故障)|升级中|繁忙",
     ),
     (
         "VALIDATION_ERROR",
-        r"验证失败|校验|必填|确保|输入(一个)?有效|有效的|不(正确|一致|合法|匹配|相同|符合)|必须|无效"
-        r"|请(仅|只)?(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将|提供|上传|避免)"
+        r"验证失败|校验|必填|确保|输入(一个)?有效|有效的|不(正确|一致|合法|匹配|相同|符合)|必须"
+        r"|无效"
+        r"|请(仅|只)?(输入|填写|选择|选中|修改|确保|改正|更正|勾选|匹配|与|在|至少|将|提供|上传"
+        r"|避免)"
         r"|不(能|得)(为空|为 ?null|早于|晚于|大于|小于|结束|超过)|格式(错误|不)|选择一个|提交最多"
-        r"|没有提交|确认|值必须|字段是必|有效“|错误(代码|的代码)|(代码|密码|验证码)错误|类型不(被)?允许|不能结束"
-        r"|字段出错|避免.{0,8}使用|必需|只能|不应|值不同|中的(任何)?一个|输入一系列|不是一个|不是.{0,8}(数字|整数|日期|有效|合法|地址|文件)|之间"
-        r"|(大于|小于|等于|低于|高于)|长度|强度|必选|必须|有误|格式|不合(法|规)|太(短|长|弱|简单|小|大)"
-        r"|过(短|长|大|小|于简单)|(仅|只)支持|不支持.{0,6}格式|不符|不能(包含|含有|使用)|不可为空|未(填|选)"
-        r"|请(勾选|阅读|同意|核对|检查|按|重新(输入|填写|选择))|非法(字符|输入)|超出.{0,4}范围|位(数字|以上)",
+        r"|没有提交|确认|值必须|字段是必|有效“|错误(代码|的代码)|(代码|密码|验证码)错误"
+        r"|类型不(被)?允许|不能结束"
+        r"|字段出错|避免.{0,8}使用|必需|只能|不应|值不同|中的(任何)?一个|输入一系列|不是一个"
+        r"|不是.{0,8}(数字|整数|日期|有效|合法|地址|文件)|之间"
+        r"|(大于|小于|等于|低于|高于)|长度|强度|必选|必须|有误|格式|不合(法|规)|太(短|长|弱"
+        r"|简单|小|大)"
+        r"|过(短|长|大|小|于简单)|(仅|只)支持|不支持.{0,6}格式|不符|不能(包含|含有|使用)"
+        r"|不可为空|未(填|选)"
+        r"|保留(关键)?字|不(能|可)以|负数|需要?(填写|输入|提供)|上传失败|偶数|奇数"
+        r"|请(勾选|阅读|同意|核对|检查|按|重新(输入|填写|选择))|非法(字符|输入)|超出.{0,4}范围"
+        r"|位(数字|以上)",
     ),
     ("PARAMETER_ERROR", r"参数|缺少|错误的请求|无法满足|请求(格式)?(错误|有误)"),
     ("RESOURCE_CONFLICT", r"重复"),
-    ("BUSINESS_ERROR", r"不足|下架|已结束"),
+    ("BUSINESS_ERROR", r"不足|下架|已结束|无法|不能|没有配置|需要付款|付款"),
+    ("PERMISSION_ERROR", r"禁止|授权|过期"),
 )
 
 _GERMAN: tuple[tuple[FailureType, str], ...] = (
     (
         "VALIDATION_ERROR",
-        r"darf nicht (leer|null)|dürfen nicht (leer|null)|datei(typ|format|endung).{0,20}nicht (erlaubt|zulässig|unterstützt)",
+        r"darf nicht (leer|null)|dürfen nicht (leer|null)|datei(typ|format"
+        r"|endung).{0,20}nicht (erlaubt|zulässig|unterstützt)",
     ),
     (
         "BUSINESS_ERROR",
-        r"in (diese[mr]|Ihre[mr]) (land|region)|(gutschein|coupon|ticket|rabatt)\w*\b(?!.*(existiert|hinzu))"
+        r"(in|von) (diese[mr]|Ihre[mr]|unsere[mr]) (land|region|shop|geschäft)|nicht gesperrt"
+        r"|kann erst|(gutschein|coupon|ticket|rabatt)\w*\b(?!.*(existiert|hinzu))"
         r".{0,40}(eingelöst|benutzt|abgelaufen|genutzt|nicht aktiv)",
     ),
     (
@@ -251,14 +293,18 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"(existier|gibt|besteh)\w*.{0,50}(bereits|schon)|(gibt|ist|wird|wurde|sind|haben)"
         r" (\w+ )?(bereits|schon).{0,70}(exist|vorhanden|vergeben|registriert|verknüpft|hinzugefügt"
         r"|angelegt|belegt|zugewiesen|verwend|benutzt|genutzt|aktive?\b|warteliste|reserviert"
-        r"|bestätigt|angemeldet|eingetragen)|(bereits|schon) .{0,40}hinzugefügt|(bereits|schon) (vergeben|vorhanden|registriert|belegt"
+        r"|bestätigt|angemeldet|eingetragen)|(bereits|schon) .{0,40}hinzugefügt|(bereits"
+        r"|schon) (vergeben|vorhanden|registriert|belegt"
         r"|verwendet|in verwendung|existier|angemeldet|bestätigt)|eindeutig sein"
         r"|(zwischenzeitlich|inzwischen).{0,40}(geändert|bearbeitet|gebucht|anderen)"
         r"|von (einem |einer )?anderen|(seite|datensatz|objekt|dokument).{0,50}gesperrt|konflikt",
     ),
     (
         "PERMISSION_ERROR",
-        r"berechtig|\brechte?\b|zugriff|\bzugang\b|zugangsdaten|anmeldedaten|anmelden|\bmelden sie"
+        r"(oder|und|/) ?(das |ein |dein |ihr )?(passwort|kennwort)\b.{0,25}(ungültig|falsch"
+        r"|stimm|inkorrekt)"
+        r"|schlüssel|berechtig|\brechte?\b|zugriff|\bzugang\b|zugangsdaten|anmeldedaten"
+        r"|anmelden|\bmelden sie"
         r"|angemeldet|abgemeldet|einloggen|eingeloggt|verboten|CSRF|befugt|(?<!faktor-)authentifizier|autorisier"
         r"|(sitzung|session|token|anmeldung)\b.{0,25}(abgelaufen|verfallen)"
         r"|(benutzer|konto|account|zugang)\w*\b.{0,25}(inaktiv|gesperrt|deaktiviert|nicht aktiv"
@@ -277,7 +323,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"zu viele\b.{0,50}(anfrag|versuch|aktion|zugriff)|gedrosselt|zeitüberschreitung|zeitlimit"
         r"|wartung|(intern|unerwartet|unbekannt)\w*.{0,12}fehler|serverfehler"
         r"|fehler (ist )?(aufgetreten|beim)|fehler aufgetreten|später (noch ?einmal|erneut|wieder)"
-        r"|nicht erreichbar|verbindung|überlastet|beschäftigt|vorübergehend|netzwerk"
+        r"|nicht erreichbar|verbindung|überlastet|bitte warten|warten sie|gateway|beschäftigt"
+        r"|vorübergehend|netzwerk"
         r"|(dienst|server|service)\b.{0,20}nicht (mehr )?verfügbar",
     ),
     (
@@ -285,10 +332,13 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"lager|vorrätig|ausverkauft|vergriffen|warenk[oö]rb|gutschein|coupon|rabatt|mindestbestell"
         r"|höchst(menge|gewicht)|\w*menge\b|nicht (mehr )?(verfügbar|erhältlich|lieferbar|aktiv)"
         r"|liefern nicht|lieferart|guthaben|zahlung|abgelehnt|storniert|eingelöst|bezahlt|versandt"
-        r"|abgeschlossen|abgelaufen|(kann|können|kannst|darf|dürfen)\b.{0,70}(nicht|kein\w*)\b.{0,60}"
-        r"(lösch|änder|bearbeit|stornier|erstell|erzeug|kopier|deaktivier|abbrech|entfern|kauf|verwende"
+        r"|abgeschlossen|abgelaufen|(kann|können|kannst|darf|dürfen)\b.{0,70}(nicht"
+        r"|kein\w*)\b.{0,60}"
+        r"(lösch|änder|bearbeit|stornier|erstell|erzeug|kopier|deaktivier|abbrech|leer(en|t)"
+        r"|versen|tausch|liefer|entfern|kauf|verwende"
         r"|benutz|erwerb|schließ|geschlossen|hinzufüg|zurück|ausgeführt|umgewandelt)|\blöschen$"
-        r"|geschützt|abonnement|nicht mehr als \d+|\d+ können|stück\b|(da|weil) .{0,30}nicht leer|kombination"
+        r"|geschützt|abonnement|nicht mehr als \d+|\d+ können|stück\b|(da"
+        r"|weil) .{0,30}nicht leer|kombination"
         r"|lieferart|nicht (erlaubt|gestattet|möglich)|objekte aus der liste",
     ),
     (
@@ -299,7 +349,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     (
         "VALIDATION_ERROR",
         r"bitte\b|ausfüllen|ausgefüllt|füllen?\b|pflichtfeld|erforderlich|zwingend|gültig\w*|muss\b"
-        r"|müssen|darf nicht|dürfen nicht|mindestens|höchstens|stimm\w+ nicht|überein|identisch"
+        r"|müssen|darf (nicht|kein)|dürfen (nicht|kein)|negativ|hochgeladen|hochladen"
+        r"|reserviert|mindestens|höchstens|stimm\w+ nicht|überein|identisch"
         r"|falsch\w*|eingabe|eingeben|eingegeben|format|muster|zeichen|wählen?\b|\bgib\b|klicke"
         r"|verlängere|kürze|verwende|zu (kurz|lang|klein|groß|schwach|einfach)|korrigier|benötigt"
         r"|übermittelt|leer|akzeptiert|ist kein|sind kein|nicht korrekt|größer|kleiner|gleich"
@@ -315,19 +366,22 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"(code promo|coupon|bon|billet|ticket|remise)\b.{0,50}(utilisé|expiré|valable|valide)"
-        r"|dans (ce|votre) pays",
+        r"(code promo|coupon|bon|billet|ticket|remise|carte cadeau|chèque)\b.{0,50}(utilisé"
+        r"|expiré|valable|valide)"
+        r"|dans (ce|votre) pays|par (cette|notre) boutique|par ce(tte)? (magasin|enseigne)|tant que"
+        r"|n['’](était|est) pas verrouill",
     ),
     (
         "RESOURCE_CONFLICT",
         r"déjà (été )?(utilisé|pris|exist|enregistr|associ|inscrit|attribu|ajout|présent|réserv"
         r"|confirm|connect)|existe(nt)? déjà|modifiée?s? par|verrouillée? par|conflit|entre-temps"
         r"|doublon|en cours d['’](utilisation|édition|modification)|doit être unique"
-        r"|n['’]est pas disponible$",
+        r"|déjà (mise?|été mise?) à jour",
     ),
     (
         "PERMISSION_ERROR",
-        r"\bdroits?\b|autoris|permission|accès (refus|interdit|non|limit)|interdit|connecté"
+        r"\bdroits?\b|clé (d['’])?api|autoris|permission|accès (refus|interdit|non|limit)"
+        r"|interdit|connecté"
         r"|(vous|se|de) (re)?connecter|(re)?connectez|(session|jeton).{0,25}expir|identifiants?\b"
         r"|(nom d['’]utilisateur|e-?mail|courriel|login)\b.{0,25}mot de passe"
         r"|(compte|utilisateur)\b.{0,30}(désactivé|bloqué|verrouillé|suspendu|inactif|n['’]est pas"
@@ -344,13 +398,15 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         "SERVICE_UNAVAILABLE",
         r"erreur (interne|inattendue|serveur|du serveur|réseau|technique)"
         r"|erreur.{0,15}(survenue|produite)|(plus tard|ultérieurement|dans (une|un|\d+|quelques)"
-        r" \w+)|temporair|service.{0,25}indisponible|(délai|temps) (d['’]attente|de (réponse"
+        r" (seconde|minute|heure|instant|moment)s?)|patient(er|ez)|avant de réessayer"
+        r"|passerelle|temporair|service.{0,25}indisponible|(délai|temps) (d['’]attente|de (réponse"
         r"|connexion))|trop de (tentatives|requêtes|demandes|connexions)|serveur|maintenance"
         r"|connexion|surcharg|réseau|injoignable",
     ),
     (
         "BUSINESS_ERROR",
-        r"rupture|stock|épuisé|indisponible|plus disponible|code promo|coupon|panier|paiement|solde"
+        r"rupture|stock|épuisé|indisponible|(plus|pas) disponible|retourné|code promo|coupon"
+        r"|panier|paiement|solde"
         r"|refusée?|commande\b.{0,50}(annul|expédi|pay|minim|modifi|peut)|(montant|minimum) (de"
         r" commande|minimum)|insuffisant|ne (peu\w+|pouvez|pouvons) (pas|plus)\b.{0,40}(annul"
         r"|supprim|modifi|livr|ajout|retir|créé|créer|commander|payer|désactiv)|expiré|livr"
@@ -366,25 +422,38 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         r"veuillez|merci de|merci d['’]|saisi|obligatoire|requise?\b|doit\b|doivent|devez"
         r"|n['’]est pas|ne sont pas|non valide|invalide|incorrecte?|valide|correspond"
         r"|trop (court|long|petit|grand|volumineux|lourd|élevé|faible|de|gros)|caractères?|format"
-        r"|sélectionn|renseign|au (moins|plus)|rempli|vide|accept|chiffre|supérieur|inférieur|égale?"
-        r"|erroné|choisi|fournir|cocher|manquant|correct|champ",
+        r"|sélectionn|renseign|au (moins|plus)|rempli|vide|accept|chiffre|supérieur|inférieur"
+        r"|égale?"
+        r"|erroné|choisi|concorde|télévers|réservé|fuite|impaire?|fournir|cocher|manquant"
+        r"|correct|champ",
     ),
 )
 _SPANISH: tuple[tuple[FailureType, str], ...] = (
-    ("VALIDATION_ERROR", r"(tipo|formato|extensión) (de|del) archivo|corrij|corrig"),
-    ("BUSINESS_ERROR", r"(para|en) (este|su|tu) país|ya (fue|ha sido) (utilizad|canjead|usad)"),
+    (
+        "VALIDATION_ERROR",
+        r"(tipo|formato|extensión) (de|del) archivo|corrij|corrig|^el campo\b(?!.{0,60}protegid)"
+        r"|tarjeta de crédito inválida|número de tarjeta",
+    ),
+    (
+        "BUSINESS_ERROR",
+        r"(para|en) (este|su|tu) país|(con|por|en) esta tienda|no estaba bloquead|ya (fue"
+        r"|ha sido) (utilizad|canjead|usad)",
+    ),
     (
         "RESOURCE_CONFLICT",
         r"\bya (existe|se (encuentra|utiliza|ha registrado)|está (en|registrad|asociad|ocupad"
         r"|disponible en|siendo|cogid|confirm)|estaba|tiene|tienes|hay (un|registrad)"
         r"|ha sido (tomad|registrad|cogid|confirmad|ocupad)|fue (confirmad|registrad|tomad))"
         r"|(nombre|correo|usuario).{0,40}ya existe|duplicad|modificad\w+ por|conflicto"
-        r"|bloquead\w* (para|por)|en uso|debe ser únic|ha iniciado sesión ya|otro usuario|por otra"
+        r"|bloquead\w* (para|por)|en uso|debe ser únic|ha iniciado sesión ya|otro usuario"
+        r"|por otra|existe otr[oa]|ya (se ha|ha sido|fue|lo has|la has) (actualiz|añad|agreg)"
+        r"|ya (añad|agreg)"
         r"|ya ha iniciado",
     ),
     (
         "PERMISSION_ERROR",
-        r"permisos?\b|prohibid|acceso (denegad|restring|no)|autorizad|inici(e|ar|a|es|ado) (la )?"
+        r"permisos?\b|prohibid|acceso (denegad|restring|no)|clave (de )?api|autorizad"
+        r"|autorización|inici(e|ar|a|es|ado) (la )?"
         r"sesión|sesión.{0,25}(caduc|expir|finaliz)|finalizado su sesión|credencial|CSRF"
         r"|autentic\w+\b(?! de dos)|mayúsculas|identificarse|derechos"
         r"|(usuario|correo\w*|cuenta|e-?mail)\b.{0,30}(contraseña|clave)"
@@ -394,8 +463,10 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "DATA_NOT_FOUND",
-        r"no (existen?|encontrad\w+|ha sido encontrad\w+)\b|no (se )?(ha |han |hemos |pudo )?(podido )?"
-        r"(ser )?encontr(ado|ada|ó|aron|ar)\b|inexistente|(sin|ningún|no (hay|contiene)) (resultados?"
+        r"no (existen?|encontrad\w+|ha sido encontrad\w+)\b|no (se )?(ha |han |hemos "
+        r"|pudo )?(podido )?"
+        r"(ser )?encontr(ado|ada|ó|aron|ar)\b|inexistente|(sin|ningún|no (hay"
+        r"|contiene)) (resultados?"
         r"|datos|registros|coincidencias)|(página|hiperenlace|ID de \w+)\b.{0,40}inválid"
         r"|no está asignad|desconocid",
     ),
@@ -406,17 +477,21 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
         r"|demasiad\w+ (intentos|peticiones|solicitudes|consultas|operaciones)|más tarde"
         r"|tiempo de espera|temporalmente|servidor|conexión|mantenimiento|throttled|sobrecargad"
         r"|servicio\b.{0,20}no (está )?disponible|(en|dentro de) \d+ (segundos|minutos)"
-        r"|error interno|no responde",
+        r"|error interno|no responde|espere|antes de (intentar|volver)|puerta de enlace",
     ),
     (
         "BUSINESS_ERROR",
-        r"stock|agotad|existencias|cupón|descuento|carr(ito|o)s?\b|vale de|tarjeta|envío|envíos"
+        r"stock|agotad|existencias|cupón|descuento|carr(ito|o)s?\b|vale de|tarjeta (de )?regalo"
+        r"|tarjeta.{0,40}(rechaz|caduc|expir)|envío|envíos"
         r"|pedido\b.{0,50}(pag|cancel|enviad|mínim|no (se )?pued|complet)|\bpago\b|saldo|protegid"
         r"|(no\b.{0,30}|unidades |quedan .{0,20})disponibles?|ya no est|no (se )?(pued|es posible)"
-        r"\w*\b.{0,40}(cancel|elimin|borr|edit|modific|cre(ar|ad)|pag|gener|cambi|añad|desactiv|copi"
-        r"|subst|complet|guardar|realizar|devol|reembols)|pueden crearse|suscripción|peso máximo"
+        r"\w*\b.{0,40}(cancel|elimin|borr|edit|modific|cre(ar|ad)|pag|gener|cambi|añad|desactiv"
+        r"|copi"
+        r"|subst|complet|guardar|realizar|devol|reembols|vaci|envi|entreg)|pueden crearse"
+        r"|suscripción|peso máximo"
         r"|cantidad de compra|un máximo|canjead|completado|caducad|expirad|combinación|rechazad"
-        r"|deben seleccionar elementos|insuficiente|restablecimiento|no realizamos|no está permitido"
+        r"|deben seleccionar elementos|insuficiente|restablecimiento|no realizamos"
+        r"|no está permitido"
         r"|puede crearse",
     ),
     (
@@ -429,22 +504,27 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
         r"obligatori|requerid|requiere|necesari|deben?\b|válid|valid|inválid|coincid|incorrect"
         r"|introdu|rellen|complet[ae]|seleccion|utiliza|ingres|escrib|elija|elige|proporcione"
         r"|demasiado (cort|larg|grand|pequeñ|débil)|caracteres|formato|en blanco|nul[oa]|vací"
-        r"|al menos|como (mínimo|máximo)|superior|inferior|mayor|menor|campo|archivo|evite|incluy|antes|después|posterior|contraseña"
-        r"|ajústese|aumenta|marque|marca|errores|acept|solo uno|igual|es un número|no es una?\b",
+        r"|al menos|como (mínimo|máximo)|superior|inferior|mayor|menor|campo|archivo|evite"
+        r"|incluy|antes|después|posterior|contraseña"
+        r"|ajústese|aumenta|marque|marca|errores|acept|solo uno|igual|reservad|subir|subid"
+        r"|cargar|impar|es un número|no es una?\b",
     ),
 )
 _SIGNS = {
     "english": r"\b(the|is|are|an?|of|to|not|please|this|that|your|you|must|be|with|has|have|been"
-    r"|for|in|on|at|and|or|was|were|it|value|field|can|after|error|failed|returned|by|from|invalid)\b",
+    r"|for|in|on|at|and|or|was|were|it|value|field|can|after|error|failed|returned|by|from"
+    r"|invalid)\b",
     "german": r"\b(der|die|das|dem|den|des|eine?[nrsm]?|nicht|keine?[nrsm]?|bitte|sie|ist|sind|muss"
     r"|müssen|wurden?|wird|darf|wert|feld|zu|zum|zur|und|oder|für|mit|von|aus|bereits|ihre?[nmrs]?"
     r"|leider|im|auf|konnten?|kann|hat|haben|dieser?s?|es|als)\b|[äöüß]|\w+(ung|lich|keit)\b",
     "french": r"\b(le|la|les|un|une|des|du|de|cette?|ce|est|sont|pas|votre|vos|vous|veuillez|doit"
-    r"|être|déjà|aux?|pour|avec|dans|et|merci|aucune?|impossible|champ|page|plus|trop|par|identifiants|mot|compte|erreur|(in)?valide|incorrects"
+    r"|être|déjà|aux?|pour|avec|dans|et|merci|aucune?|impossible|champ|page|plus|trop|par"
+    r"|identifiants|mot|compte|erreur|(in)?valide|incorrects"
     r"|saisie|adresse)\b"
     r"|[éèêàçùœûî]|\b(qu|[ldnqs])['’]",
     "spanish": r"\b(el|la|los|las|una?|es|son|no|est[ea]|sus?|se|debe|por|favor|de|del|ya|ha|para"
-    r"|con|en|que|al|y|campo|valor|más|muy|lo|tu|fue|sin|demasiado|usuario|\w+(ad[oa]|id[oa]|ct[oa])s?)\b"
+    r"|con|en|que|al|y|campo|valor|más|muy|lo|tu|fue|sin|demasiado|usuario|\w+(ad[oa]|id[oa]"
+    r"|ct[oa])s?)\b"
     r"|[ñ¿¡áíóú]",
 }
 """Small words and letters by which a language is told from the other ones."""

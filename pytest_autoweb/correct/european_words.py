@@ -35,8 +35,14 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|konflikt|bereits (aktualisiert|geändert|einem anderen)",
     ),
     (
+        "SERVICE_UNAVAILABLE",
+        r"zugriff.{0,40}fehler aufgetreten",
+    ),
+    (
         "PERMISSION_ERROR",
-        r"(oder|und|/) ?(das |ein |dein |ihr )?(passwort|kennwort)\b.{0,25}(ungültig|falsch"
+        r"passwort ist abgelaufen|zurücksetzen des passworts ist nicht|authentizität"
+        r"|konto oder -|(oder|und|/) ?(das |ein |dein |ihr )?(passwort"
+        r"|kennwort)\b.{0,25}(ungültig|falsch"
         r"|stimm|inkorrekt)"
         r"|schlüssel|anmeldung.{0,10} (fehlgeschlagen|gescheitert)|konto bestätigen|berechtig"
         r"|\brechte?\b|zugriff|\bzugang\b|zugangsdaten|anmeldedaten"
@@ -59,7 +65,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"zu viele\b.{0,50}(anfrag|versuch|aktion|zugriff)|gedrosselt|zeitüberschreitung|zeitlimit"
         r"|wartung|(intern|unerwartet|unbekannt)\w*.{0,12}fehler|serverfehler"
         r"|fehler (ist )?(aufgetreten|beim)|fehler aufgetreten|später (noch ?einmal|erneut|wieder)"
-        r"|nicht erreichbar|verbindung|überlastet|server.{0,25}fehler|(nicht"
+        r"|nicht erreichbar|verbindung|überlastet|fehler (ist )?aufgetreten|server.{0,25}fehler"
+        r"|(nicht"
         r"|konnte)\b.{0,50}verbinden|bitte warten|warten sie|gateway|beschäftigt"
         r"|vorübergehend|netzwerk"
         r"|(dienst|server|service)\b.{0,20}nicht (mehr )?verfügbar",
@@ -95,13 +102,15 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|übermittelt|leer|akzeptiert|ist kein|sind kein|nicht korrekt|größer|kleiner|gleich"
         r"|gerade|vergangenheit|zukunft",
     ),
+    ("BUSINESS_ERROR", r"(kann|können|konnten?)\b.{0,70}\bnicht\b"),
     ("RESOURCE_CONFLICT", r"doppelt|bereits|schon"),
 )
 _FRENCH: tuple[tuple[FailureType, str], ...] = (
     (
         "VALIDATION_ERROR",
         r"(type|format|extension) (de|du) (fichier|contenu)|aucune? .{0,40}sélectionn"
-        r"|la taille d|ne (peut|doit|peuvent|doivent) pas être"
+        r"|la taille d|extension|domaine|taille maximale|date future|ne (peut|doit|peuvent"
+        r"|doivent) pas être"
         r" (vide|nul|blanc|vierge|laiss)|^(ce|le) champ\b|doi(t|vent) être (rempli|accept|vide)",
     ),
     (
@@ -114,7 +123,8 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     (
         "RESOURCE_CONFLICT",
         r"déjà (été )?(utilisé|pris|exist|enregistr|associ|inscrit|attribu|ajout|présent|réserv"
-        r"|confirm|connect)|existe(nt)? déjà|modifiée?s? par|verrouillée? par|conflit|entre-temps"
+        r"|confirm|connect)|existe(nt)? déjà|(modifiée?s?|mises? à jour) par|verrouillée? par"
+        r"|conflit|entre-temps"
         r"|doublon|en cours d['’](utilisation|édition|modification)|doit être unique"
         r"|déjà (mise?|été mise?) à jour",
     ),
@@ -125,7 +135,8 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "PERMISSION_ERROR",
-        r"\bdroits?\b|clé (d['’])?api|autoris|permission|accès (refus|interdit|non|limit)"
+        r"\bdroits?\b|mot de passe a expiré|lien de récupération|\bjeton|activé votre compte"
+        r"|clé (d['’])?api|autoris|permission|accès (refus|interdit|non|limit)"
         r"|interdit|connecté"
         r"|(vous|se|de) (re)?connecter|(re)?connectez|(session|jeton).{0,25}expir|identifiants?\b"
         r"|(nom d['’]utilisateur|e-?mail|courriel|login)\b.{0,25}mot de passe"
@@ -144,7 +155,7 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         "SERVICE_UNAVAILABLE",
         r"erreur (interne|inattendue|serveur|du serveur|réseau|technique)"
         r"|erreur.{0,15}(survenue|produite)|(plus tard|ultérieurement|dans (une|un|\d+|quelques)"
-        r" (seconde|minute|heure|instant|moment)s?)|patient(er|ez)|avant de réessayer"
+        r" (seconde|minute|heure|instant|moment)s?)|patient(er|ez)|avant de réessayer|erreur lors d"
         r"|passerelle|temporair|service.{0,25}indisponible|(délai|temps) (d['’]attente|de (réponse"
         r"|connexion))|trop de (tentatives|requêtes|demandes|connexions)|serveur|maintenance"
         r"|connexion|surcharg|réseau|injoignable",
@@ -157,7 +168,7 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         r" commande|minimum)|insuffisant|ne (peu\w+|pouvez|pouvons) (pas|plus)\b.{0,40}(annul"
         r"|supprim|modifi|livr|ajout|retir|créé|créer|commander|payer|désactiv)|expiré|livr"
         r"|déjà (été )?(payé|expédi|annul|rembours|livr|clôtur|valid)|protégé|abonnement"
-        r"|avec (des|les) commandes|inventaire|impossible de (détruire|supprimer|modifier"
+        r"|avec (des|les) commandes|inventaire|n['’]a pas pu|ne peut (pas )?être (fermée?|ré-?ouverte?|archivée?|supprimée?|rattachée?|déplacée?|modifiée?|annulée?)|impossible d(e |['’])(changer|saisir|enregistrer|détruire|supprimer|modifier"
         r"|annuler|ajouter|créer)|clos",
     ),
     (
@@ -168,7 +179,8 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         "VALIDATION_ERROR",
         r"veuillez|merci de|merci d['’]|saisi|obligatoire|requise?\b|doit\b|doivent|devez"
         r"|n['’]est pas|ne sont pas|non valide|invalide|incorrecte?|valide|correspond"
-        r"|trop (court|long|petit|grand|volumineux|lourd|élevé|faible|de|gros)|caractères?|format"
+        r"|antérieur|trop (simple|court|long|petit|grand|volumineux|lourd|élevé|faible|de|gros)"
+        r"|caractères?|format"
         r"|sélectionn|renseign|au (moins|plus)|rempli|vide|accept|chiffre|supérieur|inférieur"
         r"|égale?"
         r"|erroné|choisi|concorde|télévers|réservé|fuite|impaire?|fournir|cocher|manquant"
@@ -178,7 +190,8 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
 _SPANISH: tuple[tuple[FailureType, str], ...] = (
     (
         "VALIDATION_ERROR",
-        r"(tipo|formato|extensión) (de|del) archivo|corrij|corrig|no está incluid"
+        r"(tipo|formato|extensión) (de|del) archivo|^extensión|fecha futura|tamaño máximo"
+        r"|corrij|corrig|no está incluid"
         r"|no se ha seleccionado|^el campo\b(?!.{0,60}(protegid|ya |únic))"
         r"|tarjeta de crédito inválida|número de tarjeta",
     ),
@@ -200,7 +213,8 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "PERMISSION_ERROR",
-        r"permisos?\b|prohibid|acceso (denegad|restring|no)|clave (de )?api|autorizad"
+        r"permisos?\b|prohibid|acceso (denegad|restring|no)|contraseña ha (expirado|caducado)"
+        r"|enlace de recuperación|activado su cuenta|clave (de )?api|autorizad"
         r"|autorización|inici(e|ar|a|es|ado) (la )?"
         r"sesión|sesión.{0,25}(caduc|expir|finaliz)|finalizado su sesión|credencial|CSRF"
         r"|autentic\w+\b(?! de dos)|mayúsculas|identificarse|derechos"
@@ -211,7 +225,8 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "DATA_NOT_FOUND",
-        r"no (pudimos|pudo|podemos|logramos) encontrar|no encontramos|no (existen?|encontrad\w+"
+        r"no (pudimos|pudo|podemos|logramos) encontrar|no encontramos"
+        r"|no se encuentra (?!disponible|actual)|no (existen?|encontrad\w+"
         r"|ha sido encontrad\w+)\b|no (se )?(ha |han |hemos "
         r"|pudo )?(podido )?"
         r"(ser )?encontr(ado|ada|ó|aron|ar)\b|inexistente|(sin|ningún|no (hay"
@@ -226,16 +241,19 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
         r"|demasiad\w+ (intentos|peticiones|solicitudes|consultas|operaciones)|más tarde"
         r"|tiempo de espera|temporalmente|servidor|conexión|mantenimiento|throttled|sobrecargad"
         r"|servicio\b.{0,20}no (está )?disponible|(en|dentro de) \d+ (segundos|minutos)"
-        r"|error interno|no responde|espere|antes de (intentar|volver)|puerta de enlace|pasarela",
+        r"|error interno|imposible conectar|no responde|espere|antes de (intentar|volver)"
+        r"|puerta de enlace|pasarela",
     ),
     (
         "BUSINESS_ERROR",
-        r"stock|suficiente|reembolsad|destru[ií]|agotad|existencias|cupón|descuento|carr(ito"
+        r"stock|suficiente|fue imposible|no ha podido ser|reembolsad|destru[ií]|agotad"
+        r"|existencias|cupón|descuento|carr(ito"
         r"|o)s?\b|vale de|tarjeta (de )?regalo"
         r"|tarjeta.{0,40}(rechaz|caduc|expir)|envío|envíos"
         r"|pedido\b.{0,50}(pag|cancel|enviad|mínim|no (se )?pued|complet)|\bpago\b|saldo|protegid"
         r"|(no\b.{0,30}|unidades |quedan .{0,20})disponibles?|ya no est|no (se )?(pued|es posible)"
-        r"\w*\b.{0,40}(cancel|elimin|borr|edit|modific|cre(ar|ad)|pag|gener|cambi|añad|desactiv"
+        r"\w*\b.{0,40}(abrir|archiv|registr|mov|cancel|elimin|borr|edit|modific|cre(ar|ad)|pag"
+        r"|gener|cambi|añad|desactiv"
         r"|copi"
         r"|subst|complet|guardar|realizar|devol|reembols|vaci|envi|entreg)|pueden crearse"
         r"|suscripción|peso máximo"

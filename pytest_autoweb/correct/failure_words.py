@@ -47,7 +47,9 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     (
         "VALIDATION_ERROR",
-        r"^the [\w .]{1,40} field\b(?!.*(already|taken|unique|protected))|not included in",
+        r"^the [\w .]{1,40} field\b(?!.*(already|taken|unique|protected))|not included in"
+        r"|attachment extension|file size|(on|in) a future date|can ?not be (earlier|later)"
+        r"|domain not allowed",
     ),
     ("BUSINESS_ERROR", r"(supported|accepted|available) (by|in) (this|our) (store|shop|country)"),
     # Words about requests, which would mean something else in a shop.
@@ -76,7 +78,9 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|(confirm|verify|activate) your (e-?mail|account)"
         r"|((session|token|login)\b.{0,12}|link has )expired"
         r"|account (has been |was |is )?(locked|suspended|banned|disabled|deactivated)"
-        r"|(sign|log) in (again|before|first)|not allowed to (view|see|access|do|perform|use)"
+        r"|password has expired|authenticity token|(user( ?name)?|account|login)( or "
+        r"|/)password|activated your account|(sign|log) in (again|before|first)"
+        r"|not allowed to (view|see|access|do|perform|use)"
         r"|(wrong|incorrect|invalid) (e-?mail|user ?name)( address)? (or|and/or) password"
         r"|(members|admins?|administrators) only|restricted",
     ),
@@ -123,7 +127,8 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|(reached|over) (the|your) .{0,20}limit|quota|insufficient|(is|are) not available"
         r"|(can ?not|can['’]t|may not) (be )?(return|emptied|ship|exchang|process|deliver"
         r"|destroy)\w*"
-        r"|unable to (calculate|ship|deliver|refund|apply|add|remove)|not enough (inventory|items|seats"
+        r"|unable to (calculate|ship|deliver|refund|apply|add|remove)|not enough (inventory"
+        r"|items|seats"
         r"|points|units)"
         r"|was not locked",
     ),
@@ -135,7 +140,8 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|invalid (page|\w+ id)\b|not assigned to any|unknown (user|page|order|object|id)"
         r"|has been (deleted|removed)|(can ?not|can['’]t|couldn['’]t|could not|unable to) (be )?"
         r"(found|find|locate)|(did|do|does)( not|n['’]t) match any|no match(es|ing)?\b"
-        r"|no (items|entries|records|orders|messages)\b|nothing (here|to show|was found)",
+        r"|no (items|entries|records|orders|messages)\b|(does not|doesn['’]t) contain any"
+        r"|nothing (here|to show|was found)",
     ),
     (
         "SERVICE_UNAVAILABLE",
@@ -179,12 +185,13 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|missing required|context length|not implemented|cannot (fulfill|satisfy|process)|range"
         r"|media type|header|\buri\b|entity|content-length|expected .* got",
     ),
+    ("BUSINESS_ERROR", r"unable to|impossible|(can ?not|could not|can['’]t) (be )?\w+"),
     ("RESOURCE_CONFLICT", r"duplicate|already\b"),
     (
         "VALIDATION_ERROR",
         r"please (?!try|wait|contact|sign|log|refresh|reload)|this field|required"
         r"|(?<!went )wrong|mismatch|\bmust\b"
-        r"|reserved|upload",
+        r"|reserved|upload|too simple",
     ),
 )
 _CHINESE: tuple[tuple[FailureType, str], ...] = (
@@ -197,11 +204,20 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"违反|不能留空|不包含于|未经授权的值|字段.{0,24}(禁止|接受)"
+        r"违反|(文件|附件).{0,6}(大小|类型|格式)|不允许上传|将来|不能留空|不包含于|未经授权的值"
+        r"|字段.{0,24}(禁止|接受)"
         r"|业务规则违反|不能为(负|空|零)",
     ),
-    ("RESOURCE_CONFLICT", r"^已经?确认|已经?更新|已被(分配|指派|绑定|占用)|您已.{0,16}注册"),
-    ("BUSINESS_ERROR", r"未被?锁定|卡.{0,4}过期|不被.{0,6}支持|已经?被?兑换"),
+    (
+        "RESOURCE_CONFLICT",
+        r"已被.{0,10}(用户|人|者)(更新|修改)|^已经?确认|已经?更新|已被(分配"
+        r"|指派|绑定|占用)|您已.{0,16}注册",
+    ),
+    (
+        "BUSINESS_ERROR",
+        r"(正在)?使用.{0,6}(无法|不能)|未被?锁定|卡.{0,4}过期|不被.{0,6}支持"
+        r"|已经?被?兑换",
+    ),
     (
         "PERMISSION_ERROR",
         r"权限|无权|禁止访问|未(被)?授权|未登录|没有登录|登录后|退出登录|请(先|重新)?登录"
@@ -211,7 +227,8 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|(用户名|邮箱|电子邮件|手机|账号).{0,8}密码.{0,3}(错误|不正确|不匹配)"
         r"|(登录|会话|令牌|验证码|token|身份|凭证|授权)(状态)?(已|信息)?(经)?(过期|失效|超时)"
         r"|([账帐][号户]|用户).{0,8}(禁用|停用|被锁|锁定|冻结|封禁|注销|异常)|签名|密钥|(确认"
-        r"|验证|激活)(您|你)?的?[帐账][户号]|联系管理员"
+        r"|验证|激活)(您|你)?的?[帐账][户号]|密码.{0,4}过期|恢复链接|验证令牌|(用户名"
+        r"|[账帐][号户])(或|和|与|/)密码|联系管理员"
         r"|(请|需|先|要).{0,8}登[录陆入]|(或|和|与|/|及)密码.{0,4}(错误|不正确|无效|有误)"
         r"|登[录陆入]后|重新登[录陆入]|请登[录陆入]|未登[录陆入]|不允许访问|无访问|实名认证"
         r"|没有访问",
@@ -255,7 +272,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"不存在|查无|没有任何(商品|结果|数据|记录)|没有符合|结果为空|页面没有|(非法|无效)页"
         r"|无(匹配|结果|数据|此|该)|暂无|查询?不到|没有(查到|相关|搜索到|更多|数据|记录|任何)"
         r"|记录为空|条件过严"
-        r"|空空如也|为空记录|未发现|未能找到|无任何|未分配给|(已)?被删除",
+        r"|空空如也|为空记录|未发现|不包含任何|未能找到|无任何|未分配给|(已)?被删除",
     ),
     (
         "SERVICE_UNAVAILABLE",
@@ -263,7 +280,8 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|内部错误"
         r"|限流|限速|维护|太多(请求|操作)|太?频繁|(秒|分钟|小时)(后|之后)(再|重)|稍[后候等]"
         r"|开小差|走神|崩溃"
-        r"|网关|次数过多|请求过多|无响应|未响应|断开|加载失败|服务(器)?(异常|出错|故障)|升级中"
+        r"|网关|发生错误|无法连接|次数过多|请求过多|无响应|未响应|断开|加载失败|服务(器)?(异常"
+        r"|出错|故障)|升级中"
         r"|繁忙",
     ),
     (
@@ -281,7 +299,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|简单|小|大)"
         r"|过(短|长|大|小|于简单)|(仅|只)支持|不支持.{0,6}格式|不符|不能(包含|含有|使用)"
         r"|不可为空|未(填|选)"
-        r"|保留(关键)?字|不(能|可)以|负数|需要?(填写|输入|提供)|上传失败|偶数|奇数"
+        r"|保留(关键)?字|不(能|可)以|负数|需要?(填写|输入|提供)|上传失败|偶数|奇数|修正|非法"
         r"|请(勾选|阅读|同意|核对|检查|按|重新(输入|填写|选择))|非法(字符|输入)|超出.{0,4}范围"
         r"|位(数字|以上)",
     ),

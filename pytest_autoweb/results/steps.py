@@ -103,6 +103,8 @@ class ToolCall(Record):
     """Whether the call succeeded."""
     error: str | None = None
     """The error in which the call ended."""
+    result: str = ""
+    """What a call that reads gave back, as JSON, shortened and redacted; empty for other calls."""
     duration_ms: float
     """The duration of the call, in milliseconds."""
     line: int | None = None

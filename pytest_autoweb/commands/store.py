@@ -83,8 +83,8 @@ def open_store(text: str | None, *, must_exist: bool = True) -> "Store":
     store = Store(url)
     if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         raise SettingsError(
-            f"there is no store {store.display_url}; `pytest --autoweb-store=URL` or `autoweb store "
-            "sync --store URL` makes one"
+            f"there is no store {store.display_url}; `pytest --autoweb-store=URL` or "
+            "`autoweb store sync --store URL` makes one"
         )
     return store
 

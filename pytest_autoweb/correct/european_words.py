@@ -47,7 +47,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|schlüssel|anmeldung.{0,10} (fehlgeschlagen|gescheitert)|konto bestätigen|berechtig"
         r"|\brechte?\b|zugriff|\bzugang\b|zugangsdaten|anmeldedaten"
         r"|anmelden|\bmelden sie"
-        r"|angemeldet|abgemeldet|einloggen|eingeloggt|verboten|CSRF|befugt|(?<!faktor-)authentifizier|autorisier"
+        r"|angemeldet|abgemeldet|einloggen|eingeloggt|verboten|CSRF|befugt"
+        r"|(?<!faktor-)authentifizier|autorisier"
         r"|(sitzung|session|token|anmeldung)\b.{0,25}(abgelaufen|verfallen)"
         r"|(benutzer|konto|account|zugang)\w*\b.{0,25}(inaktiv|gesperrt|deaktiviert|nicht aktiv"
         r"|nicht freigeschaltet|nicht bestätigt)|groß-/kleinschreibung"
@@ -57,7 +58,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     (
         "DATA_NOT_FOUND",
         r"(nicht|kein\w*)\b.{0,70}(gefunden|finden)|existier\w*.{0,70}nicht\b|nicht existier"
-        r"|kein\w* (treffer|ergebnis|daten|einträge)|nicht mehr vorhanden|(gesuchte|angeforderte|gewünschte) (seite|datei).{0,40}nicht|unbekannte?r? (benutzer"
+        r"|kein\w* (treffer|ergebnis|daten|einträge)|nicht mehr vorhanden|(gesuchte"
+        r"|angeforderte|gewünschte) (seite|datei).{0,40}nicht|unbekannte?r? (benutzer"
         r"|nutzer|seite)|ungültige[rs]? (seite|hyperlink|\w+-id)\b|keinem konto",
     ),
     (
@@ -148,7 +150,8 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         "DATA_NOT_FOUND",
         r"introuvable|impossible de trouver|(n['’]avons|n['’]ai) (pas )?trouvé"
         r"|n['’]existe(nt)? (pas|plus)|aucune? (résultat|donnée|enregistrement|page)"
-        r"|aucune?\b.{0,40}(trouv|ne correspond|disponible)|(pas|non) (été )?trouv|pas (pu )?trouver"
+        r"|aucune?\b.{0,40}(trouv|ne correspond|disponible)|(pas|non) (été )?trouv"
+        r"|pas (pu )?trouver"
         r"|inexistante?",
     ),
     (
@@ -168,7 +171,9 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         r" commande|minimum)|insuffisant|ne (peu\w+|pouvez|pouvons) (pas|plus)\b.{0,40}(annul"
         r"|supprim|modifi|livr|ajout|retir|créé|créer|commander|payer|désactiv)|expiré|livr"
         r"|déjà (été )?(payé|expédi|annul|rembours|livr|clôtur|valid)|protégé|abonnement"
-        r"|avec (des|les) commandes|inventaire|n['’]a pas pu|ne peut (pas )?être (fermée?|ré-?ouverte?|archivée?|supprimée?|rattachée?|déplacée?|modifiée?|annulée?)|impossible d(e |['’])(changer|saisir|enregistrer|détruire|supprimer|modifier"
+        r"|avec (des|les) commandes|inventaire|n['’]a pas pu|ne peut (pas )?être (fermée?"
+        r"|ré-?ouverte?|archivée?|supprimée?|rattachée?|déplacée?|modifiée?|annulée?)"
+        r"|impossible d(e |['’])(changer|saisir|enregistrer|détruire|supprimer|modifier"
         r"|annuler|ajouter|créer)|clos",
     ),
     (

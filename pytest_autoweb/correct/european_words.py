@@ -76,7 +76,7 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     (
         "BUSINESS_ERROR",
         r"lager|vorrätig|ausverkauft|vergriffen|warenk[oö]rb|gutschein|coupon|rabatt|mindestbestell"
-        r"|höchst(menge|gewicht)|\w*menge\b|nicht (mehr )?(verfügbar|erhältlich|lieferbar|aktiv)"
+        r"|höchst(menge|gewicht)|menge\b|nicht (mehr )?(verfügbar|erhältlich|lieferbar|aktiv)"
         r"|liefern nicht|lieferart|guthaben|zahlung|abgelehnt|storniert|eingelöst|bezahlt|versandt"
         r"|abgeschlossen|abgelaufen|(kann|können|kannst|darf|dürfen)\b.{0,70}(nicht"
         r"|kein\w*)\b.{0,60}"
@@ -289,7 +289,7 @@ _SIGNS = {
     r"|invalid)\b",
     "german": r"\b(der|die|das|dem|den|des|eine?[nrsm]?|nicht|keine?[nrsm]?|bitte|sie|ist|sind|muss"
     r"|müssen|wurden?|wird|darf|wert|feld|zu|zum|zur|und|oder|für|mit|von|aus|bereits|ihre?[nmrs]?"
-    r"|leider|im|auf|konnten?|kann|hat|haben|dieser?s?|es|als)\b|[äöüß]|\w+(ung|lich|keit)\b",
+    r"|leider|im|auf|konnten?|kann|hat|haben|dieser?s?|es|als)\b|[äöüß]|\b\w+(ung|lich|keit)\b",
     "french": r"\b(le|la|les|un|une|des|du|de|cette?|ce|est|sont|pas|votre|vos|vous|veuillez|doit"
     r"|être|déjà|aux?|pour|avec|dans|et|merci|aucune?|impossible|champ|page|plus|trop|par"
     r"|identifiants|mot|compte|erreur|(in)?valide|incorrects"

@@ -11,7 +11,8 @@ the corpus `six_sources` the rules were written against the part `tune`, and lat
 written. Of the older `corpus` they were written against both parts in the end, and against German,
 French and Spanish of `other_language`. `benchmarks/provoke_messages.py` makes both.
 
-The corpus `languages` has five languages. Its part `first` was written and labelled before its rules; `second`, `third` and `fourth` were each
+The corpus `languages` has five languages. Its part `first` was written and labelled before its
+rules; `second`, `third` and `fourth` were each
 measured once and then learnt from; `fifth` was measured last, and no rule has learnt from it.
 """
 

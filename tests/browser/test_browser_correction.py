@@ -136,7 +136,7 @@ def test_a_call_that_acts_twice_on_the_same_page_is_recorded_as_repeated(
     twice = "page.get_by_label('Name').fill('ana')\npage.get_by_role('button').click()\n" * 2
     result, _ = corrected(
         "off",
-        {"generate": f"```python\n# Step 1\n{twice}```"},
+        {"generate": f"```python\n# Step 1\n{twice}page.locator('#n').inner_text()\n```"},
         html="<label>Name <input></label><button onclick='n.value = +n.value + 1'>+</button>"
         "<output id=n>0</output>",
         retries=0,
@@ -148,7 +148,9 @@ def test_a_call_that_acts_twice_on_the_same_page_is_recorded_as_repeated(
         ("click", False),
         ("fill", True),
         ("click", False),
+        ("inner_text", False),
     ]
+    assert [call.result for call in calls] == ["", "", "", "", '"2"']
 
 
 def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(

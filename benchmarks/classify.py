@@ -3,13 +3,17 @@
 
     python benchmarks/classify.py
     python benchmarks/classify.py --corpus corpus --part seen --wrong
+    python benchmarks/classify.py --corpus languages --part fifth
 
 Prints accuracy with a Wilson interval, for every source, and the confusion matrix as Markdown. Of
 the corpus `six_sources` the rules were written against the part `tune`, and later against the part
-`held_out`, which a hash had drawn and which was measured once before; `again` came after the last
-change of the rules. Of the older `corpus` they were written against both parts in the end;
-`other_language` is what they do not claim to know.
-`benchmarks/provoke_messages.py` makes both.
+`held_out`, which a hash had drawn and which was measured once before; against `again` none was
+written. Of the older `corpus` they were written against both parts in the end, and against German,
+French and Spanish of `other_language`. `benchmarks/provoke_messages.py` makes both.
+
+The corpus `languages` has five languages. Its part `first` was written and labelled before its
+rules; `second`, `third` and `fourth` were each
+measured once and then learnt from; `fifth` was measured last, and no rule has learnt from it.
 """
 
 import argparse
@@ -23,6 +27,7 @@ from pytest_autoweb.correct.failure_types import classify
 from pytest_autoweb.results.correction import FailureType
 
 MESSAGES = Path(__file__).parent / "messages"
+CORPORA = ("six_sources", "corpus", "languages")
 
 
 def rows_of(corpus: str, part: str) -> list[dict[str, Any]]:
@@ -51,7 +56,7 @@ def table(counts: Counter[tuple[str, str]]) -> str:
 def main() -> None:
     """Read the command line and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", choices=("six_sources", "corpus"), default="six_sources")
+    parser.add_argument("--corpus", choices=CORPORA, default="six_sources")
     parser.add_argument("--part", default="again")
     parser.add_argument("--wrong", action="store_true", help="list what was taken for another type")
     args = parser.parse_args()

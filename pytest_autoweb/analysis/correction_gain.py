@@ -67,6 +67,9 @@ class ArmFacts(Record):
     """The p value of McNemar's exact test on these two numbers."""
     calls_more: int | None = None
     """How many more model calls than plain this arm took on the same cells."""
+    differs: str = ""
+    """In what its budget or the ends of its retries differ from those of other arms; empty if in
+    nothing, and if no other arm was run on these cells."""
 
     @property
     def sentence(self) -> str:
@@ -126,6 +129,11 @@ def arm_label(name: str) -> str:
     return arm.label or name if arm else name
 
 
+def _difference(name: str) -> str:
+    arm = variants_of(*_ARMS).get(name)
+    return str(arm.differs) if arm else ""
+
+
 def _is_control_arm(name: str) -> bool:
     arm = variants_of(*_ARMS).get(name)
     return arm is not None and bool(arm.control)
@@ -152,7 +160,12 @@ def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
         types=tuple(TypeCount(type=name, count=n) for name, n in types.most_common()),
         duplicates=sum(call.duplicate for call in calls),
         cached=sum(call.cached for call in calls),
-        arms=tuple(_arm(arm, own, plain) for arm, own in runs.items()),
+        arms=tuple(
+            _arm(arm, own, plain).model_copy(
+                update={"differs": _difference(arm) if len(runs) > 1 else ""}
+            )
+            for arm, own in runs.items()
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_autoweb.codegen.refs_dialect import MAX_TEXT
-from pytest_autoweb.correct.retry_rules import may_pass
+from pytest_autoweb.correct.retry_rules import last_run, may_pass
 from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt
@@ -42,7 +42,7 @@ class OfferedCalls(NamedTuple):
 def offered_calls(
     here: Sequence[RefElement], attempts: Sequence[Attempt], *, may_answer: bool = False
 ) -> OfferedCalls:
-    """Return calls on elements of the entry page, of calls that worked, and of the failed page.
+    """Return calls on elements of the entry page, of calls that worked, and of the failed pages.
 
     Args:
         here: the elements of the entry page as it is now.
@@ -50,12 +50,18 @@ def offered_calls(
         may_answer: whether the task asks for data.
     """
     banned = failed_pairs(attempts)
-    failed = attempts[-1]
-    near = [f for f in failed.findings if f.code in ("near", "ambiguous", "other_frame")]
-    listed = [f for f in failed.findings if f.code == "on_page"]
-    blocked = _blocked(failed)
+    # The latest attempt comes first; one that was refused before it ran has seen nothing.
+    seen_then = [finding for each in reversed(attempts) for finding in each.findings]
+    near = [f for f in seen_then if f.code in ("near", "ambiguous", "other_frame")]
+    listed = [f for f in seen_then if f.code == "on_page"]
+    blocked = _blocked(last_run(attempts))
     known = {normalized(each.locator): each.actions for each in here}
-    worked = [call.target for call in failed.tool_calls if call.ok and call.acting]
+    worked = [
+        call.target
+        for each in reversed(attempts)
+        for call in each.tool_calls
+        if call.ok and call.acting
+    ]
     # The order decides what is dropped at the limit, so elements like the missing one come first.
     texts = [
         *(locator for finding in near for locator in finding.locators),

@@ -198,7 +198,8 @@ def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
     A correction recognises failures that may pass by themselves, and may repeat their calls.
     """
     failed = tools.previous
-    if failed is None or (tools.guidance and may_pass(failed)):
+    corrects = tools.guidance is not None and not tools.guidance.arm.ordinary
+    if failed is None or (corrects and may_pass(failed)):
         return frozenset()
     lines = failed.code.splitlines()
     number = failed.failure.line if failed.failure else None

@@ -89,7 +89,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
         task=tools.case.user_task,
         plan=fence(failed.plan_text, "plan"),
         elements=fence("\n".join(offered.elements), "elements"),
-        worked=fence(worked, "calls") if (worked := _calls(failed, ok=True)) else "",
+        worked=fence(worked, "calls") if (worked := _worked(guidance.attempts)) else "",
         tried=fence(tried, "calls") if (tried := _tried(guidance.attempts)) else "",
         evidence=evidence_text(tools),
         secrets=sorted(tools.case.secrets),
@@ -135,6 +135,12 @@ def _calls(attempt: Attempt, *, ok: bool) -> str:
     calls = [call for call in attempt.tool_calls if call.ok is ok and (call.acting or not ok)]
     lines = (f"{call.target}.{call.method}({call.arguments})" for call in calls)
     return "\n".join(dict.fromkeys(lines))
+
+
+def _worked(attempts: tuple[Attempt, ...]) -> str:
+    """Return the acting calls that succeeded in any attempt so far, in the order of attempts."""
+    texts = [_calls(each, ok=True) for each in attempts]
+    return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> str:

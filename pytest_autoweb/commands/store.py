@@ -63,11 +63,15 @@ def add_store_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def open_store(text: str | None) -> "Store":
+def open_store(text: str | None, *, must_exist: bool = True) -> "Store":
     """Return the store that the command line or the environment names.
 
+    Args:
+        text: the URL on the command line, if there is one.
+        must_exist: refuse a SQLite file that is not there; a new one would only hide a wrong name.
+
     Raises:
-        SettingsError: the URL is invalid, or a package is missing.
+        SettingsError: the URL is invalid, there is no such file, or a package is missing.
     """
     from pytest_autoweb.store.address import require_packages
 
@@ -75,7 +79,14 @@ def open_store(text: str | None) -> "Store":
     from pytest_autoweb.store.address import read_address
     from pytest_autoweb.store.database import Store
 
-    return Store(read_address(text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE))
+    url = read_address(text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE)
+    store = Store(url)
+    if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        raise SettingsError(
+            f"there is no store {store.display_url}; `pytest --autoweb-store=URL` or "
+            "`autoweb store sync --store URL` makes one"
+        )
+    return store
 
 
 def run_sync(args: argparse.Namespace) -> int:
@@ -85,7 +96,7 @@ def run_sync(args: argparse.Namespace) -> int:
         SettingsError: there is no run folder.
         StoreError: the store cannot be written.
     """
-    store = open_store(args.store)
+    store = open_store(args.store, must_exist=False)
     from pytest_autoweb.store.sync import sync_run
 
     runs = args.runs or sorted(p for p in Path().glob(f"{_REPORT}*") if (p / "cells").is_dir())

@@ -26,6 +26,13 @@ READINGS = words(
 answers."""
 
 
+SETTINGS = words(
+    "check clear fill focus goto hover scroll_into_view_if_needed select_option select_text "
+    "set_checked set_input_files set_viewport_size uncheck"
+)
+"""Calls that bring about a named state, so that one which finds it already has no effect."""
+
+
 class Cache(Protocol):
     """A store that keeps texts for a while: in memory, in a file, or in Redis.
 
@@ -151,8 +158,15 @@ class SeenCalls:
         self._epoch = 0
         self._seen: set[str] = set()
 
-    def ask(self, page: Any, method: str, identity: str, *, acting: bool) -> "SeenCall":
+    def ask(
+        self, page: Any, method: str, identity: str, *, acting: bool
+    ) -> "SeenCall | ActingCall":
         """Look up a call that is about to be made, and count it as made.
+
+        A reading repeats an earlier one if nothing has acted since. A call that acts repeats an
+        earlier one if the page looks as it did before that one, or if it sets something that was
+        set already and so leaves the page as it was. Where the page cannot be compared, as with
+        frames, no acting call counts as a repeat.
 
         Args:
             page: Playwright's page.
@@ -160,14 +174,26 @@ class SeenCalls:
             identity: receiver, method and arguments in full.
             acting: whether the call may change the page, so that earlier results expire.
         """
-        key = call_hash(method, identity, [page.url, self._epoch])
-        duplicate = key in self._seen
-        self._seen.add(key)
-        # Counted even if the call fails, because it may have changed the page before that.
         if acting:
-            self._epoch += 1
-        cache = self._cache if method in READINGS and not acting else None
+            return self._ask_to_act(page, method, identity)
+        key = call_hash(method, identity, [page.url, self._epoch])
+        duplicate = self._made_before(key)
+        cache = self._cache if method in READINGS else None
         return SeenCall(cache, lambda: self._state(page), (method, identity), duplicate)
+
+    def _ask_to_act(self, page: Any, method: str, identity: str) -> "ActingCall":
+        # Counted even if the call fails, because it may have changed the page before that.
+        self._epoch += 1
+        before = self._look(page)
+        again = self._made_before(call_hash(method, identity))
+        same = before is not None and self._made_before(call_hash(method, identity, before))
+        look = self._look if again and not same and method in SETTINGS else None
+        return ActingCall(page, look, before, same)
+
+    def _made_before(self, key: str) -> bool:
+        known = key in self._seen
+        self._seen.add(key)
+        return known
 
     def _state(self, page: Any) -> PageState | None:
         seen = self._look(page)
@@ -209,6 +235,34 @@ class SeenCall:
 
     def _key(self, state: PageState) -> str:
         return call_hash(*self._call, tuple(state))
+
+
+class ActingCall:
+    """One call that acts, which is always made.
+
+    Attributes:
+        duplicate: whether the same call was made before in the same state of the page; known for
+            certain only after `done`.
+        answered: always false.
+        value: always None.
+    """
+
+    def __init__(
+        self,
+        page: Any,
+        look: Callable[[Any], tuple[str, str] | None] | None,
+        before: tuple[str, str] | None,
+        duplicate: bool,
+    ) -> None:
+        self._page, self._look, self._before = page, look, before
+        self.duplicate = duplicate
+        self.answered = False
+        self.value: Any = None
+
+    def done(self, value: Any) -> None:
+        """Look whether a call that had been made before had any effect this time."""
+        if self._look is not None and self._before is not None:
+            self.duplicate = self._look(self._page) == self._before
 
 
 class CachingClient:

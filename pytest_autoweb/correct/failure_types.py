@@ -80,6 +80,12 @@ _STATUS_TOLD = re.compile(
     re.IGNORECASE,
 )
 """An HTTP status in messages of servers, clients and the browser's console."""
+_ENDINGS: tuple[tuple[str, FailureType], ...] = (
+    (r"goes in circles|decisions in a row came to nothing|decisions were not enough",
+     "PARAMETER_ERROR"),
+    (r"^the attempt's \S+ s are over", "SERVICE_UNAVAILABLE"),
+)  # fmt: skip
+"""How an attempt ends at a limit of its own: the model chose in vain, or time ran out."""
 _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
     (r"FILE_NOT_FOUND|NOT_FOUND", "DATA_NOT_FOUND"),
     (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
@@ -129,6 +135,7 @@ _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
     (r"Cannot connect to host|<urlopen error"
      r"|\[Errno \d+\] (Connection|Network|Name or service|No route)",
      "SERVICE_UNAVAILABLE", ""),
+    (rf"\b(?:{'|'.join(sorted(_SCRIPT_ERRORS - {'error'}))}): ", "PARAMETER_ERROR", "script_error"),
 )  # fmt: skip
 
 
@@ -152,6 +159,10 @@ def classify(
         return _found(_BY_KIND[kind], "kind", kind)
     if kind == "model" or error_type == "ModelError":
         return _of_model(message)
+    if kind in ("limit", "timeout"):
+        for pattern, failure_type in _ENDINGS:
+            if hit := re.search(pattern, message):
+                return _found((failure_type, "limit"), "pattern", hit[0])
     if kind == "plan":
         asks = "?" in message or "？" in message or "ask" in message
         return _found(("PARAMETER_ERROR", "question" if asks else "plan_empty"), "kind", kind)
@@ -236,7 +247,7 @@ def _found(rule: _Rule, by: Any, matched: str | None) -> Classification:
 
 
 _SYMPTOMS = frozenset(
-    ("not_found", "locator_timeout", "wait_timeout", "claim", "not_actionable", "detached")
+    ("not_found", "locator_timeout", "wait_timeout", "claim", "not_actionable", "detached", "limit")
 )
 """Kinds of failures that only say what did not appear; the reason lies elsewhere."""
 _NAMED: dict[str, Trigger] = {
@@ -268,7 +279,7 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
         cause = classify("", status=finding.status).model_copy(update={"web_kind": kind})
         # For a general status such as 400, the words of the page are more precise.
         if cause.type not in ("PARAMETER_ERROR", "VALIDATION_ERROR") or not said:
-            return cause
+            return _by_rule_told(said, kind) or cause if finding.status == 409 else cause
     for finding in findings:
         if finding.code == "field_invalid":
             return _by_evidence("VALIDATION_ERROR", kind, finding)
@@ -281,6 +292,18 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
     if statuses:
         return classify("", status=statuses[-1].status).model_copy(update={"web_kind": kind})
     return found
+
+
+def _by_rule_told(said: Sequence[Finding], kind: object) -> Classification | None:
+    """Return a rule of the application that the page names, for a status as wide as 409.
+
+    Servers answer 409 to a conflict with another user and to an order that is out of stock alike.
+    """
+    for finding in said:
+        words = failure_words.find(finding.fact)
+        if words is not None and words[0] == "BUSINESS_ERROR":
+            return _by_evidence("BUSINESS_ERROR", kind, finding)
+    return None
 
 
 def trigger_of(attempt: Attempt) -> Trigger:

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from pytest_autoweb.correct.failure_types import trigger_of
-from pytest_autoweb.correct.retry_rules import Recovery, RetryDecision, recover
+from pytest_autoweb.correct.retry_rules import (
+    Recovery,
+    RetryDecision,
+    last_run,
+    recover,
+    was_refused,
+)
 from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.correction import Classification, FindingCode
 
@@ -24,13 +30,17 @@ class Arm:
     label: str = ""
     """Its label in reports; empty if that is its name."""
     ordinary: bool = False
-    """Whether it is the ordinary repair, which is limited only by the number of retries."""
+    """Whether it is the ordinary repair. Alone it is limited only by the number of retries; beside
+    other arms it keeps their rules."""
     informed: bool = True
     """Whether a retry may know of the previous attempt, the evidence and what may help."""
     advised: bool = False
     """Whether prompts also contain the advice for the type of failure."""
     bans_failed_calls: bool = False
     """Whether lists that models choose from omit what failed before."""
+    differs: str = ""
+    """In what its budget or the ends of its retries differ from those of other arms, as the end of
+    a sentence that begins with its name; empty if in nothing."""
     control: bool = False
     """Whether it is the control arm, against which the gain of other arms is measured."""
 
@@ -53,9 +63,17 @@ class Guidance:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Sentences on how it ended and what was seen on the page at the time."""
-        seen = (found.fact for found in self.failed.findings if found.code in _TOLD)
-        return tuple(dict.fromkeys((f"the run ended with: {failure_text(self.failed)}", *seen)))
+        """Sentences on how all attempts so far ended and what was seen then, the latest first."""
+        told: list[str] = []
+        latest = last_run(self.attempts)
+        for attempt in reversed(self.attempts):
+            if was_refused(attempt) and attempt is not latest:
+                told.append(f"a retry was refused before it ran: {failure_text(attempt)}")
+                continue
+            run = "the run" if attempt is latest else "an earlier run"
+            told.append(f"{run} ended with: {failure_text(attempt)}")
+            told += (found.fact for found in attempt.findings if found.code in _TOLD)
+        return tuple(dict.fromkeys(told))
 
 
 def guidance_for(
@@ -69,9 +87,11 @@ def guidance_for(
         decision: what the rules for retries decided.
         limit: limit on the retries.
     """
-    failed, retry = attempts[-1], len(attempts)
+    failed, retry = last_run(attempts), len(attempts)
     found = failed.classification or Classification(type="UNKNOWN", by="none")
     error = failure_text(failed)
+    if failed is not attempts[-1]:
+        error = f"{error} (the last retry was refused: {failure_text(attempts[-1])})"
     recovery = recover(found, error, tool=failed_tool(failed), retry=retry - 1, max_retries=limit)
     return Guidance(
         arm=arm,

@@ -222,6 +222,8 @@ class Rules(NamedTuple):
     """Whether the user has a hook that logs in again."""
     past: PastCorrections = MappingProxyType({})
     """What a store remembers; empty if nothing is known."""
+    compared: bool = False
+    """Whether several arms are compared, which must then all keep these rules."""
 
 
 class RetryDecision(NamedTuple):
@@ -239,6 +241,24 @@ def may_pass(attempt: Attempt) -> bool:
     return attempt.classification is not None and attempt.classification.type in TRANSIENT
 
 
+_REFUSED = frozenset(("lint", "plan", "repair"))
+"""Kinds of failures that end an attempt before it does anything on the page."""
+
+
+def last_run(attempts: Sequence[Attempt]) -> Attempt:
+    """Return the last attempt that reached the page, or the last one if none did.
+
+    A retry that was refused before it ran says nothing new about the task, so the type of the
+    failure and what was seen on the page are still those of the attempt before it.
+    """
+    return next((each for each in reversed(attempts) if not was_refused(each)), attempts[-1])
+
+
+def was_refused(attempt: Attempt) -> bool:
+    """Return whether the attempt ended before it did anything on the page."""
+    return attempt.failure is not None and attempt.failure.kind in _REFUSED
+
+
 def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
     """Decide whether to stop or to try again after a pause.
 
@@ -251,7 +271,7 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
         attempts: the attempts so far, of which the last one failed.
         rules: what is allowed for the cell.
     """
-    last, made = attempts[-1], len(attempts) - 1
+    last, made = last_run(attempts), len(attempts) - 1
     if made >= rules.max_retries:
         return RetryDecision(
             False, f"{made} retries were made" if made else "no retries are allowed"

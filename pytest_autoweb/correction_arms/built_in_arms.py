@@ -12,6 +12,7 @@ OFF = ARMS.add(
         label="ordinary repair",
         ordinary=True,
         informed=False,
+        differs="stops when it writes the same script again",
     )
 )
 
@@ -23,6 +24,7 @@ PLAIN = ARMS.add(
         label="plain (control)",
         informed=False,
         control=True,
+        differs="runs the same script again if that is what the model writes",
         writer=NamedStage("repair", write_again),
     )
 )
@@ -32,6 +34,8 @@ REFLEXION = ARMS.add(
     CorrectionArm(
         name="reflexion",
         summary="told evidence and a reflection",
+        differs="asks the model once more per retry, and stops when the model gives up, has a "
+        "confidence below 0.3, or writes the same script again",
         prompts=("reflect", *PROMPTS),
         advised=True,
         first_asks=(NamedStage("reflect", reflect),),
@@ -43,6 +47,8 @@ CONSTRAINED = ARMS.add(
     CorrectionArm(
         name="constrained",
         summary="may only name elements that were found",
+        differs="refuses a script with other elements before it runs, which uses up the retry, "
+        "and stops when the same script is written again",
         prompts=("repair_constrained",),
         bans_failed_calls=True,
         writer=NamedStage("repair", write_constrained),

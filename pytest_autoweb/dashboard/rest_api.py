@@ -2,16 +2,19 @@
 
 import datetime as dt
 import difflib
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
 from fastapi import Path as InPath
+from sqlalchemy import Connection
 
 from pytest_autoweb.analysis.statistics import Interval as Known
 from pytest_autoweb.correct.failure_types import classify
 from pytest_autoweb.correct.retry_rules import UNRECOVERABLE, recover
 from pytest_autoweb.dashboard.shapes import (
+    KNOWN_PARAMETERS,
     AnalyzeAnswer,
     AnalyzeRequest,
     CellDetail,
@@ -19,6 +22,7 @@ from pytest_autoweb.dashboard.shapes import (
     ContextInfo,
     DashboardAnswer,
     ErrorShape,
+    FailureCauseCount,
     FailureTypeCount,
     IntervalShape,
     Name,
@@ -94,6 +98,8 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
         total = call_queries.together(call_queries.days(connection, begin))
         failures = call_queries.failure_counts(connection, begin)
         tools = call_queries.ranking(connection)
+        causes = run_queries.causes(connection, begin)
+    failed_cells = sum(one.cells for one in causes)
     return DashboardAnswer(
         since=begin,
         total_tool_calls=total.calls,
@@ -112,6 +118,16 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
                 share=one.calls.value or 0.0,
             )
             for one in failures[:TOP]
+        ],
+        failed_cells=failed_cells,
+        top_failure_causes=[
+            FailureCauseCount(
+                failure_type=one.failure_type,
+                web_kind=one.web_kind,
+                count=one.cells,
+                share=one.cells / failed_cells,
+            )
+            for one in causes[:TOP]
         ],
         tool_reliability_ranking=[tool_shape(tool) for tool in tools[:TOP]],
     )
@@ -138,19 +154,25 @@ def interval_shape(known: Known | None) -> IntervalShape | None:
 
 def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     """Look up in the records how calls like this one ended."""
-    parameters = asked.params.model_dump(exclude_none=True)
+    parameters = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in asked.params.items()
+        if name in KNOWN_PARAMETERS and value is not None
+    }
     with store.read() as connection:
+        unknown = _unknown(connection, asked)
         seen = call_queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
         names = [tool.name for tool in call_queries.ranking(connection)]
-    near = [] if seen.same_tool.n else difflib.get_close_matches(asked.tool_name, names, n=3)
+    known = asked.tool_name in names
+    near = [] if known else difflib.get_close_matches(asked.tool_name, names, n=3)
     analysis = (
         analysis_of(AnalyzeRequest(error_message=asked.error, tool_name=asked.tool_name))
         if asked.error
         else None
     )
     return VerifyAnswer(
-        has_data=seen.same_call.part > 0,
-        suggestion=_suggestion(seen, near, analysis),
+        has_data=seen.same_call.part > 0 and not unknown,
+        suggestion=" ".join((*unknown, _suggestion(seen, near, analysis, sure=not unknown))),
         context_info=ContextInfo(
             same_call=seen.same_call.n,
             same_call_success_rate=seen.same_call.value,
@@ -158,22 +180,42 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
             same_tool_success_rate=seen.same_tool.value,
             last_error=seen.last_error,
             failure_type=analysis.failure_type if analysis else None,
+            unknown=unknown,
             nearest_tools=near,
         ),
     )
 
 
+def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
+    """Return in sentences what the records cannot say about a request."""
+    told = []
+    if asked.factory_id and run_queries.run(connection, clean(asked.factory_id)) is None:
+        told.append(
+            f"The store has no run {asked.factory_id!r}, so nothing is known about calls in it."
+        )
+    other = [name for name in asked.params if name not in KNOWN_PARAMETERS]
+    if other:
+        names = ", ".join(map(repr, other[:10]))
+        told.append(
+            f"The records do not have the parameters {names}, only 'target' and 'arguments', "
+            "so they were not compared."
+        )
+    return told
+
+
 def _suggestion(
-    seen: call_queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None
+    seen: call_queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None, *, sure: bool
 ) -> str:
     if near:
         return f"No such tool was ever called; did you mean {near[0]}?"
-    if seen.same_tool.n == 0:
+    if seen.same_tool.n == 0 and sure:
         return "No such tool was ever called."
-    if seen.same_call.part:
+    if seen.same_call.part and sure:
         return "This very call has worked before: the page was probably in another state."
     if analysis and analysis.suggestions:
         return analysis.suggestions[0]
+    if not sure:
+        return "Whether this very call ever worked is not known."
     return "This call has never worked; calls of the same tool with other parameters may have."
 
 

@@ -93,6 +93,16 @@ class FailureTypeCount(Shape):
     """The share of these calls among all failed calls."""
 
 
+class FailureCauseCount(Shape):
+    """How many cells failed for one cause."""
+
+    failure_type: str
+    web_kind: str
+    count: Count
+    share: Fraction
+    """The share of these cells among all failed cells."""
+
+
 class ToolStats(Shape):
     """The reliability of one tool."""
 
@@ -124,15 +134,18 @@ class DashboardAnswer(Shape):
     correction_success_rate: Fraction | None
     """The share of corrections that helped among `correctedCalls`."""
     top_failure_types: list[FailureTypeCount]
+    """Symptoms: how tool calls failed, whatever became of their cell."""
+    failed_cells: Count
+    """The number of cells with a cause of failure, broken ones included, without controls."""
+    top_failure_causes: list[FailureCauseCount]
+    """Causes: why cells failed, according to what page and server said. They are those of
+    `failureTypes` of runs and trends."""
     tool_reliability_ranking: list[ToolStats]
     """The ten most reliable tools over all days, by the lower end of their interval."""
 
 
-class CallParameters(Shape):
-    """Parameters of a call; those given must be equal to the recorded ones."""
-
-    target: Text | None = None
-    arguments: Text | None = None
+KNOWN_PARAMETERS = ("target", "arguments")
+"""The parameters of a call that the records have."""
 
 
 class VerifyRequest(Shape):
@@ -141,7 +154,9 @@ class VerifyRequest(Shape):
     factory_id: Name = ""
     """The id of the run to look in; empty means all runs."""
     tool_name: Name
-    params: CallParameters = CallParameters()
+    params: Annotated[dict[Name, Any], Field(max_length=100)] = {}
+    """Parameters of the call. `target` and `arguments` are compared with the recorded ones; any
+    others are not known to the records and named in `unknown`."""
     error: Text = ""
 
 
@@ -157,6 +172,9 @@ class ContextInfo(Shape):
     """The latest error of this tool."""
     failure_type: str | None
     """The type of the given error."""
+    unknown: list[str]
+    """What the answer does not know, in sentences: a run that the store does not have, or
+    parameters that no record has."""
     nearest_tools: list[str]
     """Known tools with a similar name, when the given one is unknown."""
 
@@ -165,7 +183,8 @@ class VerifyAnswer(Shape):
     """Whether such a call ever succeeded, and what may help."""
 
     has_data: bool
-    """The records hold a successful call of this tool with these parameters."""
+    """The records hold a successful call of this tool with these parameters; false if one of them
+    cannot be compared."""
     suggestion: str
     context_info: ContextInfo
 
@@ -184,6 +203,8 @@ class RunShape(Shape):
     passed: Count
     failed: Count
     broken: Count
+    failure_types: dict[str, int]
+    """The causes of its failed cells with their numbers, without controls."""
     report: str | None
     """The address of the run's report; null when the report is not on this machine."""
 

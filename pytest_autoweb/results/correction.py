@@ -32,6 +32,7 @@ WebKind = Literal[
     "refused",  # refused at the sandbox's border
     "plan_empty",
     "question",  # the plan asks instead of planning
+    "limit",  # the attempt ended at a limit of its own: circles, decisions, time
     "llm_error",  # the model's service
 ]
 """The web's own kinds of failure, below the eight types."""

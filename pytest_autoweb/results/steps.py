@@ -103,12 +103,14 @@ class ToolCall(Record):
     """Whether the call succeeded."""
     error: str | None = None
     """The error in which the call ended."""
+    result: str = ""
+    """What a call that reads gave back, as JSON, shortened and redacted; empty for other calls."""
     duration_ms: float
     """The duration of the call, in milliseconds."""
     line: int | None = None
     """The line in the step's block of code, from 1."""
     duplicate: bool = False
-    """Whether the same call was made before and nothing has acted since."""
+    """Whether the same call was made before in the same state of the page."""
     cached: bool = False
     """Whether the call was answered from the cache, because the page was the same."""
     replayed: bool = False

@@ -95,7 +95,8 @@ def correct(
 
     Args:
         first: the first attempt, passed or failed.
-        arm: the way to correct; the ordinary repair is limited only by the number of retries.
+        arm: the way to correct; alone, the ordinary repair is limited only by the number of
+            retries, but compared with other arms it keeps the same rules as they do.
         rules: what is allowed for this cell.
         clock: used for the pauses before retries.
         make_attempt: makes one more attempt.
@@ -107,7 +108,7 @@ def correct(
             return ArmAttempts(attempts, "")
         if not repairable(last):
             return ArmAttempts(attempts, _why_not(last))
-        if arm.ordinary:
+        if arm.ordinary and not rules.compared:
             if len(attempts) > rules.max_retries:
                 return ArmAttempts(attempts, f"{rules.max_retries} retries are allowed")
             attempts = (*attempts, make_attempt(last, len(attempts) + 1, None))

@@ -124,8 +124,12 @@ class _AttemptOrder:
 
     @property
     def previous(self) -> Attempt | None:
-        """Return the failed attempt, of which an uninformed arm must not even know."""
-        return self.failed if self.guidance is None or self.guidance.arm.informed else None
+        """Return the failed attempt, of which an uninformed arm must not even know.
+
+        The ordinary repair always knows it.
+        """
+        arm = self.guidance.arm if self.guidance else None
+        return self.failed if arm is None or arm.informed or arm.ordinary else None
 
 
 def _attempts_in_arm(
@@ -143,6 +147,7 @@ def _attempts_in_arm(
         resettable=server is not None and (server.reset is not None or server.static is not None),
         can_relogin=resources.relogin is not None,
         past=resources.past,
+        compared=len(resources.settings.correction) > 1,
     )
 
     def make_attempt(failed: Attempt, index: int, guidance: Guidance | None) -> Attempt:

@@ -6,11 +6,16 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from pytest_autoweb.redaction import redact_keys
 from pytest_autoweb.results import ToolCall
+from pytest_autoweb.sandbox.crossing_values import shortened
 
 Reply = tuple[Any, "tuple[str, str] | None"]
 """Encoded value, and error as (type, message) or None."""
 
+MAX_RESULT = 500
+"""The most characters that are recorded of a call's result."""
+_HANDLE = '{"$p": '
 _CALLBACK = re.compile(r'\{"\$cb": \d+\}')
 
 
@@ -101,12 +106,21 @@ class CallTimer:
             acting=acting,
             ok=error is None,
             error=None if error is None else f"{error[0]}: {error[1]}".splitlines()[0][:300],
+            result="" if acting or error else _told(reply[0]),
             duration_ms=(time.perf_counter() - self._began) * 1000,
             line=line,
             duplicate=duplicate,
             cached=cached,
         )
         self._record.entries.append(AnsweredCall(call, key, reply, self._live))
+
+
+def _told(value: Any) -> str:
+    """Return a result as it is recorded; empty if it is nothing or an object of the page."""
+    if value is None:
+        return ""
+    text = redact_keys(json.dumps(value, ensure_ascii=False))
+    return "" if text.startswith(_HANDLE) else shortened(text, MAX_RESULT)
 
 
 def key_of(frame: dict[str, Any], page: str) -> str:

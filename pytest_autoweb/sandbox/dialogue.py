@@ -257,8 +257,9 @@ class Dialogue:
         if known is not None and known.answered:
             return known.value
         result = self._facade.perform(bound, self.budget)
-        if known is not None and not bound.member.acting:
-            known.done(redacted(result, self._border.redact))
+        if known is not None:
+            acting = bound.member.acting
+            known.done(None if acting else redacted(result, self._border.redact))
         return result
 
     def _bind(self, frame: dict[str, Any]) -> Bound:

@@ -114,7 +114,7 @@ class RecalledCall(Protocol):
     """What is known of a call before it is made."""
 
     duplicate: bool
-    """Made before, and nothing has acted since."""
+    """Made before in the same state of the page; for a call that acts, known after `done`."""
     answered: bool
     """`value` is what it gives; it need not be made."""
     value: JsonValue

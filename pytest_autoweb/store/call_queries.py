@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, func, select
 from pytest_autoweb.analysis.statistics import Interval, wilson
 from pytest_autoweb.results import Record
 from pytest_autoweb.store.sync import count_if, ok, share
-from pytest_autoweb.store.table_rows import clean
+from pytest_autoweb.store.table_rows import clean, parameter
 from pytest_autoweb.store.tables import (
     AttemptRow,
     CellRow,
@@ -266,7 +266,7 @@ def precedent(
         )
         of_tool.append(ToolCallRecord.session_id.in_(of_run))
     same = [
-        ToolCallRecord.parameters[name].as_string() == clean(text)
+        ToolCallRecord.parameters[name].as_string() == parameter(text)
         for name, text in parameters.items()
     ]
     counted = select(count_if(ok), func.count())

@@ -59,7 +59,40 @@ class RunSummary(Record):
     """The number of cells that passed, healed ones included, without controls."""
     failed: int
     broken: int
+    failure_types: dict[str, int]
+    """The causes of its failed cells with their numbers, without controls."""
     folder: str
+
+
+class CauseCount(Record):
+    """How many cells failed for one cause."""
+
+    failure_type: str
+    web_kind: str
+    cells: int
+
+
+_CAUSED = ~CellRow.control & (CellRow.outcome != "skipped") & CellRow.failure_type.is_not(None)
+"""Cells with a cause of failure; overview, trends and runs all count these."""
+
+
+def causes(connection: Connection, since: dt.date) -> tuple[CauseCount, ...]:
+    """Return how many cells of runs since a day failed for each cause, the most frequent first.
+
+    A cause is the type of the failure of the cell as a whole: if a click finds nothing because the
+    server answered 500, that call failed as `DATA_NOT_FOUND` and the cell as `SERVICE_UNAVAILABLE`.
+    """
+    begin = dt.datetime.combine(since, dt.time(), dt.UTC)
+    rows = connection.execute(
+        select(CellRow.failure_type, CellRow.web_kind, func.count())
+        .join(RunRow, RunRow.id == CellRow.run_id)
+        .where(RunRow.started_at >= begin, _CAUSED)
+        .group_by(CellRow.failure_type, CellRow.web_kind)
+    ).all()
+    return tuple(
+        CauseCount(failure_type=str(name), web_kind=web_kind or "", cells=count)
+        for name, web_kind, count in sorted(rows, key=lambda row: (-row[2], row[0], row[1] or ""))
+    )
 
 
 def trends(connection: Connection, since: dt.date) -> tuple[ModelInRun, ...]:
@@ -138,8 +171,18 @@ def _summaries(connection: Connection, identities: Sequence[str]) -> Iterator[Ru
         .where(RunRow.id.in_(identities))
         .group_by(RunRow.id)
     ).mappings()
-    for row in rows:
-        yield RunSummary(**{name: row[name] for name in RunSummary.model_fields})
+    types: dict[str, dict[str, int]] = {}
+    counted = connection.execute(
+        select(CellRow.run_id, CellRow.failure_type, func.count())
+        .where(CellRow.run_id.in_(identities), _CAUSED)
+        .group_by(CellRow.run_id, CellRow.failure_type)
+        .order_by(CellRow.failure_type)
+    )
+    for identity, name, count in counted:
+        types.setdefault(identity, {})[str(name)] = count
+    for row in rows.all():
+        facts = {name: row[name] for name in RunSummary.model_fields if name in row}
+        yield RunSummary(**facts, failure_types=types.get(row["id"], {}))
 
 
 def cells(connection: Connection, run_id: str) -> list[Row]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.run_rows import cell_row
 from pytest_autoweb.correct.failure_types import classify_call, classify_failure
+from pytest_autoweb.redaction import redact_keys
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
@@ -43,6 +44,18 @@ def clean(text: str) -> str:
 def clean_value(value: Any) -> Any:
     """Return the value, cleaned if it is a text."""
     return clean(value) if isinstance(value, str) else value
+
+
+MOST_OF_A_CALL = 2_000
+"""The most characters that are kept of a parameter or a result of a call."""
+MOST_CALLS = 20
+"""The most calls that are kept of a correction."""
+
+
+def parameter(text: str) -> str:
+    """Return a parameter or result of a call as it is kept: redacted, bounded and clean."""
+    text = redact_keys(text[: 4 * MOST_OF_A_CALL])
+    return clean(text if len(text) <= MOST_OF_A_CALL else text[:MOST_OF_A_CALL] + "…")
 
 
 _PART = re.compile(r"(?:^|\.)([a-z_]+)$")
@@ -90,7 +103,7 @@ def _row(call: ToolCall, attempt_id: str, place: int, began: datetime) -> dict[s
         "id": row_id(attempt_id, "call", place),
         "session_id": attempt_id,
         "tool_name": clean(tool_name(call.target, call.method)),
-        "parameters": {"target": clean(call.target), "arguments": clean(call.arguments)},
+        "parameters": _parameters(call),
         "result": _result(call),
         "execution_time_ms": round(call.duration_ms),
         "is_duplicate": call.duplicate,
@@ -100,11 +113,16 @@ def _row(call: ToolCall, attempt_id: str, place: int, began: datetime) -> dict[s
     }
 
 
+def _parameters(call: ToolCall) -> dict[str, Any]:
+    return {"target": parameter(call.target), "arguments": parameter(call.arguments)}
+
+
 def _result(call: ToolCall) -> dict[str, Any]:
     found = classify_call(call)
     return {
         "ok": call.ok,
-        "error": clean(call.error) if call.error else None,
+        "value": parameter(call.result) if call.result else None,
+        "error": parameter(call.error) if call.error else None,
         "failure_type": found.type if found else None,
         "web_kind": found.web_kind if found else None,
     }
@@ -125,18 +143,30 @@ def correction_row(retry: RetriedAttempt) -> dict[str, Any]:
     solved = attempt.checks_passed is True
     why = attempt.failure.message if attempt.failure else _VERDICT[attempt.checks_passed]
     code = {"code_diff": attempt.code_diff} if attempt.code_diff else {"code": attempt.code}
+    made = {_identity(call) for call in failed.tool_calls}
+    instead = [c for c in attempt.tool_calls if not c.replayed and _identity(c) not in made]
     return {
         "id": retry.attempt_id,
         "tool_call_id": retry.failed_call,
         "original_error": clean(failed.failure.message if failed.failure else ""),
         "failure_type": known.type if known else "UNKNOWN",
         "recovery_prompt": clean(_recovery_prompt(attempt)),
-        "corrected_params": {name: clean(text) for name, text in code.items()},
+        "corrected_params": {
+            "calls": [
+                {"tool_name": clean(tool_name(c.target, c.method)), "ok": c.ok, **_parameters(c)}
+                for c in instead[:MOST_CALLS]
+            ],
+            **{name: clean(redact_keys(text)) for name, text in code.items()},
+        },
         "correction_result": "solved" if solved else clean(f"not solved: {why}"),
         "is_successful": solved,
         "retry_count": told.retry if told else attempt.attempt_index - 1,
         "created_at": retry.began,
     }
+
+
+def _identity(call: ToolCall) -> tuple[str, str, str]:
+    return call.target, call.method, call.arguments
 
 
 def _recovery_prompt(attempt: Attempt) -> str:
@@ -205,21 +235,29 @@ def _run(run: RecordedRun, identity: str) -> Row:
 
 def _cell(cell: CellResult) -> Row:
     small = cell_row(cell)
+    failure = _failure(cell)
     kept = type(small).model_fields.keys() & tables.CellRow.__table__.columns.keys()
     return {
         **{name: clean_value(getattr(small, name)) for name in kept},
         "correction": cell.correction,
         "control": is_control(cell.model),
         "reason": clean(cell.reason),
-        **_type(cell.failure, _classification(cell)),
+        **_type(failure, _classification(cell, failure)),
         "duration_ms": round(cell.duration_ms),
         "started_at": cell.started,
     }
 
 
-def _classification(cell: CellResult) -> Classification | None:
+def _failure(cell: CellResult) -> Failure | None:
+    """Return why the cell failed; of a failed cell without an own failure, its last attempt's."""
+    if cell.failure or not cell.attempts or cell.outcome not in ("failed", "broken"):
+        return cell.failure
+    return cell.attempts[-1].failure
+
+
+def _classification(cell: CellResult, failure: Failure | None) -> Classification | None:
     """Return the classification that was made when the cell failed, while its page was open."""
-    own = (a.classification for a in reversed(cell.attempts) if a.failure == cell.failure)
+    own = (a.classification for a in reversed(cell.attempts) if a.failure == failure)
     return next(own, None)
 
 
@@ -321,6 +359,8 @@ def _checks(attempt: Attempt, attempt_id: str) -> Iterator[Row]:
             "expected": clean(check.expected),
             "actual": clean(check.actual),
             "message": clean(check.message),
+            "finding": clean(check.finding),
+            "match_score": check.credit,
             "weight": check.weight,
             "advisory": check.advisory,
         }

@@ -143,6 +143,10 @@ class CheckRow(Base):
     expected: Mapped[str]
     actual: Mapped[str]
     message: Mapped[str]
+    finding: Mapped[str] = mapped_column(server_default="")
+    """The verdict by name, such as `CONDITION_IGNORED` or `PARTIAL_MATCH`; empty for most."""
+    match_score: Mapped[float | None]
+    """The share of what was asked for that was found, from 0 to 1; None for other checks."""
     weight: Mapped[float]
     advisory: Mapped[bool]
 
@@ -157,9 +161,10 @@ class ToolCallRecord(Base):
     """The id of the attempt, which is a session in one browser context."""
     tool_name: Mapped[str] = mapped_column(String(200), index=True)
     parameters: Mapped[dict[str, Any]]
-    """The `target` and `arguments` of the call, as shown in the report."""
+    """The `target` and `arguments` of the call, redacted and cut at 2,000 characters each."""
     result: Mapped[dict[str, Any]]
-    """The fields `ok`, `error`, `failure_type` and `web_kind`."""
+    """The fields `ok`, `value` (what a reading gave, bounded), `error`, `failure_type`,
+    `web_kind`."""
     execution_time_ms: Mapped[int] = mapped_column(BigInteger)
     is_duplicate: Mapped[bool]
     is_corrected: Mapped[bool]
@@ -215,7 +220,8 @@ class CorrectionRecord(Base):
     failure_type: Mapped[str]
     recovery_prompt: Mapped[str]
     corrected_params: Mapped[dict[str, Any]]
-    """The `code_diff` against the attempt before, or the whole `code` where there is no diff."""
+    """The `calls` that the attempt before did not make, with their parameters; and the `code_diff`
+    against it, or the whole `code` where there is no diff."""
     correction_result: Mapped[str]
     is_successful: Mapped[bool]
     retry_count: Mapped[int]

@@ -9,7 +9,15 @@ function correctionsPanel(facts) {
   return el("section", { "aria-labelledby": "corrections-heading" },
     el("div.heading", el("h2", { id: "corrections-heading" }, "Failures and corrections"),
       el("p.small", "The failure types of first attempts, and how many of these cells each correction method recovered. A gain is only claimed over the control arm, which retries after the same failures without any feedback.")),
-    el("div.card.listing.corrections", ownScroll("Failures", typesTable(failed)), ownScroll("Corrections", armsTable(failed))));
+    el("div.card.listing.corrections", ownScroll("Failures", typesTable(failed)), ownScroll("Corrections", armsTable(failed)), differences(failed)));
+}
+
+/* Arms have the same retries, pauses and reasons to stop; where one differs by its nature, say so. */
+function differences(facts) {
+  const told = new Map(facts.flatMap((f) => f.arms).filter((a) => a.differs).map((a) => [a.label || a.arm, a.differs]));
+  if (!told.size) return null;
+  return el("p.small", "The methods have the same number of retries, the same pauses and the same reasons to stop, except that ",
+    text([...told].map(([name, differs]) => `${name} ${differs}`).join("; ")), ".");
 }
 
 /* The tables are wider than a phone, so they scroll, and get the focus to scroll by keyboard. */

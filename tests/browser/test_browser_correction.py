@@ -107,6 +107,52 @@ def test_a_reflection_that_gives_up_ends_it_before_anything_is_done(
     assert result.attempts[1].tool_calls == ()
 
 
+def test_a_refused_constrained_retry_leaves_the_next_one_all_that_was_known(
+    corrected: Callable[..., Any],
+) -> None:
+    first = "```python\n# Step 1\npage.get_by_label('Name').fill('ana')\n```"
+    not_offered = "```python\npage.get_by_text('Anything').click()\n```"
+    result, client = corrected(
+        "constrained",
+        {
+            "generate": first.replace("\n```", WRONG.removeprefix("```python\n# Step 1")),
+            "repair": [not_offered, RIGHT],
+        },
+        html=f"<label>Name <input></label>{PAGE}",
+    )
+
+    second, third = [prompt(r) for r in client.requests if r.stage == "repair"]
+    assert result.attempts[1].failure.rule == "AW700"
+    for told in ("is disabled", 'fill("ana")', "the run ended with: "):
+        assert told.replace('"', "'") in second.replace('"', "'")
+        assert told.replace('"', "'") in third.replace('"', "'")
+    assert "refused before it ran" in third
+    assert result.attempts[2].correction.of == result.attempts[1].correction.of
+
+
+def test_a_call_that_acts_twice_on_the_same_page_is_recorded_as_repeated(
+    corrected: Callable[..., Any],
+) -> None:
+    twice = "page.get_by_label('Name').fill('ana')\npage.get_by_role('button').click()\n" * 2
+    result, _ = corrected(
+        "off",
+        {"generate": f"```python\n# Step 1\n{twice}page.locator('#n').inner_text()\n```"},
+        html="<label>Name <input></label><button onclick='n.value = +n.value + 1'>+</button>"
+        "<output id=n>0</output>",
+        retries=0,
+    )
+
+    calls = result.attempts[0].tool_calls
+    assert [(call.method, call.duplicate) for call in calls] == [
+        ("fill", False),
+        ("click", False),
+        ("fill", True),
+        ("click", False),
+        ("inner_text", False),
+    ]
+    assert [call.result for call in calls] == ["", "", "", "", '"2"']
+
+
 def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
     corrected: Callable[..., Any],
 ) -> None:

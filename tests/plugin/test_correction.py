@@ -61,6 +61,8 @@ def test_arms_start_from_the_same_failure_and_the_report_states_their_gain(
     assert prompts == [each["prompt"] for each in first["exchanges"] if each["stage"] == "generate"]
     arms = {arm["arm"]: arm for arm in report["corrections"][0]["arms"]}
     assert (arms["constrained"]["gain"], arms["constrained"]["pairs"]) == (1.0, 1)
+    assert "refuses a script with other elements" in arms["constrained"]["differs"]
+    assert arms["plain"]["differs"]
     assert "Failures and corrections" in (project.path / "autoweb-report/index.html").read_text()
 
 

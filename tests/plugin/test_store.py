@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +55,20 @@ def test_a_wrong_store_is_said_before_anything_is_run(project: pytest.Pytester) 
     said = done.stderr.str()
     assert "'mysql://ana:***@h/runs': a store is kept in SQLite" in said
     assert "geheim" not in said
+
+
+@pytest.mark.parametrize("command", [["dashboard"], ["store", "prune", "--older-than", "90d"]])
+def test_a_mistyped_store_is_an_error_and_makes_no_file(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AUTOWEB_STORE", raising=False)
+
+    status = main([*command, "--store", "sqlite:///typo/store.db"])
+
+    assert status == 4
+    assert "there is no store sqlite:///typo/store.db" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.correct.failure_types import classify
+from pytest_autoweb.correct.failure_types import cause_of, classify
+from pytest_autoweb.results import Failure, FailureKind, Finding
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs/calibration.md").read_text(encoding="utf-8")
+PARTS = ("first", "second", "third", "fourth", "fifth")
+LANGUAGES = ("en", "zh", "de", "fr", "es")
 SIX = ("playwright", "chromium", "http", "form", "provider", "python")
 
 
@@ -61,6 +64,133 @@ def test_a_hash_draws_the_first_held_out_third_and_no_message_is_in_two_parts() 
 def test_what_the_rules_have_learnt_they_keep(corpus: str, part: str) -> None:
     rows = rows_of(corpus, part)
     assert right_of(rows) / len(rows) >= 0.97
+
+
+SEED = {
+    "PARAMETER_ERROR": "参数错误 参数格式 invalid_parameter parameter missing_required 缺少必填 "
+    "类型不匹配",
+    "PERMISSION_ERROR": "权限不足 无权 forbidden unauthorized access_denied 禁止访问 Token过期",
+    "SERVICE_UNAVAILABLE": "服务不可用 超时 timeout service_unavailable connection_refused "
+    "连接失败",
+    "DATA_NOT_FOUND": "未找到 不存在 not_found no_data empty_result 查无此 批次不存在 "
+    "记录为空 条件过严",
+    "VALIDATION_ERROR": "验证失败 校验 validation_failed invalid 格式错误 不合法 "
+    "业务规则违反 数据不合法",
+    "BUSINESS_ERROR": "业务异常 操作不允许 business_error 状态不允许 流程错误 库存不足 流程约束",
+    "RESOURCE_CONFLICT": "冲突 已存在 conflict duplicate 重复 并发修改 锁定资源",
+    "UNKNOWN": "未分类错误 系统异常",
+}
+"""The keywords of the seed's table, and the examples of its diagram of types."""
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [(word.replace("_", " "), kind) for kind, words in SEED.items() for word in words.split()],
+)
+def test_the_seeds_own_words_have_the_types_of_its_table(word: str, kind: str) -> None:
+    assert classify(word).type == kind
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("参数错误：page 应为整数", "PARAMETER_ERROR"),
+        ("缺少必填参数：id", "PARAMETER_ERROR"),
+        ("the row was not drawn: KeyError: 'total'", "PARAMETER_ERROR"),
+        ("RecursionError: maximum recursion depth exceeded", "PARAMETER_ERROR"),
+        ("Veuillez renseigner ce champ.", "VALIDATION_ERROR"),
+        ("Fülle dieses Feld aus.", "VALIDATION_ERROR"),
+        ("Completa este campo", "VALIDATION_ERROR"),
+        ("Provider returned error (after 3 tries)", "UNKNOWN"),
+    ],
+)
+def test_words_are_read_in_the_language_of_the_message(message: str, kind: str) -> None:
+    assert classify(message).type == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "expected"),
+    [
+        ("limit", "the model goes in circles: [5] was clicked 3 times", "PARAMETER_ERROR"),
+        ("limit", "4 decisions in a row came to nothing: not found", "PARAMETER_ERROR"),
+        ("limit", "30 decisions were not enough", "PARAMETER_ERROR"),
+        ("timeout", "the attempt's 60 s are over", "SERVICE_UNAVAILABLE"),
+    ],
+)
+def test_the_ways_in_which_act_itself_ends_have_a_type_unless_evidence_says_more(
+    kind: FailureKind, message: str, expected: str
+) -> None:
+    failure = Failure(kind=kind, message=message)
+    alone = cause_of(failure, ())
+    ill = cause_of(failure, [Finding(code="server_status", fact="GET /", status=500)])
+
+    assert alone is not None
+    assert ill is not None
+    assert (alone.type, alone.web_kind) == (expected, "limit")
+    assert ill.type == "SERVICE_UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("Red is out of stock", "BUSINESS_ERROR"), ("Someone else saved", "RESOURCE_CONFLICT")],
+)
+def test_a_409_with_a_rule_of_the_shop_on_the_page_is_no_conflict(said: str, expected: str) -> None:
+    failure = Failure(kind="check", message="check 0 (text) does not hold")
+    found = cause_of(
+        failure,
+        [
+            Finding(code="server_status", fact="POST /cart: 409", status=409),
+            Finding(code="page_says", fact=f'the page says "{said}"'),
+        ],
+    )
+
+    assert found is not None
+    assert found.type == expected
+
+
+def by_language(part: str) -> list[list[dict[str, Any]]]:
+    rows = rows_of("languages", part)
+    return [[row for row in rows if row["of"] == language] for language in LANGUAGES]
+
+
+@pytest.mark.parametrize("part", ["first", "second", "third", "fourth"])
+def test_messages_in_five_languages_that_the_rules_learnt_from_they_keep(part: str) -> None:
+    for rows in by_language(part):
+        assert len(rows) >= 30
+        assert right_of(rows) / len(rows) >= 0.9
+
+
+def test_the_published_figures_for_five_languages_are_those_of_the_rules() -> None:
+    lines = re.findall(r"^\| \**(\w+)\** \| (.*) \|$", DOCS, re.MULTILINE)
+    told = {
+        part: rest.split(" | ")[1:]
+        for part, rest in lines
+        if part == "fifth" or rest.startswith("after learning")
+    }
+    last = rows_of("languages", "fifth")
+
+    assert list(told) == ["fifth", "first", "second", "third", "fourth"]
+    for part, cells in told.items():
+        counted = [f"{right_of(rows)} of {len(rows)}" for rows in by_language(part)]
+        assert cells == counted
+    assert f"({right_of(last)} of {len(last)}; 95 % interval" in DOCS
+
+
+def test_what_was_measured_unseen_is_in_no_other_part_and_no_other_corpus() -> None:
+    texts = [row["message"] for part in PARTS for row in rows_of("languages", part)]
+    unseen = {row["message"] for part in PARTS[1:] for row in rows_of("languages", part)}
+    older = {
+        row["message"]
+        for corpus, parts in (
+            ("six_sources", ("tune", "held_out", "again")),
+            ("corpus", ("seen", "held_out", "other_language")),
+        )
+        for part in parts
+        for row in rows_of(corpus, part)
+    }
+
+    assert len(texts) == len(set(texts)) >= 1_600
+    assert not older & unseen
 
 
 def test_a_timeout_for_an_element_is_no_service_that_is_down() -> None:

@@ -15,7 +15,8 @@ from pytest_autoweb.correct.retry_rules import (
     decide_retry,
     recover,
 )
-from pytest_autoweb.correction_arms.built_in_arms import PLAIN, REFLEXION
+from pytest_autoweb.correction_arms.built_in_arms import CONSTRAINED, OFF, PLAIN, REFLEXION
+from pytest_autoweb.correction_arms.correction_arm import CorrectionArm
 from pytest_autoweb.results import (
     Attempt,
     CheckResult,
@@ -23,6 +24,7 @@ from pytest_autoweb.results import (
     Correction,
     Failure,
     Finding,
+    ToolCall,
 )
 from pytest_autoweb.run.corrections import correct
 
@@ -55,6 +57,41 @@ def test_three_retries_follow_the_first_attempt_and_only_passing_troubles_are_wa
     assert (len(made.attempts), slept, made.stopped) == (4, waits, "3 retries were made")
     outcomes = [a.correction.outcome for a in made.attempts if a.correction]
     assert outcomes == ["not_solved"] * 3
+
+
+@pytest.mark.parametrize(
+    "kind", ["SERVICE_UNAVAILABLE", "RESOURCE_CONFLICT", "PERMISSION_ERROR", "UNKNOWN"]
+)
+@pytest.mark.parametrize("writes", [0, 1])
+def test_arms_that_are_compared_wait_and_stop_alike(kind: str, writes: int) -> None:
+    def ended(arm: CorrectionArm) -> tuple[int, str, list[float]]:
+        slept: list[float] = []
+        rules = RULES._replace(compared=True, resettable=False)
+        made = correct(
+            failed(kind, writes=writes),
+            arm,
+            rules,
+            Clock(sleep=slept.append),
+            lambda last, index, guidance: failed(
+                kind, writes=writes, correction=guidance.correction if guidance else None
+            ),
+        )
+        waited = [each.correction.waited_s for each in made.attempts if each.correction]
+        assert [wait for wait in waited if wait] == slept
+        return len(made.attempts), made.stopped, slept
+
+    assert len({str(ended(arm)) for arm in (OFF, PLAIN, REFLEXION, CONSTRAINED)}) == 1
+
+
+def test_the_ordinary_repair_alone_has_no_rules_but_its_number() -> None:
+    made = correct(
+        failed("PERMISSION_ERROR", writes=1),
+        OFF,
+        RULES._replace(resettable=False, max_retries=1),
+        Clock(sleep=lambda seconds: None),
+        lambda last, index, guidance: failed("PERMISSION_ERROR"),
+    )
+    assert (len(made.attempts), made.stopped) == (2, "1 retries are allowed")
 
 
 def test_rights_are_not_retried_but_by_the_login_hook_once() -> None:
@@ -116,6 +153,50 @@ def test_a_retry_is_never_told_what_the_checks_expect() -> None:
     told = f"{guidance.recovery.user_prompt} {guidance.evidence} {guidance.correction}"
     assert "SECRET" not in told
     assert "look again" in told
+
+
+REFUSED = failed(
+    "PARAMETER_ERROR", failure=Failure(kind="lint", message="it is not offered", rule="AW700")
+)
+
+
+def test_a_refused_retry_takes_away_neither_type_nor_evidence_nor_tool() -> None:
+    seen = Finding(code="page_says", fact='the page says "Closed until Monday"')
+    click = ToolCall(
+        step_index=1, seq=0, target="page.get_by_role('button')", method="click", arguments="",
+        acting=True, ok=False, duration_ms=1,
+    )  # fmt: skip
+    ran = failed("BUSINESS_ERROR", findings=(seen,), tool_calls=(click,))
+    guidance = guidance_for(CONSTRAINED, (ran, REFUSED), decide_retry([ran, REFUSED], RULES), 3)
+
+    assert guidance.correction.of is not None
+    assert guidance.correction.of.type == "BUSINESS_ERROR"
+    assert guidance.recovery.failed_tool == "click"
+    assert guidance.evidence == (
+        "a retry was refused before it ran: it is not offered",
+        "the run ended with: it broke",
+        seen.fact,
+    )
+    assert guidance.correction.error == ("it broke (the last retry was refused: it is not offered)")
+
+
+def test_evidence_of_earlier_runs_comes_after_that_of_the_latest() -> None:
+    older = failed("UNKNOWN", findings=(Finding(code="hidden", fact="Save is hidden"),))
+    newer = failed("UNKNOWN", findings=(Finding(code="covered", fact="Save is covered"),))
+    guidance = guidance_for(CONSTRAINED, (older, newer), decide_retry([older], RULES), 3)
+
+    assert guidance.evidence == (
+        "the run ended with: it broke",
+        "Save is covered",
+        "an earlier run ended with: it broke",
+        "Save is hidden",
+    )
+
+
+def test_a_refused_retry_does_not_open_what_a_lack_of_rights_has_closed() -> None:
+    assert decide_retry([failed("PERMISSION_ERROR"), REFUSED], RULES).retry is False
+    assert decide_retry([failed("SERVICE_UNAVAILABLE"), REFUSED], RULES).wait_s == 2
+    assert decide_retry([REFUSED], RULES).retry is True
 
 
 def test_advice_names_at_most_three_other_calls_of_the_same_sort() -> None:

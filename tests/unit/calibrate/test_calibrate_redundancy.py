@@ -105,15 +105,49 @@ def test_a_reading_during_which_the_page_changed_is_not_kept() -> None:
     assert shop.read() is False
 
 
-def test_acting_calls_are_counted_and_never_answered() -> None:
+def act(shop: Shop, method: str, makes: str = "") -> bool:
+    """Whether an acting call that leaves the page with this content counts as a repeat."""
+    known = shop.recall.ask(shop.page, method, f"{method} b", acting=True)
+    assert known.answered is False
+    shop.content = makes or shop.content
+    known.done(None)
+    return known.duplicate
+
+
+def test_a_wait_is_counted_when_repeated_and_never_answered() -> None:
     shop = Shop()
     first = shop.recall.ask(shop.page, "wait_for_timeout", "x", acting=False)
     again = shop.recall.ask(shop.page, "wait_for_timeout", "x", acting=False)
     assert (first.duplicate, again.duplicate, again.answered) == (False, True, False)
-    clicks = [shop.recall.ask(shop.page, "click", "b", acting=True) for _ in range(2)]
-    for click in clicks:
-        click.done("nothing")
-        assert click.answered is False
+
+
+def test_an_acting_call_repeats_one_that_was_made_on_the_same_page_in_the_same_state() -> None:
+    shop = Shop()
+    assert [act(shop, "click"), act(shop, "click"), act(shop, "dblclick")] == [False, True, False]
+    assert act(shop, "click", makes="dialog") is True
+    assert act(shop, "click", makes="old") is False
+    assert act(shop, "click") is True
+    shop.page = SimpleNamespace(url="http://shop/other")
+    assert act(shop, "click") is False
+
+
+def test_plus_pressed_twice_is_no_repeat_but_a_text_filled_in_twice_is_one() -> None:
+    shop = Shop()
+    assert [act(shop, "click", makes="1"), act(shop, "click", makes="2")] == [False, False]
+    assert [act(shop, "fill", makes="ana"), act(shop, "fill")] == [False, True]
+    assert [act(shop, "click", makes="3"), act(shop, "fill", makes="4")] == [False, False]
+
+
+def test_a_failed_click_on_an_unchanged_page_is_repeated_too() -> None:
+    shop = Shop()
+    both = [shop.recall.ask(shop.page, "click", "b", acting=True) for _ in range(2)]
+    assert [each.duplicate for each in both] == [False, True]
+
+
+def test_no_acting_call_is_a_repeat_where_the_page_cannot_be_compared() -> None:
+    shop = Shop()
+    shop.recall = SeenCalls(lambda page: None, shop.cache)
+    assert [act(shop, "fill"), act(shop, "fill")] == [False, False]
 
 
 def test_an_identical_model_call_is_answered_again_within_its_repeat_only() -> None:

@@ -69,7 +69,58 @@ def test_a_failed_call_is_looked_up_in_the_records(client: httpx.Client) -> None
     assert known["contextInfo"]["sameToolSuccessRate"] == 0.5
     assert elsewhere["hasData"] is False
     assert elsewhere["contextInfo"]["sameCallSuccessRate"] is None
-    assert elsewhere["suggestion"] == ("No such tool was ever called; did you mean locator.fill?")
+    assert elsewhere["suggestion"] == (
+        f"The store has no run '{'0' * 32}', so nothing is known about calls in it. "
+        "No such tool was ever called; did you mean locator.fill?"
+    )
+
+
+def test_the_seeds_body_is_taken_and_what_is_not_known_is_said(client: httpx.Client) -> None:
+    asked = {
+        "factoryId": "F001",
+        "toolName": "locator.fill",
+        "params": {"batchNumber": "MB-001", "page": 1, "target": "page.get_by_role('button')"},
+        "error": "批次不存在",
+    }
+    told = client.post("/api/calibration/verify", json=asked).json()
+    here = client.post("/api/calibration/verify", json={**asked, "factoryId": ""}).json()
+
+    assert (told["hasData"], told["contextInfo"]["sameCall"]) == (False, 0)
+    assert told["contextInfo"]["failureType"] == "DATA_NOT_FOUND"
+    assert told["contextInfo"]["unknown"] == [
+        "The store has no run 'F001', so nothing is known about calls in it.",
+        "The records do not have the parameters 'batchNumber', 'page', only 'target' and "
+        "'arguments', so they were not compared.",
+    ]
+    assert told["suggestion"].startswith("The store has no run 'F001'")
+    assert "ever called" not in told["suggestion"]
+    assert here["hasData"] is False
+    assert "worked before" not in here["suggestion"]
+    assert len(here["contextInfo"]["unknown"]) == 1
+
+
+def test_causes_of_cells_are_told_apart_from_symptoms_of_calls_and_agree_everywhere(
+    full: Store,
+) -> None:
+    with holder(full) as client:
+        overview = client.get("/api/calibration/dashboard?days=90").json()
+        points = client.get("/api/trends?days=90").json()
+        runs = client.get("/api/runs").json()
+        page = client.get("/").text
+
+    causes: dict[str, int] = {}
+    for one in overview["topFailureCauses"]:
+        causes[one["failureType"]] = causes.get(one["failureType"], 0) + one["count"]
+    assert causes
+    assert sum(causes.values()) == overview["failedCells"]
+    for told in (points, runs):
+        summed: dict[str, int] = {}
+        for one in told:
+            for name, count in one["failureTypes"].items():
+                summed[name] = summed.get(name, 0) + count
+        assert summed == causes
+    assert "Why cells fail" in page
+    assert "How calls fail" in page
 
 
 def test_a_rate_of_nothing_is_null_and_never_0_or_1(tmp_path: Path) -> None:

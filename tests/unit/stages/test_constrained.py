@@ -11,7 +11,7 @@ from pytest_autoweb.codegen.constrained import (
     schema,
 )
 from pytest_autoweb.page.frames import RefElement
-from pytest_autoweb.results import Attempt, Finding, ToolCall
+from pytest_autoweb.results import Attempt, Failure, Finding, ToolCall
 
 SAVE = 'page.get_by_role("button", name="Save changes", exact=True)'
 NAME = 'page.get_by_label("Name", exact=True)'
@@ -50,6 +50,18 @@ def test_only_elements_that_were_found_may_be_named_and_no_call_that_failed() ->
         in disallowed_calls("page.get_by_role('button', name='Save').click()", offered)[0]
     )
     assert "does not take" in disallowed_calls(f'{SAVE}.fill("x")', offered)[0]
+
+
+def test_what_was_found_before_a_refused_retry_is_still_offered() -> None:
+    refused = Attempt(failure=Failure(kind="lint", message="not offered", rule="AW700"))
+    cart = 'page.get_by_role("link", name="Cart")'
+    ran = FAILED.model_copy(
+        update={"tool_calls": (*FAILED.tool_calls, call(cart, "click", ok=True))}
+    )
+
+    offered = offered_calls(HERE, [ran, refused])
+    assert dict(offered.elements) == {SAVE: ("click",), NAME: ("fill", "press"), cart: ("click",)}
+    assert offered == offered_calls(HERE, [ran])
 
 
 def test_grammar_and_schema_hold_the_same_elements() -> None:

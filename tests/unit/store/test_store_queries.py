@@ -10,6 +10,7 @@ from made_up_runs import attempt, call, save, tried
 from pytest_autoweb.analysis.cell_numbers import rates_of
 from pytest_autoweb.analysis.pairing import GOOD
 from pytest_autoweb.analysis.run_rows import cell_row
+from pytest_autoweb.results import Classification
 from pytest_autoweb.results.cell import ArmRun
 from pytest_autoweb.store import call_queries, run_queries
 from pytest_autoweb.store.database import Store
@@ -44,6 +45,24 @@ def test_questions_about_calls_are_answered(store: Store, tmp_path: Path) -> Non
     assert (same.same_call.part, same.same_call.n) == (1, 2)
     assert (none.same_call.value, none.same_tool.n) == (None, 2)
     assert nothing == ()
+
+
+def test_the_cause_of_a_cell_is_not_the_symptom_of_its_call(store: Store, tmp_path: Path) -> None:
+    failed = attempt(1, [call("click", False)], False).model_copy(
+        update={"classification": Classification(type="SERVICE_UNAVAILABLE", by="evidence")}
+    )
+    sync_run(store, save(tmp_path / "run", [tried("one", "m", failed)]))
+    with store.read() as connection:
+        (symptom,) = call_queries.failure_counts(connection, DAY)
+        (cause,) = run_queries.causes(connection, DAY)
+        (run,) = run_queries.runs(connection)
+        (point,) = run_queries.trends(connection, DAY)
+        later = run_queries.causes(connection, DAY + timedelta(days=1))
+
+    assert (symptom.failure_type, symptom.calls.part) == ("PARAMETER_ERROR", 1)
+    assert (cause.failure_type, cause.cells) == ("SERVICE_UNAVAILABLE", 1)
+    assert run.failure_types == point.failure_types == {"SERVICE_UNAVAILABLE": 1}
+    assert later == ()
 
 
 def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Path) -> None:

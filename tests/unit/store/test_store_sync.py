@@ -13,15 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_up_run import BEGAN, STRENGTH, realistic_cells
 from made_up_runs import METHODS, Content, attempt, call, content, save, tried
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.results import CellResult
+from pytest_autoweb.results import CellResult, CheckResult
 from pytest_autoweb.runs.saving import RUN_FILE, save_manifest
 from pytest_autoweb.store.address import read_address
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.session_hooks import store_at_end
 from pytest_autoweb.store.sync import prune, sync_run
+from pytest_autoweb.store.tables import CheckRow, CorrectionRecord, ToolCallRecord
 
 MODELS = tuple(STRENGTH)
 
@@ -116,6 +117,39 @@ def test_a_correction_names_the_call_that_failed_and_what_became_of_it(
     assert day[2:8] == (3, 0, 1, 1, 1, 1000.0)
     assert reliability["locator.fill"] == (2, 1, 1, 10.0, 1.0)
     assert reliability["locator.click"] == (1, 1, 0, 10.0, None)
+
+
+def test_results_parameters_corrections_and_match_scores_are_kept_bounded_and_redacted(
+    store: Store, tmp_path: Path
+) -> None:
+    key = "sk-" + "a1B2" * 10
+    read = call("inner_text", True).model_copy(
+        update={"result": f'"Bearer {key} and {"x" * 5000}"', "arguments": f"'{key}'"}
+    )
+    partly = CheckResult(
+        index=0, type="answer", passed=False, expected="3", actual="2",
+        finding="PARTIAL_MATCH", credit=0.5,
+    )  # fmt: skip
+    first = attempt(1, [read, call("fill", False)], False).model_copy(update={"checks": (partly,)})
+    right = call("fill", True).model_copy(update={"arguments": "'MB-001'"})
+    sync_run(
+        store, save(tmp_path / "run", [tried("one", "m", first, attempt(2, [read, right], True))])
+    )
+
+    with store.read() as connection:
+        rows = connection.execute(select(ToolCallRecord.result, ToolCallRecord.parameters)).all()
+        (params,) = connection.execute(select(CorrectionRecord.corrected_params)).scalars()
+        (check, _) = connection.execute(
+            select(CheckRow.finding, CheckRow.match_score).order_by(CheckRow.passed)
+        ).all()
+    assert all(len(row.result["value"] or "") <= 2_001 for row in rows)
+    assert any(row.result["value"] for row in rows)
+    assert key not in str(rows)
+    assert [(one["tool_name"], one["arguments"], one["ok"]) for one in params["calls"]] == [
+        ("locator.fill", "'MB-001'", True)
+    ]
+    assert "code" in params
+    assert tuple(check) == ("PARTIAL_MATCH", 0.5)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])

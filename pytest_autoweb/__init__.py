@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.runs.side_files import GateResult
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
-    from pytest_autoweb.strategies.stage_lists import Strategy
+    from pytest_autoweb.strategies.strategy import Strategy
 
 __version__ = "0.1.0"
 
@@ -96,7 +96,7 @@ _HOMES = {
     "Sight": "pytest_autoweb.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
     "StepOutcome": "pytest_autoweb.sandbox.engine",
-    "Strategy": "pytest_autoweb.strategies.stage_lists",
+    "Strategy": "pytest_autoweb.strategies.strategy",
     "Usage": "pytest_autoweb.results",
     "VisionModel": "pytest_autoweb.locate.interview",
     "mark_page": "pytest_autoweb.marks.marking",

@@ -21,7 +21,7 @@ from pytest_autoweb.errors import RegistrationError
 from pytest_autoweb.gates.gate_context import GATES, Gate
 from pytest_autoweb.page.capture import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.report.panel import PANELS, Panel
-from pytest_autoweb.strategies.stage_lists import STRATEGIES, Strategy
+from pytest_autoweb.strategies.strategy import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"

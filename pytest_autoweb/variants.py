@@ -119,7 +119,7 @@ StrategyName = str
 
 def known_strategies() -> Variants[Variant]:
     """Return all that are registered, by name."""
-    return variants_of("pytest_autoweb.strategies.stage_lists", "STRATEGIES")
+    return variants_of("pytest_autoweb.strategies.strategy", "STRATEGIES")
 
 
 def known_strategy(name: str) -> StrategyName:

@@ -20,7 +20,7 @@ from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies.built_in_strategies import CODEGEN
+from pytest_autoweb.strategies.strategy import CODEGEN
 from pytest_autoweb.variants import StrategyName
 
 if TYPE_CHECKING:

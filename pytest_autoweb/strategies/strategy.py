@@ -1,15 +1,18 @@
-"""The type and the registry of strategies, and the stages that a cell goes through."""
+"""The type and the registry of strategies, the stages they are made of, and the built-in ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from pytest_autoweb.act.loop import act_on_page
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
 from pytest_autoweb.codegen.generate import lint_script, write_script
 from pytest_autoweb.codegen.plan import plan_as_task, plan_case
+from pytest_autoweb.codegen.refs_turns import take_turns
 from pytest_autoweb.codegen.repair import repair_script
 from pytest_autoweb.codegen.show_pages import capture_pages
+from pytest_autoweb.collect.collect_list import collect_list
 from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
@@ -83,3 +86,46 @@ def stages_for(
     at_fault = failed is not None and failed.failure is not None and failed.failure.kind == "plan"
     stages = strategy_of(name, spec).stages(anew=failed is None or at_fault)
     return arm.changed(stages) if arm is not None and failed is not None else stages
+
+
+NAME = "codegen"
+SUMMARY = "plan and script"
+
+BY_TURNS = Strategy(
+    name=NAME,
+    summary=SUMMARY,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
+    prompts=("refs",),
+)
+"""`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
+
+CODEGEN = STRATEGIES.add(
+    Strategy(
+        name=NAME,
+        summary=SUMMARY,
+        first=(OPEN, PLAN, CAPTURE, GENERATE, LINT, EXECUTE, JUDGE),
+        repair=(OPEN, REPAIR, LINT, EXECUTE, JUDGE),
+        prompts=("plan", "generate", "repair", "visual"),
+        in_dialect={"refs": BY_TURNS},
+    )
+)
+
+
+ACT = STRATEGIES.add(
+    Strategy(
+        name="act",
+        summary="one decision at a time on marked screenshots",
+        first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
+        prompts=("act", "act_brief"),
+    )
+)
+
+
+COLLECT = STRATEGIES.add(
+    Strategy(
+        name="collect",
+        summary="addresses behind a list",
+        first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
+        prompts=("collect", "collect_brief"),
+    )
+)

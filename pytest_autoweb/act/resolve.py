@@ -49,7 +49,8 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     # A text can mean only elements on which the action is possible.
     number = action.mark_id
     fitting = [m for m in view.marks if m.number == number or fits(action.action, m)]
-    first = resolve_apart(Choice(number, action.expected_text, action.near), fitting)
+    choice = Choice(number, action.expected_text, action.near)
+    first = resolve_apart(choice, fitting, page_text=view.text)
     if not first.candidates:
         return replace(turn, chosen=Chosen(view, first))
     closer = look_again(view, turn.tools, first.candidates)

@@ -77,7 +77,11 @@ class MarkFinder:
         if not live.startswith(mark.text):
             # A name that came from the text has changed with it.
             name = live if mark.name == mark.text else mark.name
-            now = replace(mark, text=live, texts=(live, *mark.texts[1:]), name=name)
+            painted = mark.painted and tuple(
+                live if text == mark.text else text for text in mark.painted
+            )
+            texts = (live, *mark.texts[1:])
+            now = replace(mark, text=live, texts=texts, painted=painted, name=name)
             comparison = compare_mark(expected, now)
             if not comparison.allowed:
                 chosen = _chosen(now, expected)

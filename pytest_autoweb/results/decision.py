@@ -12,6 +12,11 @@ DecisionStatus = Literal["performed", "refused", "failed", "invalid"]
 reply was no decision."""
 
 
+MatchedText = Literal["", "text", "name"]
+"""Which text of an element is the expected one: `text` is painted on the page, `name` is only its
+accessible name; empty if none is, or if that is not known."""
+
+
 class ChosenMark(Record):
     """One element that a decision picked, with what was found there."""
 
@@ -27,6 +32,8 @@ class ChosenMark(Record):
     """The result of comparing the two texts."""
     reason: str
     """A plain sentence that explains the verdict."""
+    matched: MatchedText = ""
+    """Whether what fits is painted on the page or only the element's accessible name."""
     kind: str = ""
     """The role of the element, or else its tag, so that mistakes can be counted by it."""
     box: tuple[float, float, float, float] | None = None

@@ -97,6 +97,8 @@ class LocatorResult:
     """The result in the form of the report."""
     point: tuple[float, float] | None = None
     """The point to click, in CSS pixels of the viewport, when the target is drawn on a canvas."""
+    mark: Mark | None = None
+    """What was found, as it was when the picture was taken; for a point, its canvas."""
 
 
 @dataclass(slots=True)
@@ -195,7 +197,14 @@ class Sight:
         location = self._location(wanted, end)
         transcript = tuple(self._eyes.exchanges[said:])
         return LocatorResult(
-            end.status, element, end.confidence, wanted.probes, transcript, location, end.point
+            status=end.status,
+            element=element,
+            confidence=end.confidence,
+            probes=wanted.probes,
+            transcript=transcript,
+            location=location,
+            point=end.point,
+            mark=end.mark,
         )
 
     @property

@@ -64,7 +64,8 @@ def test_an_element_whose_only_text_is_hidden_is_an_icon_with_a_name(show: Show)
     search, close = mark_page(page).marks
 
     assert [search.painted, close.painted] == [(), ()]
-    assert search.unseen and close.unseen
+    assert search.unseen
+    assert close.unseen
     assert [compare_mark("Search", search).matched, compare_mark("X", close).code] == [
         *("name", "picture"),
     ]

@@ -8,13 +8,16 @@ from pytest_autoweb.act.memory import ActMemory, Fingerprint
 from pytest_autoweb.act.observe import look_again
 from pytest_autoweb.act.step_code import describe_action
 from pytest_autoweb.act.turn import Chosen, Situation, Turn
-from pytest_autoweb.choice.disambiguate import resolve_apart
+from pytest_autoweb.choice.disambiguate import (
+    combined,
+    is_unsure,
+    look_again_at,
+    not_confirmed,
+    resolve_apart,
+)
 from pytest_autoweb.choice.feedback import Problem
-from pytest_autoweb.choice.verify_choice import CANDIDATES, Choice, Resolution
+from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
-LOW_CONFIDENCE = 0.5
-"""Confidence below which the model looks a second time, or leaves an icon without text to the
-vision locator, if there is one."""
 SIGHT_AFTER = 2
 """Refusals of one text after which the vision locator looks for it, if there is one."""
 
@@ -54,28 +57,23 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     choice = Choice(number, action.expected_text, action.near)
     first = resolve_apart(choice, fitting, page_text=view.text)
     chosen = Chosen(view, first)
-    if first.candidates:
-        return _looked_again(turn, action, chosen, first.candidates, memory)
-    if first.mark and _is_unsure(action) and not _is_doubtful(turn, action, chosen):
-        first_number = first.mark.number
-        about = sorted(fitting, key=lambda mark: abs(mark.number - first_number))
-        numbers = tuple(mark.number for mark in about[:CANDIDATES])
-        if len(numbers) > 1:
-            return _looked_again(turn, action, chosen, numbers, memory)
-    return replace(turn, chosen=chosen)
+    # The vision locator is the second look of an icon without text.
+    again = look_again_at(first, fitting, action.confidence)
+    if not again or _is_doubtful(turn, action, chosen):
+        return replace(turn, chosen=chosen)
+    return _looked_again(turn, action, first, again, memory)
 
 
 def _looked_again(
-    turn: Turn, action: OnElement, first: Chosen, numbers: tuple[int, ...], memory: ActMemory
+    turn: Turn, action: OnElement, first: Resolution, numbers: tuple[int, ...], memory: ActMemory
 ) -> Turn:
     """Ask once more, on a picture of these elements only.
 
     If several elements fit, the text stays what it is and only number and `near` are asked for. A
     model that was not sure decides anew.
     """
-    assert first.resolution is not None
-    closer = look_again(turn.view, turn.tools, numbers)
-    unsure = not first.resolution.candidates
+    view, unsure = turn.view, not first.candidates
+    closer = look_again(view, turn.tools, numbers)
     situation = Situation(
         closer, turn.situation.problems, second_look=action.expected_text, unsure=unsure
     )
@@ -83,48 +81,15 @@ def _looked_again(
     turn = replace(turn, attempt=asked.attempt, calls=asked.calls)
     again = asked.action
     if not isinstance(again, OnElement) or (unsure and type(again) is not type(action)):
-        return replace(turn, chosen=_given_up(action, first, unsure=unsure))
+        stopped = not_confirmed(first, action.confidence)
+        return replace(turn, chosen=Chosen(view, stopped, second_look=True, given_up=True))
     expected = again.expected_text if unsure else action.expected_text
     choice = Choice(again.mark_id, expected, again.near or action.near)
-    second = Chosen(closer, resolve_apart(choice, closer.marks, again=True))
+    second = resolve_apart(choice, closer.marks, again=True)
+    both = combined(first, second, view.marks)
     if unsure:
         turn = replace(turn, action=again)
-    return replace(turn, chosen=_second_choice(turn, second, first.resolution, anew=unsure))
-
-
-def _given_up(action: OnElement, first: Chosen, *, unsure: bool) -> Chosen:
-    """Return a choice that the second look did not confirm, so that nothing is performed."""
-    assert first.resolution is not None
-    resolution = first.resolution
-    if unsure:
-        reason = f"the model was not sure ({action.confidence:g}) and did not choose it again"
-        update = {"reason": reason, "verdict": "unverifiable", "taken": None}
-        chosen = resolution.chosen.model_copy(update=update)
-        resolution = resolution._replace(chosen=chosen, mark=None)
-    return Chosen(first.view, resolution, second_look=True, given_up=True)
-
-
-def _second_choice(turn: Turn, closer: Chosen, first: Resolution, *, anew: bool) -> Chosen:
-    """Combine both looks; the record keeps the numbers of the first picture, which it shows."""
-    assert closer.resolution is not None
-    found, second = closer.mark, closer.resolution.chosen
-    same = next((m for m in turn.view.marks if found and m.identity == found.identity), None)
-    kept: dict[str, object] = {
-        "reason": second.reason,
-        "verdict": second.verdict,
-        "matched": second.matched,
-        "taken": None,
-    }
-    if anew:
-        kept |= {"expected_text": second.expected_text, "actual_text": second.actual_text}
-    # The element may have been redrawn between the two pictures.
-    if same is None:
-        chosen = first.chosen.model_copy(update=kept)
-        return Chosen(turn.view, first._replace(chosen=chosen, mark=None), second_look=True)
-    if same.number != first.chosen.mark:
-        kept |= {"taken": same.number, "box": tuple(same.box)}
-    chosen = first.chosen.model_copy(update=kept)
-    return Chosen(closer.view, closer.resolution._replace(chosen=chosen), second_look=True)
+    return replace(turn, chosen=Chosen(closer if both.mark else view, both, second_look=True))
 
 
 def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory) -> Turn:
@@ -163,11 +128,7 @@ def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
     if chosen.resolution is None or chosen.resolution.status != "number_only":
         return False
     described = isinstance(action, OnElement) and bool(action.expected_text.strip())
-    return _is_unsure(action) and described and "get_by_sight" in turn.tools.offered
-
-
-def _is_unsure(action: Action) -> bool:
-    return action.confidence is not None and action.confidence < LOW_CONFIDENCE
+    return is_unsure(action.confidence) and described and "get_by_sight" in turn.tools.offered
 
 
 def _fingerprint(turn: Turn, action: Action, chosen: Chosen) -> Fingerprint:

@@ -20,6 +20,8 @@ from pytest_autoweb.choice.verify_choice import (
 )
 from pytest_autoweb.marks.marking import Mark
 
+LOW_CONFIDENCE = 0.5
+"""Confidence below which a choice is looked at a second time before anything is performed."""
 _PLACE = re.compile(r"\d{1,4} of \d{1,4}")
 
 
@@ -105,6 +107,72 @@ def _reads_as_place(page_text: str, near: str) -> bool:
     if not _PLACE.fullmatch(wanted):
         return False
     return any(_holds_words(fold(line), wanted) for line in page_text.splitlines())
+
+
+def is_unsure(confidence: float | None) -> bool:
+    """Return whether a model is so little sure of its choice that it must look again."""
+    return confidence is not None and confidence < LOW_CONFIDENCE
+
+
+def look_again_at(
+    first: Resolution, marks: Sequence[Mark], confidence: float | None
+) -> tuple[int, ...]:
+    """Return the numbers of the marks for a second look; none if no second look is needed.
+
+    Args:
+        first: the result of the first look.
+        marks: the marks that the action fits.
+        confidence: how sure the model says it is.
+    """
+    if first.candidates or first.mark is None or not is_unsure(confidence):
+        return first.candidates
+    chosen = first.mark.number
+    about = sorted(marks, key=lambda mark: abs(mark.number - chosen))[:CANDIDATES]
+    # With only one element there is nothing to choose from.
+    return tuple(sorted(mark.number for mark in about)) if len(about) > 1 else ()
+
+
+def combined(first: Resolution, second: Resolution, marks: Sequence[Mark]) -> Resolution:
+    """Return the result of both looks, whose record keeps the numbers of the first picture.
+
+    Args:
+        first: the result of the first look.
+        second: the result of the second look, with the numbers of its picture.
+        marks: the marks of the first picture.
+
+    Returns:
+        The second result, without a mark if its element is not in the first picture: it may have
+        been redrawn in the meantime.
+    """
+    same = next((m for m in marks if second.mark and m.identity == second.mark.identity), None)
+    update: dict[str, object] = {
+        "verdict": second.chosen.verdict,
+        "reason": second.chosen.reason,
+        "matched": second.chosen.matched,
+        "taken": None,
+    }
+    # Without candidates the choice was made anew, with a text of its own.
+    if not first.candidates:
+        update |= {
+            "expected_text": second.chosen.expected_text,
+            "actual_text": second.chosen.actual_text,
+        }
+    if same is None:
+        chosen = first.chosen.model_copy(update=update)
+        left = first.candidates or second.candidates
+        return first._replace(chosen=chosen, mark=None, candidates=left)
+    if same.number != first.chosen.mark:
+        update |= {"taken": same.number, "box": tuple(same.box)}
+    return second._replace(chosen=first.chosen.model_copy(update=update))
+
+
+def not_confirmed(first: Resolution, confidence: float | None) -> Resolution:
+    """Return the result of a first look that the second one did not confirm, without a mark."""
+    if first.candidates:
+        return first
+    reason = f"the model was not sure ({confidence or 0:g}) and did not choose it again"
+    update = {"reason": reason, "verdict": "unverifiable", "taken": None}
+    return first._replace(chosen=first.chosen.model_copy(update=update), mark=None)
 
 
 def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:

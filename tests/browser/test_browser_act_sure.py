@@ -1,4 +1,4 @@
-"""Acting only on what is sure: second looks of a model in doubt, and what the vision locator finds."""
+"""Acting only on what is sure: second looks of a model in doubt, and what sight finds."""
 
 import json
 from collections.abc import Sequence

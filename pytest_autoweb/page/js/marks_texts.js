@@ -1,6 +1,6 @@
 // Returns the texts of each element in order of precedence: painted text, label, placeholder, title,
 // value. If arg is true, also returns those that are painted, a field's label among them, and
-// whether none of them is displayed, as for an icon.
+// whether none of them is displayed, as for an icon. If arg is "name", also returns the name.
 ({ dom, aria, elements }, facts) => {
   const LIMIT = 2000;
   const NODES = 2000;
@@ -113,7 +113,8 @@
     if (!facts) return texts;
     // A placeholder gives way to what is typed.
     const visible = [all[0], ...labels, field && !all[4] ? all[2] : '', field ? all[4] : ''];
-    return { texts, unseen, painted: Array.from(new Set(visible.filter(Boolean))) };
+    const name = facts === 'name' ? { name: cut(aria.name(element, aria.role(element))) } : {};
+    return { texts, unseen, painted: Array.from(new Set(visible.filter(Boolean))), ...name };
   };
   return (Array.isArray(elements) ? elements : elements.elements).map(textsOf);
 }

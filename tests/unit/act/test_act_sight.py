@@ -110,7 +110,7 @@ def test_without_a_text_confidence_decides(
 ) -> None:
     below, after = finder(monkeypatch, result(UNVERIFIED_LIMIT - 0.01, point=point))
 
-    with pytest.raises(StepCallError, match="no text to compare.*is below 0.9") as refused:
+    with pytest.raises(StepCallError, match=r"no text to compare.*is below 0\.9") as refused:
         below.find(PAGE, "the red dot", expected_text="Red dot")
     assert "click" not in (refused.value.evidence or {})
     assert recorded(after).verdict == "unverifiable"

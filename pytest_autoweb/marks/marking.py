@@ -37,7 +37,7 @@ def texts_near(
     The texts are read from the inside out. First comes the largest part of the page that contains
     the element but no other one with its text, such as a row or a card. If that part is the element
     itself, the texts before and after it are used. Then comes the heading above it. There are at
-    most 23 texts for each shared text.
+    most 42 texts for each shared text.
 
     Args:
         handle: the handle of the elements from `find_marks`.
@@ -145,6 +145,8 @@ class Mark:
     """Those of the states `disabled checked selected pressed expanded` that apply."""
     unseen: bool = False
     """Whether it shows no text and has only a name, such as the `alt` of a picture in it."""
+    hidden: bool = False
+    """Whether it also has text that nobody sees, which is part of its name."""
     near: tuple[str, ...] = ()
     """Surrounding texts, nearest first, of an element that shares a text with others and of a
     field without a name."""
@@ -366,6 +368,7 @@ def _mark(
         secret=bool(shape["secret"]),
         states=tuple(shape["states"]),
         unseen=bool(shape["unseen"]),
+        hidden=bool(shape["hidden"]),
     )
 
 

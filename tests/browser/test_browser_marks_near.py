@@ -89,6 +89,20 @@ def test_icons_are_near_all_texts_of_their_row(show: Show) -> None:
     assert resolve_apart(Choice(4, "bin icon", "Ann"), marks).candidates == (1, 2, 4)
 
 
+def test_two_of_a_row_are_near_its_text_but_not_near_each_others(show: Show) -> None:
+    rows = "".join(
+        f"<tr><td>{name}<td><i>home</i> <button>Edit</button><td><i>work</i> <button>Edit</button>"
+        for name in ("Ann", "Bo")
+    )
+    page = show(f"<table>{rows}</table>")
+    marks = mark_page(page).marks
+
+    assert near(page) == [("home", "Ann"), ("work", "Ann"), ("home", "Bo"), ("work", "Bo")]
+    assert resolve_apart(Choice(4, "Edit", "Bo"), marks).mark == marks[3]
+    assert resolve_apart(Choice(4, "Edit", "Ann"), marks).candidates == (1, 2, 4)
+    assert resolve_apart(Choice(3, "Edit", "Bo home"), marks).mark == marks[2]
+
+
 def test_a_wide_row_is_near_with_its_first_cell(show: Show) -> None:
     cells = "".join(f"<td>c{number}" for number in range(10))
     rows = "".join(f"<tr><td>{name}{cells}<td><button>Edit</button>" for name in ("Ann", "Bo"))

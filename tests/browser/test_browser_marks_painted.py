@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.choice.disambiguate import resolve_apart
+from pytest_autoweb.choice.mark_listing import line_of
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark
 from pytest_autoweb.marks.marking import mark_page
 from pytest_autoweb.page.scripts import run_script
@@ -32,6 +33,7 @@ def test_text_that_nobody_sees_is_no_text_but_part_of_the_name(show: Show, style
     [mark] = mark_page(page).marks
 
     assert (mark.text, mark.painted) == ("Delete", ("Delete",))
+    assert line_of(mark) == '[1] button "Delete" (Delete all messages)'
     assert compare_mark("Delete", mark).matched == "text"
     assert compare_mark("Delete all messages", mark).matched == "name"
 

@@ -10,6 +10,9 @@
     'svg', 'canvas', 'video', 'audio']);
   const HEADINGS = new Set(['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'legend', 'caption']);
   const WHOLE = new Set(['html', 'body', 'main']);
+  const ROWS = new Set(['tr', 'li', 'article']);
+  const isRow = (element) => ROWS.has(dom.tag(element))
+    || ['row', 'listitem', 'article'].includes(dom.attr(element, 'role'));
   const isHeading = (element) => HEADINGS.has(dom.tag(element))
     || dom.attr(element, 'role') === 'heading';
   // A frame that belongs to another origin, or is no frame, contains nothing that can be read.
@@ -127,13 +130,15 @@
     }
     return found.slice(0, PIECES);
   };
-  // Returns the texts of one element before and after another one in it.
-  const within = (outer, inner, breaks) => {
+  // Returns the texts of one element before and after another one in it, without those that belong
+  // to some others.
+  const within = (outer, inner, breaks, others = []) => {
     const first = from(book.begin.get(outer));
     const last = from(book.end.get(outer));
     const middle = [from(book.begin.get(inner)), from(book.end.get(inner))];
-    const before = book.texts.slice(Math.max(first, middle[0] - STEPS), middle[0]);
-    const after = book.texts.slice(middle[1], Math.min(last, middle[1] + STEPS));
+    const free = (text) => !others.some((other) => holds(other.part, text.at));
+    const before = book.texts.slice(Math.max(first, middle[0] - STEPS), middle[0]).filter(free);
+    const after = book.texts.slice(middle[1], Math.min(last, middle[1] + STEPS)).filter(free);
     return [...joined(before, breaks).slice(-BESIDE), ...joined(after, breaks).slice(0, BESIDE)];
   };
   // Returns the next text in one direction that is outside every part that belongs to an element.
@@ -153,13 +158,14 @@
     const [piece] = joined(texts, breaks);
     return piece && !(way > 0 && headingOf(dom.parent(piece.node))) ? piece : null;
   };
-  // Returns the texts of the row that elements without texts of their own share with some of the
-  // others, as icons do: the smallest part of the page with text that does not hold all of them.
-  const rowOf = ({ part, breaks }, known) => {
-    for (let outer = parent(part), inner = part; outer; inner = outer, outer = parent(outer)) {
+  // Returns the texts of the row that an element shares with some of the others, as icons do. For
+  // an element without texts of its own, any part of the page with text counts as a row that does
+  // not hold all of them.
+  const rowOf = ({ part, own, breaks, others }, known) => {
+    for (let outer = parent(part); outer; outer = parent(outer)) {
       if (WHOLE.has(dom.tag(outer)) || !book.begin.has(outer)) return [];
       if (known.every((other) => holds(outer, book.begin.get(other.element)))) return [];
-      const found = within(outer, inner, breaks);
+      const found = own.length && !isRow(outer) ? [] : within(outer, part, breaks, others);
       if (found.length) return found.slice(0, PIECES);
     }
     return [];
@@ -171,10 +177,11 @@
       && (holds(part, book.begin.get(head))
         || !others.some((other) => holds(other.part, book.begin.get(head))))).pop();
     const found = [...own];
-    if (!own.length) found.push(...nearer(element, before, after), ...rowOf(one, known));
+    if (!own.length) found.push(...nearer(element, before, after));
     // A text before several elements belongs to all of them.
     else if (before && known.some((other) => !other.own.length && other.before
       && other.before.node === before.node)) found.push(before);
+    found.push(...rowOf(one, known));
     const words = found.map((piece) => piece.words);
     if (heading) words.push(dom.clean(heading.innerText || heading.textContent || '').slice(0, CHARS));
     return Array.from(new Set(words.filter(Boolean)));

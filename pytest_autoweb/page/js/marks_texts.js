@@ -1,6 +1,6 @@
 // Returns the texts of each element in order of precedence: painted text, label, placeholder, title,
-// value. If arg is true, also returns those that are painted, a field's label among them, and
-// whether none of them is displayed, as for an icon. If arg is "name", also returns the name.
+// value. If arg is true, also returns those that are painted, a field's label among them, whether
+// none of them is displayed, as for an icon, and whether it has text that nobody sees. If arg is "name", also returns the name.
 ({ dom, aria, elements }, facts) => {
   const LIMIT = 2000;
   const NODES = 2000;
@@ -44,8 +44,8 @@
     const height = Math.min(r.bottom, at.bottom) - Math.max(r.top, at.top);
     return width > 1 && height > 1;
   });
-  // Returns the text that is painted within an element. Where all of it is, the browser's own text
-  // is used, which knows best where lines and spaces are.
+  // Returns the text that is painted within an element, and whether there is other text. Where all
+  // of it is painted, the browser's own text is used, which knows best where lines and spaces are.
   const painted = (root) => {
     const parts = [];
     let hidden = false;
@@ -84,20 +84,25 @@
       return { left: -view.scrollX, top: -view.scrollY, right: Infinity, bottom: Infinity };
     };
     walk(root, { ...everywhere(root), unread: false, filled: false });
-    return hidden && left >= 0 ? parts.join('') : root.innerText ?? root.textContent ?? '';
+    const text = hidden && left >= 0 ? parts.join('') : root.innerText ?? root.textContent ?? '';
+    return { text, hidden };
   };
 
   const textsOf = (element) => {
     const tag = dom.tag(element);
     const type = (dom.attr(element, 'type') || '').toLowerCase();
     const value = dom.isSecret(element) ? '' : dom.value(element);
+    let hidden = false;
     const shown = () => {
       if (tag === 'select') {
         return dom.query(element, 'option').filter((option) => dom.flag(option, 'selected'))
           .map((option) => dom.attr(option, 'label') || option.textContent || '').join(', ');
       }
       if (tag === 'input') return ['button', 'submit', 'reset'].includes(type) ? value : '';
-      return NO_TEXT.has(tag) ? '' : painted(element);
+      if (NO_TEXT.has(tag)) return '';
+      const found = painted(element);
+      hidden = found.hidden;
+      return found.text;
     };
     const cut = (text) => dom.clean(text).slice(0, LIMIT);
     const attributes = ['aria-label', 'placeholder', 'title'].map((n) => dom.attr(element, n) || '');
@@ -106,7 +111,7 @@
     const all = [own, ...attributes, last].map(cut);
     const known = Array.from(new Set(all.filter(Boolean)));
     const field = ['input', 'textarea', 'select'].includes(tag);
-    const labels = field ? aria.labels(element).map((label) => cut(painted(label))) : [];
+    const labels = field ? aria.labels(element).map((label) => cut(painted(label).text)) : [];
     const unseen = !dom.clean(own) && !(field && (all[2] || all[4] || labels.some(Boolean)));
     if (!known.length) known.push(dom.clean(aria.name(element, aria.role(element))).slice(0, LIMIT));
     const texts = known.filter(Boolean);
@@ -114,7 +119,7 @@
     // A placeholder gives way to what is typed.
     const visible = [all[0], ...labels, field && !all[4] ? all[2] : '', field ? all[4] : ''];
     const name = facts === 'name' ? { name: cut(aria.name(element, aria.role(element))) } : {};
-    return { texts, unseen, painted: Array.from(new Set(visible.filter(Boolean))), ...name };
+    return { texts, unseen, hidden, painted: Array.from(new Set(visible.filter(Boolean))), ...name };
   };
   return (Array.isArray(elements) ? elements : elements.elements).map(textsOf);
 }

@@ -62,7 +62,7 @@ def resolve_apart(
     # not, `near` cannot be compared before a second look.
     placed = places and fold(choice.near) in _places(rivals)
     known = again or all(mark.near for mark in rivals) or placed
-    if known and (meant := _meant(first.mark, left, rivals)):
+    if known and (meant := _meant(first, left, rivals)):
         return _taken(first, choice, meant, f"{what}; this one is near '{excerpt(choice.near)}'")
     update = {
         "verdict": "unverifiable",
@@ -79,16 +79,20 @@ def resolve_apart(
     return Resolution("text_ambiguous", chosen, None, tuple(numbers))
 
 
-def _meant(own: Mark | None, left: Sequence[Mark], rivals: Sequence[Mark]) -> Mark | None:
+def _meant(first: Resolution, left: Sequence[Mark], rivals: Sequence[Mark]) -> Mark | None:
     """Return the mark that number, text and `near` agree on, or the only one that `near` leaves.
 
     Args:
-        own: the mark of a number that agrees with the text; None if the number does not.
+        first: the result without `near`, with the mark of a number that agrees with the text.
         left: the marks that `near` leaves.
         rivals: the marks that fit the text.
     """
+    own = first.mark
     if own is None:
         return left[0] if len(left) == 1 else None
+    # An icon has no text with which its number could agree, so `near` must fit it alone.
+    if first.status == "number_only":
+        return own if left == [own] else None
     # What is near all of them says nothing, so that only the unreliable number would decide.
     return own if own in left and len(left) < len(rivals) else None
 

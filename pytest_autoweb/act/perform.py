@@ -72,8 +72,11 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
             memory.withdraw(turn.doubt, turn.view.digest, action.action)
         memory.note_success(turn.tools.redact(line))
         return turn.ended("performed")
+    reason = why_failed(result)
+    if turn.doubt is None:
+        memory.add_problem(turn.index, None, turn.tools.redact(f"{line}: {reason}"))
     memory.failures_in_a_row += 1
-    return turn.refused("gave_up", why_failed(result))
+    return turn.refused("gave_up", reason)
 
 
 def _with_search(turn: Turn, location: Location) -> Turn:

@@ -54,7 +54,7 @@ LONG_PREFIX = 24
 LONG_WHOLE = 60
 """Columns from which a text is so long that lists and models cut it between two words."""
 DIALOG_CHARS = 12
-"""Characters up to which dots after whole words announce a dialog (`Delete…`) and cut nothing."""
+"""Characters up to which dots after whole words announce a dialog (`Delete…`) and cut no label."""
 PART_CHARS, PART_SHARE, PART_SHARE_OF_EXPECTED = 5, 0.5, 0.6
 SHOWN = 30
 """Limit on the characters of a text in messages."""
@@ -216,7 +216,8 @@ def _cut_with_dots(cut: str, whole: str) -> bool:
     if not dots or len(without_spaces(head)) <= SHORT:
         return False
     # `Delete…` asks something first; it is not the beginning of `Delete all`.
-    if len(head) <= DIALOG_CHARS and plain.startswith(f"{head} "):
+    announces = len(head) <= DIALOG_CHARS and _columns(plain) < LONG_WHOLE
+    if announces and plain.startswith(f"{head} "):
         return False
     return without_spaces(plain).startswith(without_spaces(head))
 

@@ -340,7 +340,8 @@ def _canvas_of(view: ViewportView, end: _End) -> Mark | None:
 
 def _element(mark: Mark, what: str) -> Element:
     """Return a mark as an element, named by its visible text or else by its accessible name."""
-    role = mark.role or ("text" if what == "show" else "")
+    shows = mark.tag if mark.tag == "canvas" else "text"
+    role = mark.role or (shows if what == "show" else "")
     return Element(Rect(*mark.box), role, mark.text or mark.name)
 
 

@@ -152,6 +152,30 @@ def test_where_there_is_no_text_the_record_says_so_and_a_success_withdraws_the_p
     assert "验证失败" not in prompt(client.script.requests[2])
 
 
+ONE_ICON = "<button style='width:30px; height:30px'></button><p>Nothing else</p>"
+
+
+def test_an_unsure_icon_is_left_to_the_locator_and_the_model_told_what_it_is(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    icon = {"action": "click", "mark_id": 1, "expected_text": "bin icon", "confidence": 0.2}
+    client = Seeing([icon, {"action": "wait"}, {"action": "done"}])
+    result = run_one(
+        browser,
+        {"entry_url": site.put("/", ONE_ICON), "user_task": "Go.", "expect": [{"js": "true"}]},
+        client,  # type: ignore[arg-type]
+        settings(tmp_path, check_timeout=0.5),
+        strategy="act",
+        spec={"vision": True},
+        opened=lambda page: None,
+    )
+
+    first = result.attempts[0].decisions[0]
+    assert (first.status, first.refused_for, first.location) == ("refused", "gave_up", 0)
+    assert "bin icon" in prompt(client.script.requests[1])
+    assert [call for call in result.attempts[0].tool_calls if call.acting and call.ok] == []
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_a_circle_is_recorded_as_such(
     browser: Browser, tmp_path: Path, site: Site, told: bool

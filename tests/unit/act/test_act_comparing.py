@@ -71,6 +71,7 @@ CODES = [
     ("Delete", "Delete…", "decoration"),
     ("Delete…", "Delete all", "different"),
     ("Delete all", "Delete…", "different"),
+    ("Delete…", f"Delete {FAR} from {FAR}", "ellipsis"),
     ("A history of our whales", f"A history of our whales {FAR} so", "different"),
     ("A history of our whale x", f"A history of our whale x {FAR}", "different"),
     ("A history of our whale x", f"A history of our whale x {FAR}o", "prefix"),

@@ -310,9 +310,9 @@ class Guide:
         if len(choices) != 1 or _FORMS[question.phase][action][:2] != _ON_ONE:
             return _Resolved(resolve_all(choices, marked.marks), marked, fields)
         [choice] = choices
-        fitting = [m for m in marked.marks if m.number == choice.number or fits(action, m)]
         page_text = _text_of(question.page) if choice.near else ""
-        first = resolve_apart(choice, fitting, page_text=page_text)
+        first = resolve_apart(choice, marked.marks, page_text=page_text)
+        fitting = [m for m in marked.marks if m.number == choice.number or fits(action, m)]
         numbers = look_again_at(first, fitting, confidence_of(fields.get("confidence")))
         if not numbers:
             return _Resolved((first,), marked, fields)

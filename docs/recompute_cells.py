@@ -355,7 +355,7 @@ def decisions(model, cells):
     made = [d for attempt in turns for d in attempt]
     chosen = [mark for d in made for mark in d["chosen"]]
     status = [d["status"] for d in made]
-    retries = [d for t in turns for b, d in pairwise(t) if b["status"] == "refused"]
+    retries = [d for t in turns for b, d in pairwise(t) if stopped_by_verification(b)]
     kinds = {}
     for mark in chosen:
         if mark["kind"]:
@@ -363,7 +363,10 @@ def decisions(model, cells):
     kinds = sorted(kinds.items(), key=lambda kind: (-sum(kind[1]), kind[0]))
     return {
         "decisions": len(made),
-        **{word: status.count(word) for word in ("performed", "refused", "failed", "invalid")},
+        **{word: status.count(word) for word in ("performed", "failed", "invalid")},
+        "refused": sum(map(stopped_by_verification, made)),
+        "circles": sum(d.get("refused_for") == "circle" for d in made),
+        "gave_up": sum(d.get("refused_for") == "gave_up" for d in made),
         "chosen": len(chosen),
         **{
             word: sum(mark["verdict"] == word for mark in chosen)
@@ -384,6 +387,10 @@ def decisions(model, cells):
             ]
         ),
     }
+
+
+def stopped_by_verification(decision):
+    return decision["status"] == "refused" and decision.get("refused_for", "") in ("", "choice")
 
 
 def mistaken(mark):

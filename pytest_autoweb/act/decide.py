@@ -134,6 +134,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "done": memory.history(),
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
+        "unsure": situation.unsure,
         "problem": problem,
         "listing": fence(_listing(tools, situation, near), "page") if listed else "",
     }

@@ -109,6 +109,7 @@ def _recorded(turn: Turn) -> Attempt:
         chosen=(chosen.resolution.chosen,) if chosen.resolution else (),
         second_look=chosen.second_look,
         status=turn.status,
+        refused_for=turn.refused_for,
         error=turn.error,
         location=turn.location,
         calls=turn.calls,

@@ -127,6 +127,19 @@ class ActMemory:
         number = mark.number if mark else None
         self.feedback.add(Problem("act", index, number, "", "", None, reason))
 
+    def withdraw(self, problem: Problem, digest: str, action: str) -> None:
+        """Forget a problem, and its crossed-out mark, because the right element was found at last.
+
+        Args:
+            problem: the problem.
+            digest: digest of the page on which the mark was refused.
+            action: name of the action.
+        """
+        self.feedback.withdraw(problem)
+        self.failed = ()
+        if problem.mark is not None:
+            self.tried.discard((digest, action, problem.mark))
+
     def note_success(self, line: str) -> None:
         """Add a line, without secrets, about what was done."""
         self.failures_in_a_row = 0

@@ -10,7 +10,7 @@ from pytest_autoweb.act.step_code import code_by_sight, code_of, describe_action
 from pytest_autoweb.act.turn import Turn, View
 from pytest_autoweb.attempt.execute import run_block
 from pytest_autoweb.attempt.tools import change
-from pytest_autoweb.results import ChosenMark, PlanStep, StepResult
+from pytest_autoweb.results import ChosenMark, Location, PlanStep, StepResult
 
 _WHY_CHARS = 300
 
@@ -65,12 +65,37 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         # What is drawn on a canvas has a position, but no element to click.
         turn, result = _run(turn, str(click), view, line)
     # A step may fail before the locator was asked at all.
-    turn = replace(turn, location=before if len(turn.attempt.locations) > before else None)
+    if len(turn.attempt.locations) > before:
+        turn = _with_search(replace(turn, location=before), turn.attempt.locations[before])
     if result.ok:
+        if turn.doubt:
+            memory.withdraw(turn.doubt, turn.view.digest, action.action)
         memory.note_success(turn.tools.redact(line))
         return turn.ended("performed")
+    reason = why_failed(result)
+    if turn.doubt is None:
+        memory.add_problem(turn.index, None, turn.tools.redact(f"{line}: {reason}"))
     memory.failures_in_a_row += 1
-    return turn.ended("refused", why_failed(result))
+    return turn.refused("gave_up", reason)
+
+
+def _with_search(turn: Turn, location: Location) -> Turn:
+    """Return the turn whose record says what the search found and how its text compares."""
+    chosen = turn.verified
+    if chosen.resolution is None or location.verdict is None:
+        return turn
+    found = ChosenMark(
+        mark=chosen.resolution.chosen.mark,
+        expected_text=location.expected_text,
+        actual_text=location.actual_text,
+        verdict=location.verdict,
+        reason=f"found by sight: {location.compared}",
+        kind=chosen.resolution.chosen.kind,
+        box=location.box,
+    )
+    return replace(
+        turn, chosen=chosen._replace(resolution=chosen.resolution._replace(chosen=found))
+    )
 
 
 def _take_answer(turn: Turn, action: Done, memory: ActMemory) -> Turn:

@@ -8,12 +8,16 @@ from pytest_autoweb.act.memory import ActMemory, Fingerprint
 from pytest_autoweb.act.observe import look_again
 from pytest_autoweb.act.step_code import describe_action
 from pytest_autoweb.act.turn import Chosen, Situation, Turn
-from pytest_autoweb.choice.disambiguate import resolve_apart
+from pytest_autoweb.choice.disambiguate import (
+    combined,
+    is_unsure,
+    look_again_at,
+    not_confirmed,
+    resolve_apart,
+)
 from pytest_autoweb.choice.feedback import Problem
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
-LOW_CONFIDENCE = 0.5
-"""Confidence below which an icon without text is left to the vision locator, if there is one."""
 SIGHT_AFTER = 2
 """Refusals of one text after which the vision locator looks for it, if there is one."""
 
@@ -28,17 +32,18 @@ def resolve(turn: Turn, memory: ActMemory) -> Turn:
     if action is None or isinstance(action, Done):
         return turn
     turn = _with_choice(turn, action, memory)
-    chosen = turn.verified
+    chosen, action = turn.verified, turn.action or action
     if turn.failed:
         return turn
     if circle := memory.loops.add(_fingerprint(turn, action, chosen)):
         memory.circles += 1
         reason = f"{describe_action(action)}: {circle}; do something else"
         memory.add_problem(turn.index, None, turn.tools.redact(reason))
-        return turn.ended("refused", circle)
+        return turn.refused("circle", circle)
     if chosen.resolution is not None and chosen.mark is None:
         return refuse(turn, action, chosen.resolution, memory)
-    return replace(turn, by_sight=_is_doubtful(turn, action, chosen))
+    looked_again = turn.verified.second_look
+    return replace(turn, by_sight=not looked_again and _is_doubtful(turn, action, chosen))
 
 
 def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
@@ -49,34 +54,42 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     # A text can mean only elements on which the action is possible.
     number = action.mark_id
     fitting = [m for m in view.marks if m.number == number or fits(action.action, m)]
-    first = resolve_apart(Choice(number, action.expected_text, action.near), fitting)
-    if not first.candidates:
-        return replace(turn, chosen=Chosen(view, first))
-    closer = look_again(view, turn.tools, first.candidates)
-    situation = Situation(closer, turn.situation.problems, second_look=action.expected_text)
+    choice = Choice(number, action.expected_text, action.near)
+    first = resolve_apart(choice, fitting, page_text=view.text)
+    chosen = Chosen(view, first)
+    # The vision locator is the second look of an icon without text.
+    again = look_again_at(first, fitting, action.confidence)
+    if not again or _is_doubtful(turn, action, chosen):
+        return replace(turn, chosen=chosen)
+    return _looked_again(turn, action, first, again, memory)
+
+
+def _looked_again(
+    turn: Turn, action: OnElement, first: Resolution, numbers: tuple[int, ...], memory: ActMemory
+) -> Turn:
+    """Ask once more, on a picture of these elements only.
+
+    If several elements fit, the text stays what it is and only number and `near` are asked for. A
+    model that was not sure decides anew.
+    """
+    view, unsure = turn.view, not first.candidates
+    closer = look_again(view, turn.tools, numbers)
+    situation = Situation(
+        closer, turn.situation.problems, second_look=action.expected_text, unsure=unsure
+    )
     asked = decide(replace(turn, situation=situation), memory)
     turn = replace(turn, attempt=asked.attempt, calls=asked.calls)
-    if not isinstance(asked.action, OnElement):
-        return replace(turn, chosen=Chosen(view, first, second_look=True))
-    again = Choice(asked.action.mark_id, action.expected_text, asked.action.near or action.near)
-    second = resolve_apart(again, closer.marks, again=True)
-    return replace(turn, chosen=_second_choice(turn, Chosen(closer, second), first))
-
-
-def _second_choice(turn: Turn, closer: Chosen, first: Resolution) -> Chosen:
-    """Combine both looks; the record keeps the numbers of the first picture, which it shows."""
-    assert closer.resolution is not None
-    found, second = closer.mark, closer.resolution.chosen
-    same = next((m for m in turn.view.marks if found and m.identity == found.identity), None)
-    kept: dict[str, object] = {"reason": second.reason, "verdict": second.verdict}
-    # The element may have been redrawn between the two pictures.
-    if same is None:
-        chosen = first.chosen.model_copy(update=kept)
-        return Chosen(turn.view, first._replace(chosen=chosen), second_look=True)
-    if same.number != first.chosen.mark:
-        kept |= {"taken": same.number, "box": tuple(same.box)}
-    chosen = first.chosen.model_copy(update=kept)
-    return Chosen(closer.view, closer.resolution._replace(chosen=chosen), second_look=True)
+    again = asked.action
+    if not isinstance(again, OnElement) or (unsure and type(again) is not type(action)):
+        stopped = not_confirmed(first, action.confidence)
+        return replace(turn, chosen=Chosen(view, stopped, second_look=True, given_up=True))
+    expected = again.expected_text if unsure else action.expected_text
+    choice = Choice(again.mark_id, expected, again.near or action.near)
+    second = resolve_apart(choice, closer.marks, again=True)
+    both = combined(first, second, view.marks)
+    if unsure:
+        turn = replace(turn, action=again)
+    return replace(turn, chosen=Chosen(closer if both.mark else view, both, second_look=True))
 
 
 def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory) -> Turn:
@@ -105,18 +118,17 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
     times = memory.count_refusal(found.expected_text)
     described = chosen.told_apart or (isinstance(action, OnElement) and action.near)
     if described and times >= SIGHT_AFTER and "get_by_sight" in turn.tools.offered:
-        return replace(turn, by_sight=True)
+        return replace(turn, by_sight=True, doubt=problem)
     memory.failures_in_a_row += 1
-    return turn.ended("refused", problem.line)
+    return turn.refused("gave_up" if chosen.given_up else "choice", problem.line)
 
 
 def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
     """Return whether only an uncertain number says that this icon is meant."""
     if chosen.resolution is None or chosen.resolution.status != "number_only":
         return False
-    unsure = action.confidence is not None and action.confidence < LOW_CONFIDENCE
     described = isinstance(action, OnElement) and bool(action.expected_text.strip())
-    return unsure and described and "get_by_sight" in turn.tools.offered
+    return is_unsure(action.confidence) and described and "get_by_sight" in turn.tools.offered
 
 
 def _fingerprint(turn: Turn, action: Action, chosen: Chosen) -> Fingerprint:

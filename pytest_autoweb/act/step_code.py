@@ -60,9 +60,10 @@ def code_of(
 
 
 def code_by_sight(action: OnElement) -> str:
-    """Return the same action on whatever the vision locator finds for the expected text."""
+    """Return the same action on what the vision locator finds, if it has the expected text."""
     where = f" ({action.near})" if action.near else ""
-    return f"page.get_by_sight({text(action.expected_text + where)}).{_call(action)}"
+    described, expected = text(action.expected_text + where), text(action.expected_text)
+    return f"page.get_by_sight({described}, expected_text={expected}).{_call(action)}"
 
 
 def _call(action: OnElement) -> str:

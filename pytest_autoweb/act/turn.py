@@ -13,7 +13,7 @@ from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.choice.feedback import Problem
 from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.marks.marking import Mark, MarkedPage
-from pytest_autoweb.results import Attempt, DecisionStatus, Failure
+from pytest_autoweb.results import Attempt, DecisionStatus, Failure, RefusalCause
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -56,7 +56,9 @@ class Situation(NamedTuple):
     problems: tuple[Problem, ...] = ()
     """Problems of the previous turn."""
     second_look: str = ""
-    """The text that all elements of the view share, if they have to be told apart."""
+    """The expected text, if the view shows only the elements that may be meant."""
+    unsure: bool = False
+    """Whether the second look was taken because the model was not sure."""
     hint: str = ""
     """A note about the attempt that this one repairs."""
     before: View | None = None
@@ -71,6 +73,8 @@ class Chosen(NamedTuple):
     resolution: Resolution | None = None
     """None if the action is about no element."""
     second_look: bool = False
+    given_up: bool = False
+    """Whether the second look came to no choice."""
 
     @property
     def mark(self) -> Mark | None:
@@ -80,7 +84,7 @@ class Chosen(NamedTuple):
     @property
     def told_apart(self) -> bool:
         """Whether what was meant is one element, or none, but not several."""
-        return self.resolution is None or not self.resolution.candidates
+        return self.resolution is None or not (self.resolution.candidates or self.given_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +111,12 @@ class Turn:
     """The element that the action means, once that was resolved."""
     by_sight: bool = False
     """Whether the vision locator is to find the element."""
+    doubt: Problem | None = None
+    """The problem that leaves the element to the vision locator, and is none if that finds it."""
     status: DecisionStatus | None = None
     """The result of the decision; None if it is not settled yet."""
+    refused_for: RefusalCause = ""
+    """The kind of reason if it was refused."""
     error: str = ""
     """The reason if the decision came to nothing."""
     location: int | None = None
@@ -140,3 +148,7 @@ class Turn:
     def ended(self, status: DecisionStatus, error: str = "") -> "Turn":
         """Return the turn with the result of its decision."""
         return replace(self, status=status, error=error)
+
+    def refused(self, cause: RefusalCause, error: str) -> "Turn":
+        """Return the turn as refused."""
+        return replace(self.ended("refused", error), refused_for=cause)

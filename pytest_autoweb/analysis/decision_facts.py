@@ -69,11 +69,15 @@ class DecisionFacts(Record):
     performed: int
     """Of these, the ones that were carried out."""
     refused: int
-    """The number of decisions that verification stopped."""
+    """The number of decisions that verification stopped; circles and giving up do not count."""
     failed: int
     """The number of decisions that the browser could not perform."""
     invalid: int
     """The number of replies that were not a decision."""
+    circles: int = 0
+    """The number of decisions that were not performed because they would have closed a circle."""
+    gave_up: int = 0
+    """The number of decisions for which a second look or the vision locator found nothing."""
     chosen: int
     """The number of elements chosen; a decision may choose several."""
     match: int
@@ -112,20 +116,23 @@ def _facts(model: str, attempts: Sequence[Sequence[Decision]]) -> DecisionFacts:
     decisions = [decision for attempt in attempts for decision in attempt]
     chosen = [mark for decision in decisions for mark in decision.chosen]
     status = Counter(decision.status for decision in decisions)
+    cause = Counter(decision.refused_for for decision in decisions)
     verdict = Counter(mark.verdict for mark in chosen)
     retries = [
         after
         for attempt in attempts
         for before, after in pairwise(attempt)
-        if before.status == "refused"
+        if stopped_by_verification(before)
     ]
     return DecisionFacts(
         model=model,
         decisions=len(decisions),
         performed=status["performed"],
-        refused=status["refused"],
+        refused=sum(map(stopped_by_verification, decisions)),
         failed=status["failed"],
         invalid=status["invalid"],
+        circles=cause["circle"],
+        gave_up=cause["gave_up"],
         chosen=len(chosen),
         match=verdict["match"],
         mismatch=verdict["mismatch"],
@@ -141,6 +148,14 @@ def _facts(model: str, attempts: Sequence[Sequence[Decision]]) -> DecisionFacts:
             if decision.confidence is not None and (right := chose_right(decision)) is not None
         ),
     )
+
+
+def stopped_by_verification(decision: Decision) -> bool:
+    """Tell whether a decision was refused because of the element that it chose.
+
+    Records of earlier versions do not say why a decision was refused, so all of theirs count.
+    """
+    return decision.status == "refused" and decision.refused_for in ("", "choice")
 
 
 def chose_right(decision: Decision) -> bool | None:

@@ -6,14 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.attempt.tools import Tools, change, charge
-from pytest_autoweb.choice.expected_text import excerpt
+from pytest_autoweb.choice.expected_text import TextComparison, excerpt
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.locate.interview import VisionModel
 from pytest_autoweb.locate.locator import LocatorResult, Memory, Sight
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
-from pytest_autoweb.results import Attempt, ChosenMark, LocatorStatus
+from pytest_autoweb.page.scripts import run_on_elements
+from pytest_autoweb.results import Attempt, ChosenMark, Location, LocatorStatus
 from pytest_autoweb.sandbox.engine import StepCallError
 
 if TYPE_CHECKING:
@@ -73,17 +74,24 @@ class MarkFinder:
                 reason=f"the element of mark {number} is gone",
             )
             raise _refusal(gone)
-        # The mark keeps only the beginning of a long text, so the live one may go on.
-        if not live.startswith(mark.text):
-            # A name that came from the text has changed with it.
-            name = live if mark.name == mark.text else mark.name
-            now = replace(mark, text=live, texts=(live, *mark.texts[1:]), name=name)
+        if (now := _with_live_text(mark, live)) is not mark:
             comparison = compare_mark(expected, now)
             if not comparison.allowed:
                 chosen = _chosen(now, expected)
                 update = {"verdict": comparison.verdict, "reason": comparison.reason}
                 raise _refusal(chosen.model_copy(update=update))
         return locator
+
+
+def _with_live_text(mark: Mark, live: str) -> Mark:
+    """Return the mark with the text that its element has now; itself if that is still the same."""
+    # The mark keeps only the beginning of a long text, so the live one may go on.
+    if live.startswith(mark.text):
+        return mark
+    # A name that came from the text has changed with it.
+    name = live if mark.name == mark.text else mark.name
+    painted = mark.painted and tuple(live if text == mark.text else text for text in mark.painted)
+    return replace(mark, text=live, texts=(live, *mark.texts[1:]), painted=painted, name=name)
 
 
 def _chosen(mark: Mark, expected: str) -> ChosenMark:
@@ -128,8 +136,15 @@ def with_sight(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     return (*before, last.model_copy(update={"content": text}))
 
 
+UNVERIFIED_LIMIT = 0.9
+"""Confidence of a search below which an element that has no text to compare is not acted on."""
+_NO_TEXT = "there is no text to compare, so the confidence of the search decides"
+
+
 class SightFinder:
     """Finder of elements by sight for the steps of one attempt, which keeps each search on it.
+
+    What was found is compared with the expected text, if that is given.
 
     Args:
         tools: the tools of the attempt.
@@ -162,7 +177,8 @@ class SightFinder:
         """Return the element that a model finds by its description; for `SandboxBorder.finders`.
 
         Raises:
-            StepCallError: the element was not found for certain.
+            StepCallError: the element was not found for certain, has another text than is expected,
+                or has none and the search was not sure enough.
         """
         if not isinstance(description, str) or not description.strip():
             raise StepCallError("get_by_sight() takes a description of what can be seen")
@@ -177,11 +193,16 @@ class SightFinder:
             memory=self._memory,
         )
         result = sight.locate(description, expected_text=expected_text, role=role, within=found_on)
+        if expected_text:
+            result = replace(result, location=_compared(result, expected_text))
         tools.after_step.append(partial(_with_search, result))
         location = result.location
         tools.log.write(
             f"get_by_sight({description!r:.80}): {location.status} after {location.calls} calls"
         )
+        if problem := _unverified(location):
+            evidence = {"location": "unverified", "verdict": location.verdict}
+            raise StepCallError(f"get_by_sight({description!r:.80}): {problem}", **evidence)
         # What is drawn on a canvas has no element of its own; the model is told where to click.
         if result.point is not None:
             x, y = result.point
@@ -198,6 +219,42 @@ class SightFinder:
         path = self._tools.folder / f"locate-{self._pictures}.png"
         path.write_bytes(picture)
         return path.relative_to(self._tools.cell_folder).as_posix()
+
+
+def _compared(result: LocatorResult, expected: str) -> Location:
+    """Return the result of a search with the comparison of the text that it found."""
+    mark, location = result.mark, result.location
+    if result.status != "found" or mark is None:
+        return location.model_copy(update={"expected_text": expected})
+    if result.element is not None:
+        texts = run_on_elements(result.element, "marks_texts")
+        mark = _with_live_text(mark, str(texts[0][0]) if texts and texts[0] else "")
+    found = _comparison(expected, mark, drawn=result.point is not None)
+    return location.model_copy(
+        update={
+            "expected_text": expected,
+            "actual_text": mark.text,
+            "verdict": found.verdict,
+            "compared": found.reason,
+        }
+    )
+
+
+def _comparison(expected: str, mark: Mark, *, drawn: bool) -> TextComparison:
+    # The text of a canvas says nothing about one of its parts.
+    found = None if drawn else compare_mark(expected, mark)
+    if found is None or found.verdict == "unverifiable":
+        return TextComparison("unverifiable", "no_text", _NO_TEXT)
+    return found
+
+
+def _unverified(location: Location) -> str:
+    """Return why what a search found must not be acted on; empty if it may be."""
+    if location.verdict == "mismatch":
+        return f"what it found has another text: {location.compared}"
+    if location.verdict == "unverifiable" and location.confidence < UNVERIFIED_LIMIT:
+        return f"{location.compared}, and {location.confidence:.2f} is below {UNVERIFIED_LIMIT}"
+    return ""
 
 
 def _with_search(result: LocatorResult, attempt: Attempt) -> Attempt:

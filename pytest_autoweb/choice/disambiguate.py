@@ -5,6 +5,7 @@ the choice must also name what surrounds the element (its row, card or heading) 
 the same too, its place among them. See docs/act.md, "Elements that read alike".
 """
 
+import re
 from collections.abc import Sequence
 
 from pytest_autoweb.choice.expected_text import SHORT, compare, excerpt
@@ -19,47 +20,163 @@ from pytest_autoweb.choice.verify_choice import (
 )
 from pytest_autoweb.marks.marking import Mark
 
+LOW_CONFIDENCE = 0.5
+"""Confidence below which a choice is looked at a second time before anything is performed."""
+_PLACE = re.compile(r"\d{1,4} of \d{1,4}")
 
-def resolve_apart(choice: Choice, marks: Sequence[Mark], *, again: bool = False) -> Resolution:
+
+def resolve_apart(
+    choice: Choice, marks: Sequence[Mark], *, page_text: str = "", again: bool = False
+) -> Resolution:
     """Return the mark that a choice means, as `resolve` finds it, if no other fits as well.
 
     Where others fit the text as well, `choice.near` decides: if it fits only one of them, that one
-    is taken. Links to the same address need not be told apart. Otherwise none is taken, and the
-    remaining ones are candidates for a second look.
+    is taken. A number that agrees with the text is never replaced: its mark is taken if `near`
+    leaves it among fewer, and no mark is taken if it does not. Links to the same address need not
+    be told apart. If none is taken, the remaining ones are candidates for a second look.
 
     Args:
         choice: number, expected text, and what is near the element.
         marks: the marks of the picture that the choice was made on.
+        page_text: what the page reads. What it reads itself, such as the `1 of 3` of a pager, is
+            not taken for a place among the elements.
         again: this is the picture of a second look, for which the texts near all marks were read.
     """
     first = resolve(choice, marks)
     rivals = _rivals(first, choice, marks)
     lost = first.status in ("text_not_found", "no_such_mark")
-    if lost and (field := _nameless_field(choice, marks)):
+    if lost and (field := _nameless_field(choice, marks, page_text)):
         what = f"a field without a name; '{excerpt(choice.expected_text)}' is what tells it apart"
-        return _taken(first, choice, field, what, verdict="match")
+        return _taken(first, choice, field, what, verdict="match", matched="text")
     if len(rivals) < 2:
         return first
     what = f"{len(rivals)} elements fit '{excerpt(choice.expected_text)}'"
     if _same_target(rivals):
         own = [mark for mark in rivals if mark.number == choice.number]
         return _taken(first, choice, (own or rivals)[0], f"{what}; all lead to one address")
-    left = nearest(choice.near, rivals) or nearest(_near_only(choice), rivals)
+    places = again or not _reads_as_place(page_text, choice.near)
+    left = nearest(choice.near, rivals, places=places) or nearest(
+        _near_only(choice), rivals, places=places
+    )
     # The texts near a mark are read only if it shares its text with another mark. If these marks do
     # not, `near` cannot be compared before a second look.
-    known = again or all(m.near for m in rivals) or fold(choice.near) in _places(rivals)
-    if len(left) == 1 and known:
-        return _taken(first, choice, left[0], f"{what}; this one is near '{excerpt(choice.near)}'")
-    count = "one" if len(left) == 1 else "several" if left else "none"
-    near = f"'{excerpt(choice.near)}' is near {count} of them"
-    reason = f"{what}; {near if fold(choice.near) else 'nothing near it was named'}"
-    chosen = first.chosen.model_copy(update={"verdict": "unverifiable", "reason": reason})
+    placed = places and fold(choice.near) in _places(rivals)
+    known = again or all(mark.near for mark in rivals) or placed
+    if known and (meant := _meant(first, left, rivals)):
+        return _taken(first, choice, meant, f"{what}; this one is near '{excerpt(choice.near)}'")
+    update = {
+        "verdict": "unverifiable",
+        "matched": "",
+        "reason": f"{what}; {_why_not(choice, first.mark, left)}",
+    }
+    chosen = first.chosen.model_copy(update=update)
+    shown = left if known and left else rivals
+    if first.mark and first.mark not in shown:
+        shown = [*shown, first.mark]
     # If there are too many, those whose numbers are close to the chosen one are shown.
-    about = sorted(
-        left if known and left else rivals, key=lambda mark: abs(mark.number - (choice.number or 0))
-    )
+    about = sorted(shown, key=lambda mark: abs(mark.number - (choice.number or 0)))
     numbers = sorted(mark.number for mark in about[:CANDIDATES])
     return Resolution("text_ambiguous", chosen, None, tuple(numbers))
+
+
+def _meant(first: Resolution, left: Sequence[Mark], rivals: Sequence[Mark]) -> Mark | None:
+    """Return the mark that number, text and `near` agree on, or the only one that `near` leaves.
+
+    Args:
+        first: the result without `near`, with the mark of a number that agrees with the text.
+        left: the marks that `near` leaves.
+        rivals: the marks that fit the text.
+    """
+    own = first.mark
+    if own is None:
+        return left[0] if len(left) == 1 else None
+    # An icon has no text with which its number could agree, so `near` must fit it alone.
+    if first.status == "number_only":
+        return own if left == [own] else None
+    # What is near all of them says nothing, so that only the unreliable number would decide.
+    return own if own in left and len(left) < len(rivals) else None
+
+
+def _why_not(choice: Choice, own: Mark | None, left: Sequence[Mark]) -> str:
+    if not fold(choice.near):
+        return "nothing near it was named"
+    count = "one" if len(left) == 1 else "several" if left else "none"
+    but = f", but not mark {own.number}" if own and left and own not in left else ""
+    return f"'{excerpt(choice.near)}' is near {count} of them{but}"
+
+
+def _reads_as_place(page_text: str, near: str) -> bool:
+    """Return whether a text that could name a place stands on the page itself, as in a pager."""
+    wanted = fold(near)
+    if not _PLACE.fullmatch(wanted):
+        return False
+    return any(_holds_words(fold(line), wanted) for line in page_text.splitlines())
+
+
+def is_unsure(confidence: float | None) -> bool:
+    """Return whether a model is so little sure of its choice that it must look again."""
+    return confidence is not None and confidence < LOW_CONFIDENCE
+
+
+def look_again_at(
+    first: Resolution, marks: Sequence[Mark], confidence: float | None
+) -> tuple[int, ...]:
+    """Return the numbers of the marks for a second look; none if no second look is needed.
+
+    Args:
+        first: the result of the first look.
+        marks: the marks that the action fits.
+        confidence: how sure the model says it is.
+    """
+    if first.candidates or first.mark is None or not is_unsure(confidence):
+        return first.candidates
+    chosen = first.mark.number
+    about = sorted(marks, key=lambda mark: abs(mark.number - chosen))[:CANDIDATES]
+    # With only one element there is nothing to choose from.
+    return tuple(sorted(mark.number for mark in about)) if len(about) > 1 else ()
+
+
+def combined(first: Resolution, second: Resolution, marks: Sequence[Mark]) -> Resolution:
+    """Return the result of both looks, whose record keeps the numbers of the first picture.
+
+    Args:
+        first: the result of the first look.
+        second: the result of the second look, with the numbers of its picture.
+        marks: the marks of the first picture.
+
+    Returns:
+        The second result, without a mark if its element is not in the first picture: it may have
+        been redrawn in the meantime.
+    """
+    same = next((m for m in marks if second.mark and m.identity == second.mark.identity), None)
+    update: dict[str, object] = {
+        "verdict": second.chosen.verdict,
+        "reason": second.chosen.reason,
+        "matched": second.chosen.matched,
+        "taken": None,
+    }
+    # Without candidates the choice was made anew, with a text of its own.
+    if not first.candidates:
+        update |= {
+            "expected_text": second.chosen.expected_text,
+            "actual_text": second.chosen.actual_text,
+        }
+    if same is None:
+        chosen = first.chosen.model_copy(update=update)
+        left = first.candidates or second.candidates
+        return first._replace(chosen=chosen, mark=None, candidates=left)
+    if same.number != first.chosen.mark:
+        update |= {"taken": same.number, "box": tuple(same.box)}
+    return second._replace(chosen=first.chosen.model_copy(update=update))
+
+
+def not_confirmed(first: Resolution, confidence: float | None) -> Resolution:
+    """Return the result of a first look that the second one did not confirm, without a mark."""
+    if first.candidates:
+        return first
+    reason = f"the model was not sure ({confidence or 0:g}) and did not choose it again"
+    update = {"reason": reason, "verdict": "unverifiable", "taken": None}
+    return first._replace(chosen=first.chosen.model_copy(update=update), mark=None)
 
 
 def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:
@@ -99,14 +216,21 @@ def _places(group: Sequence[Mark]) -> set[str]:
     return {place(mark, group) for mark in group}
 
 
-def nearest(near: str, group: Sequence[Mark]) -> list[Mark]:
+def nearest(near: str, group: Sequence[Mark], *, places: bool = True) -> list[Mark]:
     """Return the marks of a group that a text is near to, or rather those that it fits best.
 
     A whole text around the mark counts more than a cut form or a part of it in whole words.
+
+    Args:
+        near: the text.
+        group: the marks that read alike.
+        places: whether the text may name a place in the group, such as `2 of 4`.
     """
     if not fold(near):
         return []
-    degrees = {mark.number: _degree(near, mark, group) for mark in group}
+    degrees = {
+        mark.number: _degree(near, mark, place(mark, group) if places else "") for mark in group
+    }
     best = max(degrees.values())
     return [mark for mark in group if degrees[mark.number] == best] if best else []
 
@@ -118,8 +242,8 @@ def _near_only(choice: Choice) -> str:
     return left if any(map(str.isalnum, left)) else ""
 
 
-def _degree(near: str, mark: Mark, group: Sequence[Mark]) -> int:
-    known = (*mark.near, place(mark, group))
+def _degree(near: str, mark: Mark, own_place: str) -> int:
+    known = (*mark.near, own_place)
     found = [compare(near, piece) for piece in known]
     if any(comparison.sure for comparison in found):
         return 2
@@ -130,8 +254,10 @@ def _degree(near: str, mark: Mark, group: Sequence[Mark]) -> int:
 def _within(part: str, whole: str) -> bool:
     """Return whether one text contains the other in whole words, as when a row is named in part."""
     shorter, longer = sorted((fold(part), fold(whole)), key=len)
-    if len(shorter) <= SHORT:
-        return False
+    return len(shorter) > SHORT and _holds_words(longer, shorter)
+
+
+def _holds_words(longer: str, shorter: str) -> bool:
     at = longer.find(shorter)
     while at >= 0:
         if is_border(longer, at) and is_border(longer, at + len(shorter)):
@@ -140,13 +266,15 @@ def _within(part: str, whole: str) -> bool:
     return False
 
 
-def _nameless_field(choice: Choice, marks: Sequence[Mark]) -> Mark | None:
+def _nameless_field(choice: Choice, marks: Sequence[Mark], page_text: str) -> Mark | None:
     """Return the only nameless field that the expected text is beside, or whose place it is."""
     fields = [mark for mark in marks if mark.is_nameless_field]
+    by_place = not _reads_as_place(page_text, choice.expected_text)
     named = [
         mark
         for mark in fields
-        if any(compare(choice.expected_text, one).sure for one in (*mark.near, place(mark, fields)))
+        for known in [(*mark.near, place(mark, fields) if by_place else "")]
+        if any(compare(choice.expected_text, one).sure for one in known)
     ]
     return named[0] if len(named) == 1 else None
 
@@ -177,5 +305,7 @@ def _taken(
     first: Resolution, choice: Choice, mark: Mark, reason: str, **more: object
 ) -> Resolution:
     taken = mark.number if mark.number != choice.number else None
-    update = {"taken": taken, "reason": reason, "box": tuple(mark.box), **more}
+    matched = compare_mark(choice.expected_text, mark).matched
+    box = tuple(mark.box)
+    update = {"taken": taken, "reason": reason, "box": box, "matched": matched, **more}
     return Resolution("near_unique", first.chosen.model_copy(update=update), mark)

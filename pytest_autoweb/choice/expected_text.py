@@ -13,6 +13,7 @@ from pytest_autoweb.choice.text_folding import (
     directions,
     fold,
     is_border,
+    is_cross,
     is_field,
     is_wide,
     names_icon,
@@ -22,7 +23,7 @@ from pytest_autoweb.choice.text_folding import (
     without_icon_words,
     without_spaces,
 )
-from pytest_autoweb.results import Verdict
+from pytest_autoweb.results.decision import MatchedText, Verdict
 from pytest_autoweb.values.dates import date_readings
 from pytest_autoweb.values.number_words import number_readings
 
@@ -33,9 +34,9 @@ Code = Literal[
     "number",  # the same number in another writing
     "date",  # the same day in another writing
     "ellipsis",  # one is cut, and says so
-    "addition",  # one has a number of a list before it, or something in parentheses after it
-    "prefix",  # one is a long beginning of the other
-    "contained",  # one is a large part of the other, in whole words; before it stand no letters
+    "addition",  # one has a number of a list before it, or a number in parentheses after it
+    "prefix",  # one is a long beginning of the other, without another word or evidently cut
+    "contained",  # one is a large part of the other; beside it stand no letters
     "picture",  # what was expected is the usual picture for the element's name, which is not shown
     "different",
     "short",  # one or two characters, which must be equal
@@ -49,7 +50,11 @@ SHORT = 2
 PREFIX_CHARS, PREFIX_SHARE = 8, 0.4
 """Least number of characters of a beginning, and least share of the whole text."""
 LONG_PREFIX = 24
-"""Number of characters from which a beginning may end inside a word, as in cut lists."""
+"""Columns from which a beginning may be that of a cut text, where wide characters take two."""
+LONG_WHOLE = 60
+"""Columns from which a text is so long that lists and models cut it between two words."""
+DIALOG_CHARS = 12
+"""Characters up to which dots after whole words announce a dialog (`Delete…`) and cut no label."""
 PART_CHARS, PART_SHARE, PART_SHARE_OF_EXPECTED = 5, 0.5, 0.6
 SHOWN = 30
 """Limit on the characters of a text in messages."""
@@ -74,6 +79,8 @@ class TextComparison(NamedTuple):
     code: Code
     reason: str
     """A plain sentence that quotes both texts."""
+    matched: MatchedText = ""
+    """Which text of the element fits, if that is known."""
 
     @property
     def sure(self) -> bool:
@@ -150,6 +157,9 @@ def _code(expected: str, actual: str) -> Code:
         return "icon" if describes_icon(expected) else "no_text"
     if same := _same(expected, actual):
         return same
+    # Models write a letter for the sign. Being no text, it is never preferred to an equal text.
+    if is_cross(expected) and is_cross(actual):
+        return "picture"
     if min(len(without_spaces(expected)), len(without_spaces(actual))) <= SHORT:
         return "short"
     return _variant(expected, actual) or "different"
@@ -201,10 +211,15 @@ def _variant(expected: str, actual: str) -> Code | None:
 
 def _cut_with_dots(cut: str, whole: str) -> bool:
     head, dots, _ = cut.partition("...")
-    head, other = without_spaces(head), without_spaces(whole.partition("...")[0])
-    if not dots or len(head) <= SHORT:
+    plain = whole.partition("...")[0]
+    head = head.rstrip()
+    if not dots or len(without_spaces(head)) <= SHORT:
         return False
-    return other.startswith(head)
+    # `Delete…` asks something first; it is not the beginning of `Delete all`.
+    announces = len(head) <= DIALOG_CHARS and _columns(plain) < LONG_WHOLE
+    if announces and plain.startswith(f"{head} "):
+        return False
+    return without_spaces(plain).startswith(without_spaces(head))
 
 
 def _but_for_addition(longer: str, plain: str) -> bool:
@@ -212,9 +227,16 @@ def _but_for_addition(longer: str, plain: str) -> bool:
         plain
     ):
         return len(without_spaces(rest)) > SHORT
-    head, sign, _ = longer.partition("(")
+    head, sign, inner = longer.partition("(")
+    # Words in parentheses can mean something else: `Delete (all)`.
+    if not sign or "(" in plain or _has_letters(inner):
+        return False
     head = without_spaces(without_decoration(head))
-    return bool(sign) and "(" not in plain and len(head) > SHORT and head == without_spaces(plain)
+    return len(head) > SHORT and head == without_spaces(plain)
+
+
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def _is_long_beginning(shorter: str, longer: str) -> bool:
@@ -225,7 +247,17 @@ def _is_long_beginning(shorter: str, longer: str) -> bool:
     # `Room 1` is not the beginning of `Room 12`.
     if before.isdigit() and after.isdigit():
         return False
-    return size >= LONG_PREFIX or is_border(longer, size) or is_wide(before)
+    between_words = is_border(longer, size)
+    if not _has_letters(longer[size:]):
+        return between_words or is_wide(before)
+    # Words behind can mean something else, as words in front can: `Delete all`, `Order now`.
+    in_a_word = not between_words and not is_wide(before)
+    long = _columns(longer) >= LONG_WHOLE
+    return _columns(shorter) >= LONG_PREFIX and (in_a_word or long)
+
+
+def _columns(text: str) -> int:
+    return len(text) + sum(map(is_wide, text))
 
 
 def _is_large_part(part: str, whole: str, share: float) -> bool:
@@ -233,9 +265,10 @@ def _is_large_part(part: str, whole: str, share: float) -> bool:
         return False
     at = whole.find(part)
     while at >= 0:
-        # Letters in front can reverse the meaning: `Don't save`, `Unlock all`.
-        alone = not any(map(str.isalpha, whole[:at]))
-        if alone and is_border(whole, at) and is_border(whole, at + len(part)):
+        end = at + len(part)
+        # Letters beside it can change the meaning: `Don't save`, `Unlock all`, `Order now`.
+        alone = not _has_letters(whole[:at]) and not _has_letters(whole[end:])
+        if alone and is_border(whole, at) and is_border(whole, end):
             return True
         at = whole.find(part, at + 1)
     return False

@@ -73,6 +73,12 @@ class Feedback:
         self.current.append(problem)
         self.history.append(problem)
 
+    def withdraw(self, problem: Problem) -> None:
+        """Forget a problem that turned out to be none."""
+        for known in (self.current, self.history):
+            if problem in known:
+                known.remove(problem)
+
     def begin_cycle(self) -> tuple[Problem, ...]:
         """Return the problems of the previous cycle, which no later prompt repeats."""
         last = tuple(self.current)

@@ -66,7 +66,8 @@ def line_of(mark: Mark, near: str = "") -> str:
     holds = mark.texts[-1] if mark.tag in _HOLDS and mark.texts else ""
     name = _first_of(mark)
     parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{_short(name, _NAME_CHARS)}"']
-    if mark.name != name and label_of(mark) == mark.name:
+    # What is only read aloud may tell apart what reads alike: `Read more` about which article.
+    if mark.name != name and (label_of(mark) == mark.name or mark.hidden):
         parts.append(f"({_short(mark.name, _NAME_CHARS)})")
     if shape := _FORMATS.get(mark.attributes.get("type", "")):
         parts.append(f"({shape})")

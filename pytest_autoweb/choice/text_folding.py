@@ -17,7 +17,7 @@ _GROUPS = {
     "-": "‐‑‒–—−",
     "'": "’‘ʼ`´",
     '"': "“”„",
-    "x": "×✕✖✗✘⨯╳❌",
+    "×": "✕✖✗✘⨯╳❌",
     ">": "→➜➔➡⇒❯›▶►▸⟩〉",
     "<": "←⬅⇐❮‹◀◄◂⟨〈",
     "^": "↑▲△⬆",
@@ -27,7 +27,8 @@ _GROUPS = {
 _ALIKE = str.maketrans({sign: plain for plain, signs in _GROUPS.items() for sign in signs})
 """Signs that cannot be told apart in a picture; a double arrow differs from a single one."""
 _DIRECTIONS = frozenset("<>^")
-_DECORATION = frozenset(" <>^|:.,;!?*·•…、,。،؛؟-_\"'")
+_CROSS = "×"
+_DECORATION = frozenset(" <>^|:.,;!?*·•…、,。،؛؟-_\"'⋮⋯≡˅˄" + _CROSS)
 """Signs at the ends of a text that models often leave out."""
 
 
@@ -65,15 +66,23 @@ def without_decoration(folded: str) -> str:
     A text that consists only of such signs is returned unchanged.
     """
     start, end = 0, len(folded)
-    while start < end and _is_decoration(folded[start]):
+    while start < end and _is_decoration(folded[start], folded[start + 1 : start + 2]):
         start += 1
-    while end > start and _is_decoration(folded[end - 1]):
+    while end > start and _is_decoration(folded[end - 1], folded[max(end - 2, 0) : end - 1]):
         end -= 1
     return folded[start:end] or folded
 
 
-def _is_decoration(char: str) -> bool:
+def _is_decoration(char: str, beside: str) -> bool:
+    # `3×` is a quantity.
+    if char == _CROSS and beside.isdigit():
+        return False
     return char in _DECORATION or unicodedata.category(char) == "So"
+
+
+def is_cross(folded: str) -> bool:
+    """Return whether a text is a cross, as a sign or as the letter by which models write it."""
+    return folded in ("x", _CROSS)
 
 
 def directions(folded: str) -> str:
@@ -164,7 +173,7 @@ def names_icon(expected: str) -> bool:
 
 def names_picture(expected: str, name: str) -> bool:
     """Return whether a text describes the usual picture for a name: a trash can for `Delete`."""
-    shown, called = fold(expected), fold(name)
+    shown, called = fold(expected).replace(_CROSS, "x"), fold(name)
     return any(_names(shown, seen) and _names(called, meant) for seen, meant in _PICTURE_WORDS)
 
 

@@ -8,7 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.choice.expected_text import TextComparison, compare_element, excerpt
+from pytest_autoweb.choice.expected_text import (
+    TextComparison,
+    compare,
+    compare_element,
+    excerpt,
+)
 from pytest_autoweb.choice.text_folding import names_icon
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
@@ -26,6 +31,9 @@ Status = Literal[
     "no_such_mark",  # the number is not in the picture, nor is the text
     "chosen_twice",  # the number was chosen for two texts at once
 ]
+
+_ONLY_NAME = "which is its name and not shown"
+_FIELDS = frozenset({"input", "textarea", "select"})
 
 CANDIDATES = 20
 """Limit on the marks in a second look."""
@@ -53,20 +61,41 @@ class Resolution(NamedTuple):
 
 
 def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
-    """Compare with all texts of a marked element, its accessible name included."""
+    """Compare with what is painted of a marked element, and with its accessible name.
+
+    A match says which of the two it was.
+    """
     # A label that stands in for its hidden checkbox may show a picture.
     role = "" if mark.tag == "label" and names_icon(expected_text) else mark.role
     texts = (*mark.texts, mark.name)
-    return compare_element(expected_text, texts, visible=visible_text(mark), role=role)
+    found = compare_element(expected_text, texts, visible=visible_text(mark), role=role)
+    if found.verdict != "match":
+        return found
+    painted = [compare(expected_text, text) for text in painted_texts(mark)]
+    if any(one.verdict == "match" and one.sure >= found.sure for one in painted):
+        return found._replace(matched="text")
+    return found._replace(matched="name", reason=f"{found.reason}, {_ONLY_NAME}")
+
+
+def painted_texts(mark: Mark) -> tuple[str, ...]:
+    """Return the texts that a picture shows of the element; the label of a field is one of them."""
+    if mark.painted is not None:
+        return mark.painted
+    if mark.unseen:
+        return ()
+    unseen = {mark.attributes.get(name) for name in ("aria-label", "title", "alt")}
+    named = (mark.name,) if mark.tag in _FIELDS else ()
+    return tuple(text for text in (*mark.texts, *named) if text and text not in unseen)
 
 
 def visible_text(mark: Mark) -> str:
     """Return the text that a picture shows of the element; empty for an icon with only a name."""
     if mark.unseen:
         return ""
+    if mark.painted is not None:
+        return mark.painted[0] if mark.painted else ""
     first = mark.texts[0] if mark.texts else ""
-    unseen = {mark.attributes.get(name) for name in ("aria-label", "title", "alt")}
-    return "" if first in unseen else first
+    return first if first in painted_texts(mark) else ""
 
 
 def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
@@ -89,7 +118,7 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
     others = {n: fit for n, fit in fits.items() if n != choice.number and fit.verdict == "match"}
     sure = [n for n, fit in others.items() if fit.sure]
     if len(sure) == 1:
-        return _taken("text_unique", choice, own, by_number, instead=sure[0])
+        return _taken("text_unique", choice, own, by_number, instead=(sure[0], others[sure[0]]))
     if len(sure) > 1:
         return _refused("text_ambiguous", choice, own, by_number, sure)
     if own and own.verdict == "match":
@@ -102,7 +131,9 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
         return _refused("no_expected_text", choice, own, by_number)
     cut = [n for n, fit in others.items() if fit.cut]
     if len(cut) == 1 and (own is None or own.verdict == "mismatch"):
-        return _taken("text_prefix_unique", choice, own, by_number, instead=cut[0])
+        return _taken(
+            "text_prefix_unique", choice, own, by_number, instead=(cut[0], others[cut[0]])
+        )
     if len(cut) > 1:
         return _refused("text_prefix_ambiguous", choice, own, by_number, cut)
     return _refused("text_not_found" if own else "no_such_mark", choice, own, by_number)
@@ -139,18 +170,18 @@ def _taken(
     own: TextComparison | None,
     by_number: dict[int, Mark],
     *,
-    instead: int | None = None,
+    instead: tuple[int, TextComparison] | None = None,
 ) -> Resolution:
     chosen = _chosen(choice, own, by_number)
     if instead is None:
         return Resolution(status, chosen, by_number[chosen.mark or 0])
-    mark = by_number[instead]
-    note = f"{chosen.reason}; mark {instead} alone reads '{excerpt(_text_of(mark))}'"
-    return Resolution(
-        status,
-        chosen.model_copy(update={"taken": instead, "reason": note, "box": tuple(mark.box)}),
-        mark,
-    )
+    number, fit = instead
+    mark = by_number[number]
+    alone, read = ("is named", mark.name) if fit.matched == "name" else ("reads", _text_of(mark))
+    note = f"{chosen.reason}; mark {number} alone {alone} '{excerpt(read)}'"
+    box = tuple(mark.box)
+    update = {"taken": number, "reason": note, "box": box, "matched": fit.matched}
+    return Resolution(status, chosen.model_copy(update=update), mark)
 
 
 def _refused(
@@ -191,6 +222,7 @@ def _chosen(choice: Choice, own: TextComparison | None, by_number: dict[int, Mar
         actual_text=_text_of(mark),
         verdict=own.verdict,
         reason=own.reason,
+        matched=own.matched,
         kind=_kind_of(mark),
         box=tuple(mark.box),
     )

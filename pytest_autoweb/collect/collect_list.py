@@ -33,6 +33,7 @@ from pytest_autoweb.sandbox.engine import StepCallError
 
 _TEXT_MS = 3_000.0
 _LINE_CHARS = 200
+_NEAR_CHARS = 80
 _OPTIONS = 30
 
 
@@ -151,14 +152,19 @@ class QuestionAsker:
         marks = [m for m in question.marked.marks if m.number not in question.banned]
         numbers = [mark.number for mark in marks]
         constrained, brief = tools.spec.constrained, is_brief(tools)
+        near = bool(self._near(question))
         self.attempt, reply = ask(
             self.attempt,
             tools,
             phase,
             self._messages(question),
             turn=question.number,
-            grammar=grammar(phase, marks) if constrained == "gbnf" and brief else None,
-            json_schema=schema(phase, numbers) if constrained != "none" and not brief else None,
+            grammar=grammar(phase, marks, near=near, only=question.action)
+            if constrained == "gbnf" and brief
+            else None,
+            json_schema=schema(phase, numbers, near=near)
+            if constrained != "none" and not brief
+            else None,
             max_tokens=BRIEF_TOKENS if brief else None,
         )
         return None if self.attempt.failure else reply
@@ -166,9 +172,13 @@ class QuestionAsker:
     def _messages(self, question: GuideQuestion) -> tuple[Message, ...]:
         tools, marked = self._tools, question.marked
         brief, vision = is_brief(tools), tools.spec.vision
+        near = bool(self._near(question))
         variables: dict[str, Any] = {
             "phase": question.phase,
-            "forms": forms_text(question.phase, brief=brief),
+            "forms": forms_text(question.phase, brief=brief, near=near, only=question.action),
+            "near": near,
+            "second_look": " ".join(question.second_look.split())[:_NEAR_CHARS],
+            "unsure": question.unsure,
             "task": self._task,
             "secrets": sorted(tools.case.secrets),
             "known": [" ".join(line.split())[:_LINE_CHARS] for line in question.known],
@@ -181,21 +191,33 @@ class QuestionAsker:
         url = tools.redact(question.page.url)
         return render("collect", images=images, url=url, vision=vision, **variables)
 
+    def _near(self, question: GuideQuestion) -> dict[int, str]:
+        """Return the texts that tell marks apart, as far as the model is told them.
+
+        A small model is told them only when it has to choose among elements that read alike.
+        """
+        return {} if is_brief(self._tools) and not question.second_look else question.near
+
     def _listing(self, question: GuideQuestion) -> str:
         """Return the marks and the page's text; for vision models only what no picture shows."""
         from playwright.sync_api import Error
 
         tools = self._tools
         if tools.spec.vision:
-            return tools.redact("\n".join(_options(question)))
+            # In a second look the elements may look alike, so that a picture does not suffice.
+            again = question.marked.marks if question.second_look else ()
+            shown_again = [listing(again, "", max_chars=0, near=question.near)] if again else []
+            return tools.redact("\n".join([*shown_again, *_options(question)]))
         try:
             text = str(run_script(question.page, "visible_text", timeout_ms=_TEXT_MS))
         except Error:
             text = ""
         # A small model picks from the marks alone; more text only confuses it.
-        room = 0 if is_brief(tools) else tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+        brief = is_brief(tools) or bool(question.second_look)
+        room = 0 if brief else tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
         shown = [mark for mark in question.marked.marks if mark.number not in question.banned]
-        marks = listing(shown, tools.redact(text) if room else "", max_chars=room)
+        text = tools.redact(text) if room else ""
+        marks = listing(shown, text, max_chars=room, near=self._near(question))
         return tools.redact("\n".join([marks, *_options(question)]))
 
     def keep(self, question: GuideQuestion, decision: Decision) -> None:

@@ -12,14 +12,22 @@ from pytest_autoweb.choice.decision_json import (
     read_choices,
     read_object,
 )
+from pytest_autoweb.choice.disambiguate import (
+    ambiguous,
+    combined,
+    distinguishing_text,
+    look_again_at,
+    not_confirmed,
+    resolve_apart,
+)
 from pytest_autoweb.choice.feedback import Feedback, Problem
-from pytest_autoweb.choice.verify_choice import Resolution, resolve_all
+from pytest_autoweb.choice.verify_choice import Choice, Resolution, resolve_all
 from pytest_autoweb.collect.list_addresses import joined
 from pytest_autoweb.collect.list_entries import ListEntry, entries_of
 from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
-from pytest_autoweb.page.scripts import run_on_elements
-from pytest_autoweb.results import Decision, DecisionStatus
+from pytest_autoweb.page.scripts import run_on_elements, run_script
+from pytest_autoweb.results import Decision, DecisionStatus, RefusalCause
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -55,8 +63,10 @@ _EXAMPLES: dict[str, Any] = {
     "option": "…",
     "key": "Enter",
     "mark_id_text_map": {"5": "…", "8": "…"},
+    "near": "…",
 }
 _TEXT = {"type": "string"}
+_TEXT_MS = 3_000.0
 
 
 def actions_of(phase: Phase) -> tuple[str, ...]:
@@ -64,10 +74,25 @@ def actions_of(phase: Phase) -> tuple[str, ...]:
     return tuple(_FORMS[phase])
 
 
-def forms_text(phase: Phase, *, brief: bool = False) -> str:
+def _forms(phase: Phase, near: bool, only: str = "") -> dict[str, tuple[str, ...]]:
+    """Return the fields of each action of a phase, or of one of them.
+
+    Args:
+        phase: the phase.
+        near: whether an action on one element also names what is near it.
+        only: the action; empty for all of them.
+    """
+    return {
+        action: ("expected_text", "near", *fields[1:]) if near and fields[:2] == _ON_ONE else fields
+        for action, fields in _FORMS[phase].items()
+        if only in ("", action)
+    }
+
+
+def forms_text(phase: Phase, *, brief: bool = False, near: bool = False, only: str = "") -> str:
     """Return the forms as examples for the prompt, one on each line."""
     lines = []
-    for action, fields in _FORMS[phase].items():
+    for action, fields in _forms(phase, near, only).items():
         form = {"action": action, **{name: _EXAMPLES[name] for name in fields}}
         if not brief:
             form = {"thinking": "…", **form, "confidence": 0.9}
@@ -75,11 +100,11 @@ def forms_text(phase: Phase, *, brief: bool = False) -> str:
     return "\n".join(lines)
 
 
-def schema(phase: Phase, numbers: Sequence[int]) -> dict[str, Any]:
+def schema(phase: Phase, numbers: Sequence[int], *, near: bool = False) -> dict[str, Any]:
     """Return the JSON schema of a reply on a picture with these marks."""
     forms = [
         _form_schema(action, fields, numbers)
-        for action, fields in _FORMS[phase].items()
+        for action, fields in _forms(phase, near).items()
         if numbers or not _NAMES_MARKS & set(fields)
     ]
     return {
@@ -113,10 +138,10 @@ def _form_schema(action: str, fields: tuple[str, ...], numbers: Sequence[int]) -
     }
 
 
-def grammar(phase: Phase, marks: Sequence[Mark]) -> str:
+def grammar(phase: Phase, marks: Sequence[Mark], *, near: bool = False, only: str = "") -> str:
     """Return a GBNF grammar for one line of JSON: an action of the phase on a suitable mark."""
     rules, lines = [], []
-    for action, fields in _FORMS[phase].items():
+    for action, fields in _forms(phase, near, only).items():
         choice = _choice([mark.number for mark in marks if fits(action, mark)])
         if action == "current_is_detail" or (_NAMES_MARKS & set(fields) and not choice):
             continue
@@ -159,6 +184,20 @@ class GuideQuestion(NamedTuple):
     """The addresses that have already been found."""
     banned: frozenset[int]
     """The numbers of marks that must not be chosen again."""
+    second_look: str = ""
+    """The expected text, if only the elements are marked that may be meant."""
+    action: str = ""
+    """The action of a second look."""
+    unsure: bool = False
+    """Whether the second look was taken because the model was not sure."""
+
+    @property
+    def near(self) -> dict[int, str]:
+        """Return the texts that tell marks apart that read alike; in a second look, of all."""
+        marks = self.marked.marks
+        if self.second_look:
+            return {mark.number: distinguishing_text(mark, marks) for mark in marks}
+        return ambiguous(marks)
 
 
 class Picked(NamedTuple):
@@ -166,6 +205,18 @@ class Picked(NamedTuple):
 
     entry: ListEntry
     mark: Mark
+
+
+class _Resolved(NamedTuple):
+    """What a reply means."""
+
+    found: tuple[Resolution, ...]
+    marked: MarkedPage
+    """The picture to which the numbers of the marks found belong."""
+    fields: Mapping[str, Any]
+    second_look: bool = False
+    given_up: bool = False
+    """The second look came to no choice."""
 
 
 class GuidedDecision(NamedTuple):
@@ -224,20 +275,83 @@ class Guide:
         try:
             fields = read_object(reply)
             action = _action_of(phase, fields)
-            resolved = resolve_all(read_choices(fields), marked.marks)
+            resolved = self._resolved(question, action, fields)
         except ReplyProblem as wrong:
             self.wrong(phase, str(wrong))
-            self._record(question, None, (), "invalid", str(wrong))
+            self._record(question, None, _Resolved((), marked, {}), "invalid", str(wrong))
             return GuidedDecision("")
-        picked = tuple(self._picked(page, marked, found.mark) for found in resolved if found.mark)
-        for found in resolved:
+        return self._settled(question, action, resolved)
+
+    def _settled(self, question: GuideQuestion, action: str, resolved: _Resolved) -> GuidedDecision:
+        """Record what a reply means, and return what the page bears out."""
+        picked = tuple(
+            self._picked(question.page, resolved.marked, found.mark)
+            for found in resolved.found
+            if found.mark
+        )
+        for found in resolved.found:
             if found.mark is None:
                 self._refuse(question, found)
-        refused = bool(resolved) and not picked
-        error = resolved[0].chosen.reason if refused else ""
+        refused = bool(resolved.found) and not picked
+        error = resolved.found[0].chosen.reason if refused else ""
         status: DecisionStatus = "refused" if refused else "performed"
-        self._record(question, {**fields, "action": action}, resolved, status, error)
-        return GuidedDecision("" if refused else action, picked, fields)
+        self._record(question, {**resolved.fields, "action": action}, resolved, status, error)
+        return GuidedDecision("" if refused else action, picked, resolved.fields)
+
+    def _resolved(
+        self, question: GuideQuestion, action: str, fields: Mapping[str, Any]
+    ) -> _Resolved:
+        """Resolve the elements that are meant.
+
+        Of links to visit the number decides among those that read alike, as every visit is checked.
+        What is performed must be one element for certain, so the model may have to look again.
+        """
+        choices, marked = read_choices(fields), question.marked
+        if len(choices) != 1 or _FORMS[question.phase][action][:2] != _ON_ONE:
+            return _Resolved(resolve_all(choices, marked.marks), marked, fields)
+        [choice] = choices
+        page_text = _text_of(question.page) if choice.near else ""
+        first = resolve_apart(choice, marked.marks, page_text=page_text)
+        fitting = [m for m in marked.marks if m.number == choice.number or fits(action, m)]
+        numbers = look_again_at(first, fitting, confidence_of(fields.get("confidence")))
+        if not numbers:
+            return _Resolved((first,), marked, fields)
+        return self._looked_again(question, action, _Look(choice, fields, first, numbers))
+
+    def _looked_again(self, question: GuideQuestion, action: str, look: "_Look") -> _Resolved:
+        """Ask once more, on a picture of the elements only that may be meant.
+
+        Raises:
+            ReplyProblem: the reply is no decision.
+        """
+        self.asked += 1
+        only = [mark for mark in question.marked.marks if mark.number in look.numbers]
+        closer = mark_page(question.page, only=only, hide=self.hide)
+        unsure = not look.first.candidates
+        again = question._replace(
+            number=self.asked,
+            marked=closer,
+            banned=frozenset(),
+            second_look=look.choice.expected_text,
+            action=action,
+            unsure=unsure,
+        )
+        reply = self.ask(again)
+        self.lost = reply is None
+        fields = read_object(reply) if reply is not None else {}
+        choices = read_choices(fields)
+        if len(choices) != 1 or (fields and _action_of(question.phase, fields) != action):
+            confidence = confidence_of(look.fields.get("confidence"))
+            stopped = not_confirmed(look.first, confidence)
+            return _Resolved((stopped,), question.marked, look.fields, True, True)
+        chosen = choices[0]._replace(near=choices[0].near or look.choice.near)
+        if not unsure:
+            chosen = chosen._replace(expected_text=look.choice.expected_text)
+        second = resolve_apart(chosen, closer.marks, again=True)
+        both = combined(look.first, second, question.marked.marks)
+        # What to type or to select was asked for in the first look.
+        kept = {**look.fields, **(fields if unsure else {"near": chosen.near})}
+        return _Resolved((both,), closer, {**kept, "mark_id": look.fields.get("mark_id")}, True)
 
     def wrong(self, phase: Phase, reason: str, mark: Mark | None = None) -> None:
         """Note what was wrong with a decision, for the next question."""
@@ -248,7 +362,8 @@ class Guide:
         chosen = found.chosen
         wrong = question.marked.mark(chosen.mark) if chosen.mark is not None else None
         if wrong:
-            self._failed = (*self._failed, wrong)
+            # One that merely could not be told apart may be the right one.
+            self._failed = self._failed if found.candidates else (*self._failed, wrong)
         self.feedback.add(
             Problem(
                 question.phase,
@@ -260,6 +375,7 @@ class Guide:
                 chosen.reason,
                 kind=(wrong.role or wrong.tag) if wrong else "",
                 xpath=next(iter(wrong.xpaths), "") if wrong else "",
+                note=chosen.reason if found.candidates else "",
             )
         )
 
@@ -275,11 +391,12 @@ class Guide:
         self,
         question: GuideQuestion,
         action: dict[str, Any] | None,
-        resolved: Sequence[Resolution],
+        resolved: _Resolved,
         status: DecisionStatus,
         error: str,
     ) -> None:
         given = action or {}
+        cause: RefusalCause = "gave_up" if resolved.given_up else "choice"
         width, height = question.marked.viewport
         self.keep(
             question,
@@ -294,11 +411,34 @@ class Guide:
                 action=action,
                 thinking=str(given.get("thinking") or ""),
                 confidence=confidence_of(given.get("confidence")),
-                chosen=tuple(found.chosen for found in resolved),
+                chosen=tuple(found.chosen for found in resolved.found),
+                second_look=resolved.second_look,
+                calls=1 + resolved.second_look,
                 status=status,
+                refused_for=cause if status == "refused" else "",
                 error=error,
             ),
         )
+
+
+class _Look(NamedTuple):
+    """A first look that a second one has to settle."""
+
+    choice: Choice
+    fields: Mapping[str, Any]
+    first: Resolution
+    numbers: tuple[int, ...]
+    """The marks for the second look."""
+
+
+def _text_of(page: "Page") -> str:
+    from playwright.sync_api import Error
+
+    try:
+        return str(run_script(page, "visible_text", timeout_ms=_TEXT_MS))
+    except Error:
+        # The page is navigating.
+        return ""
 
 
 def _action_of(phase: Phase, fields: Mapping[str, Any]) -> str:

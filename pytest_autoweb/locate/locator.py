@@ -97,6 +97,8 @@ class LocatorResult:
     """The result in the form of the report."""
     point: tuple[float, float] | None = None
     """The point to click, in CSS pixels of the viewport, when the target is drawn on a canvas."""
+    mark: Mark | None = None
+    """What was found, as it was when the picture was taken; for a point, its canvas."""
 
 
 @dataclass(slots=True)
@@ -195,7 +197,14 @@ class Sight:
         location = self._location(wanted, end)
         transcript = tuple(self._eyes.exchanges[said:])
         return LocatorResult(
-            end.status, element, end.confidence, wanted.probes, transcript, location, end.point
+            status=end.status,
+            element=element,
+            confidence=end.confidence,
+            probes=wanted.probes,
+            transcript=transcript,
+            location=location,
+            point=end.point,
+            mark=end.mark,
         )
 
     @property
@@ -331,7 +340,8 @@ def _canvas_of(view: ViewportView, end: _End) -> Mark | None:
 
 def _element(mark: Mark, what: str) -> Element:
     """Return a mark as an element, named by its visible text or else by its accessible name."""
-    role = mark.role or ("text" if what == "show" else "")
+    shows = mark.tag if mark.tag == "canvas" else "text"
+    role = mark.role or (shows if what == "show" else "")
     return Element(Rect(*mark.box), role, mark.text or mark.name)
 
 

@@ -37,7 +37,7 @@ def texts_near(
     The texts are read from the inside out. First comes the largest part of the page that contains
     the element but no other one with its text, such as a row or a card. If that part is the element
     itself, the texts before and after it are used. Then comes the heading above it. There are at
-    most 11 texts for each shared text.
+    most 42 texts for each shared text.
 
     Args:
         handle: the handle of the elements from `find_marks`.
@@ -130,7 +130,9 @@ class Mark:
     css: str = ""
     """For an element in a shadow root, a Playwright CSS path that leads to it."""
     texts: tuple[str, ...] = ()
-    """Those of inner text, `aria-label`, `placeholder`, `title` and value that it has."""
+    """Those of painted text, `aria-label`, `placeholder`, `title` and value that it has."""
+    painted: tuple[str, ...] | None = None
+    """The texts that the page paints of it, a field's label included; None if that is unknown."""
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Those of the attributes `type placeholder title aria-label alt name href` that it has."""
     url: str = ""
@@ -143,6 +145,8 @@ class Mark:
     """Those of the states `disabled checked selected pressed expanded` that apply."""
     unseen: bool = False
     """Whether it shows no text and has only a name, such as the `alt` of a picture in it."""
+    hidden: bool = False
+    """Whether it also has text that nobody sees, which is part of its name."""
     near: tuple[str, ...] = ()
     """Surrounding texts, nearest first, of an element that shares a text with others and of a
     field without a name."""
@@ -154,8 +158,9 @@ class Mark:
 
     @property
     def is_nameless_field(self) -> bool:
-        """Tell whether it is a field that only the text beside it can name."""
-        return self.tag in ("input", "textarea", "select") and not self.name
+        """Tell whether it is a field without a label, which the text beside it can name."""
+        hints = {"", self.attributes.get("placeholder", ""), self.attributes.get("title", "")}
+        return self.tag in ("input", "textarea", "select") and self.name in hints
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -357,11 +362,13 @@ def _mark(
         xpaths=tuple(found for found in xpaths(own) if clean(found) == found),
         css=own["css"],
         texts=texts,
+        painted=tuple(clean(text)[:_TEXT_CHARS] for text in shape["painted"]),
         attributes={key: clean(value) for key, value in shape["attributes"].items()},
         url=clean(shape["url"]),
         secret=bool(shape["secret"]),
         states=tuple(shape["states"]),
         unseen=bool(shape["unseen"]),
+        hidden=bool(shape["hidden"]),
     )
 
 

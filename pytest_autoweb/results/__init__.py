@@ -21,6 +21,7 @@ from pytest_autoweb.results.decision import (
     LocatorAlgorithm,
     LocatorStatus,
     Probe,
+    RefusalCause,
     Verdict,
 )
 from pytest_autoweb.results.record import (
@@ -72,6 +73,7 @@ __all__ = [
     "PlannedCell",
     "Probe",
     "Record",
+    "RefusalCause",
     "RunInfo",
     "Scene",
     "Snapshot",

@@ -12,6 +12,17 @@ DecisionStatus = Literal["performed", "refused", "failed", "invalid"]
 reply was no decision."""
 
 
+MatchedText = Literal["", "text", "name"]
+"""Which text of an element is the expected one: `text` is painted on the page, `name` is only its
+accessible name; empty if none is, or if that is not known."""
+
+
+RefusalCause = Literal["", "choice", "circle", "gave_up"]
+"""Why a decision was refused: `choice` because verification stopped it, `circle` because it would
+have closed a circle, `gave_up` because a second look or the vision locator settled on nothing;
+empty if it was not refused, or in records of earlier versions."""
+
+
 class ChosenMark(Record):
     """One element that a decision picked, with what was found there."""
 
@@ -27,6 +38,8 @@ class ChosenMark(Record):
     """The result of comparing the two texts."""
     reason: str
     """A plain sentence that explains the verdict."""
+    matched: MatchedText = ""
+    """Whether what fits is painted on the page or only the element's accessible name."""
     kind: str = ""
     """The role of the element, or else its tag, so that mistakes can be counted by it."""
     box: tuple[float, float, float, float] | None = None
@@ -63,9 +76,12 @@ class Decision(Record):
     chosen: tuple[ChosenMark, ...] = ()
     """The elements that the decision picked."""
     second_look: bool = False
-    """Whether the model was asked again with only the candidates of an ambiguous text marked."""
+    """Whether the model was asked again with only the elements marked that may be meant, because
+    several fit or because it was not sure."""
     status: DecisionStatus
     """What became of the decision."""
+    refused_for: RefusalCause = ""
+    """Why the decision was refused, if it was."""
     error: str = ""
     """Why the decision was not performed."""
     location: int | None = None
@@ -115,6 +131,14 @@ class Location(Record):
     """How the search ended."""
     element: str = ""
     """The element that was found, as a person reads it."""
+    expected_text: str = ""
+    """The text that the element has to have; empty if none is known."""
+    actual_text: str = ""
+    """The text of the element that was found."""
+    verdict: Verdict | None = None
+    """The result of comparing both texts; None if no text was expected or nothing was found."""
+    compared: str = ""
+    """A plain sentence that explains the verdict."""
     box: tuple[float, float, float, float] | None = None
     """x, y, width, height in viewport CSS pixels."""
     viewport: tuple[float, float] | None = None

@@ -10,6 +10,10 @@ const STATUSES = {
   failed: ["failed", "failed", "the browser could not do it"],
   invalid: ["ungraded", "ungraded", "the reply was not a decision"],
 };
+const REFUSALS = {
+  circle: "a circle: nothing was done",
+  gave_up: "not found or not confirmed: nothing was done",
+};
 const VERDICTS = { match: "passed", mismatch: "failed", unverifiable: "ungraded" };
 const SAID_ELSEWHERE = new Set(["action", "thinking", "reasoning", "confidence", "mark_id", "mark_ids", "expected_text", "expected_texts", "mark_id_text_map"]);
 
@@ -21,7 +25,8 @@ export function decisionsPart(a, views) {
 }
 
 function decisionCard(d, { source, fileLink, enlarge }) {
-  const [tone, sign, says] = STATUSES[d.status];
+  const [tone, sign, usual] = STATUSES[d.status];
+  const says = REFUSALS[d.refused_for] ?? usual;
   const box = d.picture && (source(d.picture) ? thumbnail(d, source(d.picture), enlarge) : el("p.soft.small", "picture in ", fileLink(d.picture)));
   const facts = [d.phase !== "act" && d.phase, d.marks > 0 && plural(d.marks, "mark"), d.confidence !== null && `confidence ${percent(d.confidence)}`,
     d.second_look && "second look", d.calls !== 1 && plural(d.calls, "model call"), d.duration_ms > 0 && seconds(d.duration_ms / 1000)];
@@ -85,7 +90,7 @@ function decisionsPanel(facts) {
 }
 
 const FACTS = [
-  ["Decisions", (f) => count(f.decisions)], ["Performed", (f) => count(f.performed)], ["Refused", (f) => count(f.refused)], ["Failed", (f) => count(f.failed)], ["No decision", (f) => count(f.invalid)],
+  ["Decisions", (f) => count(f.decisions)], ["Performed", (f) => count(f.performed)], ["Refused", (f) => count(f.refused)], ["Circles", (f) => count(f.circles ?? 0)], ["Gave up", (f) => count(f.gave_up ?? 0)], ["Failed", (f) => count(f.failed)], ["No decision", (f) => count(f.invalid)],
   ["Match", (f) => count(f.match)], ["Mismatch", (f) => count(f.mismatch)], ["Nothing to compare", (f) => count(f.unverifiable)], ["Text decided", (f) => count(f.overridden)],
   ["Second looks", (f) => count(f.second_looks)], ["Performed after a refusal", (f) => (f.retries ? `${f.retries_performed} of ${f.retries}` : "–")],
 ];

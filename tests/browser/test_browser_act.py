@@ -80,7 +80,7 @@ def test_one_of_many_alike_is_looked_at_a_second_time(
         browser,
         tmp_path,
         {"entry_url": url, "expect": [{"text": "Plum gone"}]},
-        [on("click", "Delete", mark=1), on("click", "Delete", mark=1, near="Plum"), do("done")],
+        [on("click", "Delete", mark=1), on("click", "Delete", mark=2, near="Plum"), do("done")],
     )
 
     assert result.outcome == "passed"

@@ -38,6 +38,82 @@ def test_rows_cards_headings_and_labels_tell_alike_elements_apart(show: Show) ->
     ]
 
 
+def near(page: Page) -> list[tuple[str, ...]]:
+    return [mark.near for mark in mark_page(page).marks]
+
+
+def test_what_is_near_crosses_the_borders_of_frames(show: Show) -> None:
+    frame = "<iframe style='height: 40px; border: 0' srcdoc='<button>Visit</button>'></iframe>"
+    page = show(f"<h3>North</h3>{frame}<h3>South</h3><p>open</p><button>Visit</button>")
+    page.frame_locator("iframe").get_by_role("button").wait_for()
+
+    north, south = near(page)
+
+    assert "North" in north
+    assert "South" not in north
+    assert "South" in south
+    assert "North" not in south
+    marks = mark_page(page).marks
+    assert told_apart(page) == ["North", "open"]
+    assert resolve_apart(Choice(1, "Visit", "North"), marks).mark == marks[0]
+    assert resolve_apart(Choice(2, "Visit", "South"), marks).mark == marks[1]
+
+
+def test_two_frames_that_read_alike_are_told_apart_by_what_is_above_each(show: Show) -> None:
+    frame = (
+        "<iframe style='height: 90px; border: 0' srcdoc='<p>a</p><button>Buy</button>'></iframe>"
+    )
+    page = show(f"<div><b>Tea</b>{frame}</div><div><b>Milk</b>{frame}</div>")
+    for number in (0, 1):
+        page.frame_locator("iframe").nth(number).get_by_role("button").wait_for()
+
+    assert told_apart(page) == ["Tea", "Milk"]
+
+
+def test_icons_are_near_all_texts_of_their_row(show: Show) -> None:
+    icons = "<button class=i></button><button class=i></button>"
+    cells = "".join(f"<td>c{number}" for number in range(9))
+    page = show(
+        f"""<style>.i {{ width: 20px; height: 20px }} td, p {{ font-size: 11px }}</style>
+        <table><tr><td>Ann{cells}<td>{icons}</tr><tr><td>Bo{cells}<td>{icons}</tr></table>
+        <div><span>Tea</span><span>hot</span><div>{icons}</div></div>
+        <div><span>Milk</span><span>cold</span><div>{icons}</div></div>"""
+    )
+    marks = mark_page(page).marks
+
+    rows = [set(mark.near) & {"Ann", "Bo", "Teahot", "Milkcold"} for mark in marks]
+
+    assert rows == [{"Ann"}] * 2 + [{"Bo"}] * 2 + [{"Teahot"}] * 2 + [{"Milkcold"}] * 2
+    # The row alone does not say which of its icons is meant; a second look shows just these.
+    assert resolve_apart(Choice(4, "bin icon", "Bo"), marks).candidates == (3, 4)
+    again = mark_page(page, only=marks[2:4]).marks
+    assert resolve_apart(Choice(2, "bin icon", "2 of 2"), again, again=True).mark == again[1]
+    assert resolve_apart(Choice(2, "bin icon", "Bo"), again, again=True).mark is None
+    assert resolve_apart(Choice(4, "bin icon", "Ann"), marks).candidates == (1, 2, 4)
+
+
+def test_two_of_a_row_are_near_its_text_but_not_near_each_others(show: Show) -> None:
+    rows = "".join(
+        f"<tr><td>{name}<td><i>home</i> <button>Edit</button><td><i>work</i> <button>Edit</button>"
+        for name in ("Ann", "Bo")
+    )
+    page = show(f"<table>{rows}</table>")
+    marks = mark_page(page).marks
+
+    assert near(page) == [("home", "Ann"), ("work", "Ann"), ("home", "Bo"), ("work", "Bo")]
+    assert resolve_apart(Choice(4, "Edit", "Bo"), marks).mark == marks[3]
+    assert resolve_apart(Choice(4, "Edit", "Ann"), marks).candidates == (1, 2, 4)
+    assert resolve_apart(Choice(3, "Edit", "Bo home"), marks).mark == marks[2]
+
+
+def test_a_wide_row_is_near_with_its_first_cell(show: Show) -> None:
+    cells = "".join(f"<td>c{number}" for number in range(10))
+    rows = "".join(f"<tr><td>{name}{cells}<td><button>Edit</button>" for name in ("Ann", "Bo"))
+    page = show(f"<table>{rows}</table>")
+
+    assert told_apart(page) == ["Ann", "Bo"]
+
+
 def test_a_field_that_has_no_name_is_known_by_the_text_beside_it(show: Show) -> None:
     page = show(
         """<div>Log in as ana.</div><form><p><label>Username</label><input></p>

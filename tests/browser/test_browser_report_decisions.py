@@ -155,7 +155,7 @@ def test_the_first_page_says_how_far_choices_and_confidence_hold(
     page = opened(kept_page, folder)
 
     part = page.locator("section:has(#decisions-heading)")
-    expect(part.locator("tbody tr").first).to_contain_text("fake/seeing52111121111 of 1")
+    expect(part.locator("tbody tr").first).to_contain_text("fake/seeing5210011121111 of 1")
     expect(part).to_contain_text("Brier 0.372, ECE 0.467, n = 3")
     expect(part.get_by_role("img").first).to_have_attribute(
         "aria-label",

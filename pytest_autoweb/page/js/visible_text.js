@@ -1,6 +1,7 @@
 // Returns all visible text, including shadow roots, with one line per block.
 ({ dom }) => {
-  const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'option', 'textarea']);
+  const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'option', 'textarea',
+    'canvas', 'video', 'audio']);
   const parts = [];
   let size = 0;
   const walk = (node, depth, shown) => {

@@ -1,6 +1,7 @@
 """Why two texts match or not, at the borders of each rule; and what is recorded of a choice."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from pytest_autoweb.choice.verify_choice import (
 from pytest_autoweb.marks.marking import Mark, PageBox
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+FAR = "far north far north far north seas"
 
 CODES = [
     ("Next", "NEXT", "equal"),
@@ -58,20 +60,37 @@ CODES = [
     ("In", "In (3)", "short"),
     ("Inbox (3)", "Inbox (4)", "different"),
     ("(3)", "Inbox", "different"),
-    ("A long name", "A long name of somebody", "prefix"),
+    ("A long name", "A long name of somebody", "different"),
+    ("A long name", "A long name 12", "prefix"),
+    ("Delete", "Delete all", "different"),
+    ("Order", "Order now", "different"),
+    ("Delete item", "Delete item forever", "different"),
+    ("Delete item forever", "Delete item", "different"),
+    ("Delete the selected items", "Delete the selected items and all drafts", "different"),
+    ("Delete", "Delete (all)", "different"),
+    ("Delete", "Delete…", "decoration"),
+    ("Delete…", "Delete all", "different"),
+    ("Delete all", "Delete…", "different"),
+    ("Delete…", f"Delete {FAR} from {FAR}", "ellipsis"),
+    ("A history of our whales", f"A history of our whales {FAR} so", "different"),
+    ("A history of our whale x", f"A history of our whale x {FAR}", "different"),
+    ("A history of our whale x", f"A history of our whale x {FAR}o", "prefix"),
     ("A long n", "A long name", "different"),
-    ("Abcdefgh", "Abcdefgh " + "i" * 11, "prefix"),
-    ("Abcdefgh", "Abcdefgh " + "i" * 12, "different"),
-    ("Abcdefg", "Abcdefg hijkl", "contained"),
+    ("Abcdefgh", "Abcdefgh " + "1" * 11, "prefix"),
+    ("Abcdefgh", "Abcdefgh " + "1" * 12, "different"),
+    ("Abcdefg", "Abcdefg 12345", "contained"),
     (ALPHABET[:24], ALPHABET, "prefix"),
     (ALPHABET[:23], ALPHABET, "different"),
     ("Chapter 12", "Chapter 123", "different"),
-    ("Chapters 1", "Chapters 1 of them", "prefix"),
+    ("Chapters 1", "Chapters 1 of them", "different"),
     ("Chapter 12 is here to be", "Chapter 12 is here to be 4", "prefix"),
     ("Chapter 12 is here to be 4", "Chapter 12 is here to be", "different"),
     (ALPHABET[:24] + "1", ALPHABET[:24] + "12", "different"),
-    ("项目公告的详细内容列", "项目公告的详细内容列表格", "prefix"),
-    ("Books", "Books here", "contained"),
+    ("项目公告的详细内容列", "项目公告的详细内容列表格", "different"),
+    ("项目公告的详细内容列表格子", "项目公告的详细内容列表格子" + "公" * 17, "prefix"),
+    ("项目公告的详细内容列表格子", "项目公告的详细内容列表格子" + "公" * 16, "different"),
+    ("Books", "Books here", "different"),
+    ("Books", "Books 12", "contained"),
     ("Books", "12 Books", "contained"),
     ("Books", "7 Books now", "different"),
     ("Books", "My Books", "different"),
@@ -82,10 +101,18 @@ CODES = [
     ("Books now", "Books", "different"),
     ("Add to cart", "Add to cart $5.99", "prefix"),
     ("Add to cart $5.99", "Add to cart", "different"),
-    ("Add to cart now", "Add to cart", "prefix"),
+    ("Add to cart now", "Add to cart", "different"),
     ("ab", "abc", "short"),
     ("abc", "abd", "different"),
     ("»", "x", "short"),
+    ("Delete", "✖ Delete", "decoration"),
+    ("Sort", "Sort ▾", "decoration"),
+    ("Next", "Next ›", "decoration"),
+    ("x Delete", "✖ Delete", "different"),
+    ("3×", "3", "short"),
+    ("×", "✕", "equal"),
+    ("X", "✕", "picture"),
+    ("✕", "", "icon"),
     ("", "x", "no_expected"),
     ("", "", "icon"),
     ("x", "", "no_text"),
@@ -139,7 +166,7 @@ def test_a_long_beginning_says_so_with_both_texts_cut() -> None:
         (("2026-04-03", "3 Apr 2026"), True, False, True),
         (("Pro...", "Project"), False, True, True),
         (("Inbox", "Inbox (3)"), False, True, True),
-        (("A long name", "A long name of it"), False, True, True),
+        (("A long name", "A long name 12"), False, True, True),
         (("Books", "12 Books"), False, False, True),
         (("", ""), False, False, True),
         (("ab", "abc"), False, False, False),
@@ -213,7 +240,7 @@ def test_the_reason_of_an_element_names_what_was_compared() -> None:
         ("a\x0bb", "a b"),
         ("Stra\u00dfe \ufb01", "strasse fi"),
         ("\u0663\u096a\uff15\u00b2", "3452"),
-        ("\u2013 \u2019 \u201c \u2715 \u2192 \u2190 \u25b2 \u23e9", "- ' \" x > < ^ >>"),
+        ("\u2013 \u2019 \u201c \u2715 \u2192 \u2190 \u25b2 \u23e9", "- ' \" \u00d7 > < ^ >>"),
         ("\u0643\u0640\u064e", "\u0643"),
         ("\u2764\ufe0f", "\u2764"),
         ("x" * 500, "x" * 400),
@@ -244,6 +271,8 @@ def test_spaces_between_digits_stay(text: str, tightened: str) -> None:
         ("", ""),
         ("(a)", "(a)"),
         ("a!", "a"),
+        ("× a ×", "a"),
+        ("3 a3×", "3 a3×"),
         ("!a", "a"),
     ],
 )
@@ -332,6 +361,7 @@ def test_a_choice_that_fits_is_recorded_with_its_element() -> None:
         "actual_text": "Next",
         "verdict": "match",
         "reason": "'Next' is 'Next'",
+        "matched": "text",
         "kind": "button",
         "box": (2, 0, 50, 20),
     }
@@ -345,6 +375,7 @@ def test_a_text_that_another_mark_has_is_recorded_with_both() -> None:
         "actual_text": "Back",
         "verdict": "mismatch",
         "reason": ("'Next' was expected, but the element reads 'Back'; mark 2 alone reads 'Next'"),
+        "matched": "text",
         "kind": "button",
         "box": (2, 0, 50, 20),
     }
@@ -360,6 +391,34 @@ def test_a_number_that_is_not_there_is_recorded(number: int | None, reason: str)
         "verdict": "mismatch",
         "reason": reason,
     }
+
+
+def test_a_match_says_whether_the_text_is_painted_or_only_the_name() -> None:
+    bin_ = mark(1, "🗑", name="Delete", painted=("🗑",))
+    seen = mark(2, "Delete", name="Delete all", painted=("Delete",))
+    field = mark(3, "City", name="City", tag="input", role="textbox", painted=("City",))
+
+    assert [compare_mark("Delete", bin_).matched, compare_mark("🗑", bin_).matched] == [
+        *("name", "text"),
+    ]
+    assert compare_mark("Delete", bin_).reason == (
+        "'Delete' is 'Delete', which is its name and not shown"
+    )
+    assert [compare_mark("Delete", seen).matched, compare_mark("Delete all", seen).matched] == [
+        *("text", "name"),
+    ]
+    assert compare_mark("City", field).matched == "text"
+    named = resolve(Choice(1, "Delete"), [mark(1, "x"), replace(bin_, number=2)]).chosen
+    assert (named.matched, named.reason.partition("; ")[2]) == (
+        *("name", "mark 2 alone is named 'Delete'"),
+    )
+
+
+def test_an_equal_text_wins_over_a_part_and_over_a_sign_for_it() -> None:
+    assert resolve(Choice(1, "Books"), page("12 Books", "Books")).chosen.taken == 2
+    assert resolve(Choice(1, "Delete"), page("Delete (3)", "Delete")).chosen.taken == 2
+    assert resolve(Choice(1, "x"), page("✕", "x")).chosen.taken == 2
+    assert resolve(Choice(1, "Delete"), page("Delete all", "Home")).mark is None
 
 
 def test_a_text_that_several_have_is_recorded_with_their_number() -> None:

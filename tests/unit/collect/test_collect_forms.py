@@ -30,6 +30,21 @@ def test_every_example_in_the_prompt_fits_the_schema(phase: Phase) -> None:
         jsonschema.validate({"decision": example}, schema(phase, [5, 8]))
 
 
+@pytest.mark.parametrize("phase", PHASES)
+def test_what_is_near_is_asked_for_of_what_is_performed(phase: Phase) -> None:
+    asked = {"click", "type", "select", "click_to_enter", "next_page"}
+    examples = [json.loads(line) for line in forms_text(phase, near=True).splitlines()]
+
+    for example in examples:
+        assert ("near" in example) == (example["action"] in asked)
+        jsonschema.validate({"decision": example}, schema(phase, [5, 8], near=True))
+    rules = grammar(phase, [mark(5)], near=True)
+    assert rules.count("near") == len(asked & set(actions_of(phase)) - {"type", "select"})
+    assert "near" not in grammar(phase, [mark(5)]) + forms_text(phase)
+    only = forms_text(phase, brief=True, near=True, only=actions_of(phase)[0])
+    assert len(only.splitlines()) == 1
+
+
 def test_the_schema_refuses_marks_that_do_not_exist() -> None:
     decision = {
         "thinking": "",

@@ -12,10 +12,12 @@ from made_up_run import CellKey, cell, save_run
 from benchmarks.verifier_facts import ChoiceTrial, gain, verifier_facts
 from pytest_autoweb.analysis.decision_facts import chose_right, decision_facts, reliability
 from pytest_autoweb.report.write import write_report
+from pytest_autoweb.results import Attempt
 
 sys.path.append(str(Path(__file__).parents[3] / "docs"))
 
 import recompute  # type: ignore[import-not-found]
+import recompute_cells  # type: ignore[import-not-found]
 
 
 def test_statuses_verdicts_and_retries_are_counted_for_each_model() -> None:
@@ -34,6 +36,32 @@ def test_statuses_verdicts_and_retries_are_counted_for_each_model() -> None:
         ("textbox", 0, 1),
     ]
     assert (second.decisions, second.retries) == (10, 2)
+
+
+def stored(attempt: Attempt) -> dict[str, Any]:
+    """A cell of the model `m` as the report has it."""
+    return {"model": "m", "attempts": [attempt.model_dump(mode="json")]}
+
+
+def test_refusals_do_not_count_circles_and_giving_up() -> None:
+    refused = DECISIONS[0]
+    turns = [
+        refused,
+        DECISIONS[2],
+        *(refused.model_copy(update={"refused_for": why}) for why in ("circle", "gave_up")),
+        refused.model_copy(update={"refused_for": "choice"}),
+    ]
+    attempt = sight_cell().attempts[0].model_copy(update={"decisions": tuple(turns)})
+
+    [facts] = decision_facts([sight_cell(attempts=(attempt,))])
+
+    assert (facts.decisions, facts.refused, facts.circles, facts.gave_up) == (5, 2, 1, 1)
+    assert (facts.retries, facts.retries_performed) == (1, 1)
+    assert {
+        name: value
+        for name, value in recompute_cells.decisions("m", [stored(attempt)]).items()
+        if name in ("refused", "circles", "gave_up", "retries")
+    } == {"refused": 2, "circles": 1, "gave_up": 1, "retries": 1}
 
 
 def test_controls_and_other_strategies_have_no_facts() -> None:

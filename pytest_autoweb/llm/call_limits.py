@@ -29,32 +29,26 @@ def within(seconds: float, call: Callable[[], Outcome]) -> Outcome:
     Raises:
         CallOverdue: the time was over.
     """
-    ended: list[Callable[[], Outcome]] = []
+    results: list[Outcome] = []
+    errors: list[Exception] = []
 
     def run() -> None:
         try:
-            outcome = call()
+            results.append(call())
         except _Abandoned:
             return
         except Exception as error:
-            ended.append(_raising(error))
-        else:
-            ended.append(lambda: outcome)
+            errors.append(error)
 
     thread = threading.Thread(target=run, name="model-call", daemon=True)
     thread.start()
     thread.join(seconds)
-    if not ended:
+    if errors:
+        raise errors[0]
+    if not results:
         _abandon(thread)
         raise CallOverdue(f"no end after {seconds:g} s")
-    return ended[0]()
-
-
-def _raising(error: Exception) -> Callable[[], Outcome]:
-    def reraise() -> Outcome:
-        raise error
-
-    return reraise
+    return results[0]
 
 
 def _abandon(thread: threading.Thread) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_autoweb.egress.chromium import describe_own_sandbox
+from pytest_autoweb.egress.browser_sandbox import ASKED_FOR, found_sandbox, planned_sandbox
 from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.options import SandboxLevel, Settings
@@ -79,6 +79,9 @@ class RunController:
         if self._config.option.collectonly or self._settings.preview:
             return session
         self._sandbox = sandbox_layers(self._config, self._settings.sandbox)
+        if self._settings.browser_sandbox == "strict" and self._own_sandbox != ASKED_FOR:
+            why = self._own_sandbox or "not there: no browser of this session is a Chromium"
+            raise SandboxError(f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}")
         self._check_store()
         if self._settings.models:
             session.open_folder()
@@ -101,9 +104,13 @@ class RunController:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
         lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
-        if own := describe_own_sandbox(self._browsers):
+        if own := self._own_sandbox:
             lines.append(f"autoweb browser: Chromium's own sandbox is {own}")
         return lines
+
+    @property
+    def _own_sandbox(self) -> str:
+        return planned_sandbox(self._browsers, self._settings.browser_sandbox)
 
     @property
     def _browsers(self) -> tuple[str, ...]:
@@ -241,7 +248,7 @@ class RunController:
             environment=_environment(run)
             | {
                 "sandbox": self._sandbox,
-                "browser_sandbox": describe_own_sandbox(self._browsers),
+                "browser_sandbox": found_sandbox(run.seen_sandboxes(), self._own_sandbox),
             },
             workers=int(workers or 0),
             shard=self._settings.shard,

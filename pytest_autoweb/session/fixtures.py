@@ -29,12 +29,14 @@ def browser_type_launch_args(
     if not any(_needs_browser(item) for item in items):
         return browser_type_launch_args
     from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
+    from pytest_autoweb.session.items import SESSION
 
     browser_type = request.getfixturevalue("browser_type")
     found = launch_args(
         browser_type_launch_args,
         playwright_executable=browser_type.executable_path,
         browser_name=browser_type.name,
+        own_sandbox=request.config.stash[SESSION].settings.browser_sandbox != "off",
     )
     if browser_type.name != "chromium":
         return found

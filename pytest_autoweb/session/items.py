@@ -211,6 +211,7 @@ def run_with_fixtures(
             # Otherwise Python would only complain of a keyword argument that is given twice.
             raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
         page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+        session.see_browser(page.context.browser, remote=remote)
         return page
 
     name = cell.nodeid.partition("::")[2] or cell.nodeid

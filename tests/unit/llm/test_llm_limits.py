@@ -144,7 +144,7 @@ def test_a_service_that_is_down_is_left_alone_for_a_minute_and_then_tried_again(
 def test_an_answer_of_any_kind_shows_that_the_service_is_up(between: ModelCause | None) -> None:
     breaker = CircuitBreaker()
     for cause in ("timeout", "timeout", between, "timeout", "timeout"):
-        breaker.note("m", cause)  # type: ignore[arg-type]
+        breaker.note("m", cause)
 
     breaker.check("m")
 
@@ -152,7 +152,7 @@ def test_an_answer_of_any_kind_shows_that_the_service_is_up(between: ModelCause 
 def test_failures_of_different_causes_are_counted_apart() -> None:
     breaker = CircuitBreaker()
     for cause in ("timeout", "unavailable", "timeout", "unavailable"):
-        breaker.note("m", cause)  # type: ignore[arg-type]
+        breaker.note("m", cause)
 
     breaker.check("m")
 

@@ -18,9 +18,10 @@ from pytest_autoweb.options import SandboxLevel, Settings
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
-from pytest_autoweb.runs.saving import save_manifest, save_run_info
+from pytest_autoweb.runs.saving import check_run_folder, save_manifest, save_run_info
 from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, planned
 from pytest_autoweb.session.progress import Display
 from pytest_autoweb.session.pytest_outcome import policy_of
@@ -84,7 +85,9 @@ class RunController:
             raise SandboxError(f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}")
         self._check_store()
         if self._settings.models:
-            session.open_folder()
+            # The folder is made once there is something to run, so that a start that fails leaves
+            # the report of the last run where it is.
+            check_run_folder(session.run_folder)
         session.check_models()
         return session
 
@@ -104,6 +107,8 @@ class RunController:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
         lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
+        if notice := reruns_notice(self._config):
+            lines.append(f"autoweb: {notice}")
         if own := self._own_sandbox:
             lines.append(f"autoweb browser: Chromium's own sandbox is {own}")
         return lines
@@ -346,6 +351,8 @@ def write_manifest(session: pytest.Session) -> None:
     run = stash.get(SESSION, None)
     if not (cells or whole) or run is None:
         return
+    if session.testsfailed and not session.config.option.continue_on_collection_errors:
+        return  # pytest is about to stop, because something could not be collected
     if not (session.config.option.collectonly or run.settings.preview):
         save_manifest(run.open_folder(), cells, whole=whole, ts=run.shared.ts)
 

@@ -43,6 +43,15 @@ def browser_type_launch_args(
     return cell_launch_args(found, os.environ, alone=not any(map(_shares_browser, items)))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let cells be run by a protocol of their own, in sessions that have some."""
+    if any(map(_needs_browser, items)):
+        from pytest_autoweb.session.cell_protocol import CellProtocol
+
+        config.pluginmanager.register(CellProtocol(_needs_browser, _shares_browser))
+
+
 def _needs_browser(item: pytest.Item) -> bool:
     return hasattr(item, "cell") or FIXTURE in getattr(item, "fixturenames", ())
 

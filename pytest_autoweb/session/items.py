@@ -268,6 +268,12 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
         return skipped_cell(cell, resources, NO_ORACLE)
     try:
         return run_cell(cell, resources)
+    except pytest.fail.Exception as error:
+        # pytest-timeout raises this from a signal handler, wherever the cell is.
+        if "pytest-timeout" not in str(error):
+            raise
+        message = f"timed out by pytest-timeout: {error}"
+        return broken_cell(cell, resources, Failure(kind="killed", message=message))
     except Exception as error:
         # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -23,7 +23,7 @@ from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, planned
-from pytest_autoweb.session.progress import Display
+from pytest_autoweb.session.progress import Display, LastingStream
 from pytest_autoweb.session.pytest_outcome import policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
@@ -58,6 +58,8 @@ class RunController:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Check the models and start the gateway, before any worker is started."""
+        writer = self._config.get_terminal_writer()
+        writer._file = LastingStream(writer._file)  # type: ignore[assignment]
         try:
             self._gate_inputs = self._read_gate_inputs()
             self._config.stash[SESSION] = self._open()

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +31,7 @@ def test_a_start_that_runs_nothing_leaves_the_last_report_where_it_is(
     code: pytest.ExitCode,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    project.makeini((project.path / "tox.ini").read_text() + "autoweb_files = */*.yaml\n")
+    project.makeini((project.path / "tox.ini").read_text() + "\nautoweb_files = */*.yaml\n")
     bad = project.mkdir("bad") / "bad.yaml"
     bad.write_text("version: 1\ncases:\n  - {id: x}\n")
     last = project.path / "autoweb-report"
@@ -95,17 +94,24 @@ def test_a_terminal_that_knows_only_ascii_gets_a_report_all_the_same(
     assert b"UnicodeEncodeError" not in out + errors
     assert session.returncode == pytest.ExitCode.TESTS_FAILED
     assert b"report: " in out
+
+
+def test_a_command_prints_what_ascii_cannot_hold_in_another_form(
+    project: pytest.Pytester,
+) -> None:
+    folder = project.mkdir("店铺")
     shown = subprocess.run(
-        [sys.executable, "-m", "pytest_autoweb.cli", "show-report", "--help"],
+        [sys.executable, "-m", "pytest_autoweb.cli", "models", "list"],
         cwd=project.path,
         capture_output=True,
-        env={**os.environ, **ASCII},
+        env={**os.environ, **ASCII, "AUTOWEB_MODELS_DIR": str(folder)},
         check=False,
     )
-    assert b"UnicodeEncodeError" not in shown.stderr
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert rb"model files: " in shown.stdout
 
 
-@pytest.mark.parametrize("options", [(), ("-v",), ("-n", "2"), ("--autoweb-stdout",)])
+@pytest.mark.parametrize("options", [("-v", "--autoweb-stdout"), ("-n", "2")])
 def test_a_reader_that_leaves_early_loses_no_cell(
     project: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
@@ -120,4 +126,3 @@ def test_a_reader_that_leaves_early_loses_no_cell(
     cells = [cell for case in json.loads(report_of(project))["cases"] for cell in case["cells"]]
     assert [cell["outcome"] for cell in cells] == ["passed", "passed"]
     assert b"Traceback" not in errors
-    assert not Path(project.path / "core").exists()

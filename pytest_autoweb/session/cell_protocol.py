@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import greenlet
+import greenlet  # type: ignore[import-untyped]
 import pytest
 
 from pytest_autoweb.runs.saving import mark_started

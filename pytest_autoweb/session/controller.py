@@ -59,7 +59,7 @@ class RunController:
     def pytest_sessionstart(self) -> None:
         """Check the models and start the gateway, before any worker is started."""
         writer = self._config.get_terminal_writer()
-        writer._file = LastingStream(writer._file)  # type: ignore[assignment]
+        writer._file = LastingStream(writer._file)
         try:
             self._gate_inputs = self._read_gate_inputs()
             self._config.stash[SESSION] = self._open()

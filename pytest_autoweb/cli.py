@@ -1,6 +1,7 @@
 """The `autoweb` command: everything that is not a test run."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -64,6 +65,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; bad input is one sentence and exit code 4, as with pytest."""
+    for stream in (sys.stdout, sys.stderr):
+        # Where a terminal knows only ASCII, a report with other letters is better than none.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     parsed = build_parser().parse_args(arguments)
     try:
         with _variants_for(parsed):

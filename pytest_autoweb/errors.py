@@ -11,6 +11,7 @@ ModelCause = Literal[
     "auth",
     "refusal",
     "empty",
+    "cut_off",
     "parse",
     "context_window",
     "unavailable",

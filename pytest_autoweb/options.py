@@ -232,6 +232,9 @@ OPTIONS: tuple[Option, ...] = (
            "where the kernel has them; strict does not run without them and refuses scripts in "
            "the page; off leaves them out (only on the command line, never in CI).",
            one_of(*get_args(SandboxLevel)), "LEVEL"),
+    Option("browser_sandbox", "auto", "Chromium's own sandbox: auto turns it on where the machine "
+           "allows it (not as root); strict runs no cell without it; off leaves it out.",
+           one_of(*get_args(SandboxLevel)), "LEVEL"),
     Option("judge_model", "", "The model for `judge` checks that name none; it must not be one of "
            "the models compared.", str, "NAME"),
     Option("judge_labels", "", "File with human verdicts on saved cells. Only with this file can "
@@ -315,6 +318,7 @@ class Settings:
     step_timeout: float
     check_timeout: float
     sandbox: SandboxLevel
+    browser_sandbox: SandboxLevel
     judge_model: str
     judge_labels: Path | None
     controls: bool

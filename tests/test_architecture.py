@@ -88,6 +88,7 @@ MAY_IMPORT_LATE = {
 COMES_WITH = {
     "PIL": "pillow",
     "greenlet": "playwright",
+    "httpx": "litellm",
     "markupsafe": "jinja2",
     "pydantic_core": "pydantic",
     "referencing": "jsonschema",

@@ -20,6 +20,7 @@ from pytest_autoweb.choice.feedback import section
 from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import whole_lines, whole_object
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Attempt
 
@@ -80,6 +81,7 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
         if spec.constrained != "none" and not brief
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
+        usable=whole_lines if brief else whole_object,
     )
 
 

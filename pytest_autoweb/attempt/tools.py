@@ -13,6 +13,7 @@ from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redacted_messages
 from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.llm.replies import closed_block
 from pytest_autoweb.options import Settings
 from pytest_autoweb.results import (
     Attempt,
@@ -190,8 +191,12 @@ def ask(
     grammar: str | None = None,
     json_schema: dict[str, Any] | None = None,
     max_tokens: int | None = None,
+    usable: Callable[[str], str] = closed_block,
 ) -> tuple[Attempt, str]:
     """Ask the model and add the exchange and its usage to the attempt, even if the call fails.
+
+    A reply that was cut off at its limit is a failed call, unless `usable` finds a part of it that
+    is complete.
 
     Returns:
         The attempt and the reply's text. If the call failed, the text is empty and the attempt's
@@ -210,13 +215,13 @@ def ask(
         json_schema=json_schema,
         max_tokens=max_tokens,
     )
-    asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now)
+    asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now, usable=usable)
     attempt = charge(attempt, stage, asked.exchange)
     if isinstance(asked.outcome, ModelError):
         cause = asked.outcome.cause
         message = f"{stage}: {cause}: {asked.exchange.error}"
         return fail(attempt, Failure(kind="model", cause=cause, message=message)), ""
-    return attempt, asked.exchange.reply
+    return attempt, tools.redact(asked.outcome.text)
 
 
 def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:

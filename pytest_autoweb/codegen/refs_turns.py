@@ -14,6 +14,7 @@ from pytest_autoweb.codegen.repair import repair_hint
 from pytest_autoweb.correct.retry_rules import may_pass
 from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import whole_lines
 from pytest_autoweb.page.frames import RefElement, RefView
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.refs import observe
@@ -133,6 +134,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         turn=turn.number,
         grammar=rule,
         max_tokens=REPLY_TOKENS,
+        usable=whole_lines,
     )
     if attempt.failure:
         return attempt, nothing

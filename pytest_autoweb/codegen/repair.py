@@ -27,6 +27,7 @@ from pytest_autoweb.language import (
     prompt_reason,
 )
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import whole_object
 from pytest_autoweb.page.refs import observe
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 
@@ -242,7 +243,13 @@ def reflect(attempt: Attempt, tools: Tools) -> Attempt:
     )
     schema = SCHEMA if tools.spec.constrained != "none" else None
     attempt, reply = ask(
-        attempt, tools, "reflect", messages, json_schema=schema, max_tokens=REPLY_TOKENS
+        attempt,
+        tools,
+        "reflect",
+        messages,
+        json_schema=schema,
+        max_tokens=REPLY_TOKENS,
+        usable=whole_object,
     )
     if attempt.failure:
         return attempt

@@ -105,7 +105,7 @@ def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     messages: tuple[Message, ...] = render(
         "visual", images=(picture,), task=tools.case.user_task, url=tools.page.url
     )
-    described, text = ask(attempt, tools, "visual", messages, max_tokens=600)
+    described, text = ask(attempt, tools, "visual", messages, max_tokens=600, usable=str)
     if described.failure:
         # The picture is only a supplement, so the attempt goes on without it.
         return change(described, failure=None)

@@ -26,6 +26,7 @@ from pytest_autoweb.errors import CaseError
 from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import whole_lines, whole_object
 from pytest_autoweb.page.scripts import run_script
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
 from pytest_autoweb.runs.saving import cell_folder
@@ -166,6 +167,7 @@ class QuestionAsker:
             if constrained != "none" and not brief
             else None,
             max_tokens=BRIEF_TOKENS if brief else None,
+            usable=whole_lines if brief else whole_object,
         )
         return None if self.attempt.failure else reply
 

@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.egress.browser_sandbox import NO_SANDBOX_FLAG, obstacle
 from pytest_autoweb.errors import BrowserError
 
 # Debian's build without windows, which starts and renders in two thirds of the time.
@@ -100,14 +101,21 @@ def browser_environ(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def launch_args(
-    base: dict[str, Any], *, playwright_executable: str, browser_name: str = "chromium"
+    base: dict[str, Any],
+    *,
+    playwright_executable: str,
+    browser_name: str = "chromium",
+    own_sandbox: bool = True,
 ) -> dict[str, Any]:
     """Return launch arguments that use another browser if Playwright's own is not installed.
+
+    They also turn Chromium's own sandbox on where the machine allows it, which Playwright does not.
 
     Args:
         base: the arguments so far, e.g. from pytest-playwright's fixture.
         playwright_executable: `browser_type.executable_path`.
         browser_name: for browsers other than `chromium` the arguments are unchanged.
+        own_sandbox: whether Chromium's own sandbox is wanted.
 
     Raises:
         BrowserError: no browser was found.
@@ -117,13 +125,15 @@ def launch_args(
     chosen = base.get("executable_path") or base.get("channel")
     headless = base.get("headless") is not False
     if chosen or _is_installed(playwright_executable, headless=headless):
-        return _with_flags(base, _root_flags())
+        executable = str(base.get("executable_path") or playwright_executable)
+        return _sandboxed(base, executable, wanted=own_sandbox)
     if (found := system_chromium(headless=headless)) is None:
         raise BrowserError(
             "no Chromium was found; run `playwright install chromium` or "
             "`apt-get install chromium`, or set AUTOWEB_CHROMIUM to its path"
         )
-    return {**_with_flags(base, (*_root_flags(), *_QUIET)), "executable_path": str(found)}
+    args = _sandboxed(_with_flags(base, _QUIET), str(found), wanted=own_sandbox)
+    return {**args, "executable_path": str(found)}
 
 
 def _is_installed(executable: str, *, headless: bool) -> bool:
@@ -138,17 +148,14 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
     return False
 
 
-def describe_own_sandbox(browsers: Collection[str]) -> str:
-    """Describe the state of Chromium's own sandbox in a few words, or return "" if unused."""
-    if "chromium" not in browsers:
-        return ""
-    return "OFF, because pytest runs as root" if _root_flags() else "on"
-
-
-def _root_flags() -> tuple[str, ...]:
-    # As root, Chromium refuses to start unless its own sandbox is off (docs/security.md).
-    is_root = sys.platform == "linux" and os.geteuid() == 0
-    return ("--no-sandbox",) if is_root else ()
+def _sandboxed(base: dict[str, Any], executable: str, *, wanted: bool) -> dict[str, Any]:
+    """Return launch arguments that turn Chromium's own sandbox on, or off where it cannot be."""
+    if "chromium_sandbox" in base or NO_SANDBOX_FLAG in (base.get("args") or ()):
+        return dict(base)
+    # Where its sandbox cannot be set up, Chromium does not start unless it is told to do without.
+    if not wanted or obstacle(executable):
+        return _with_flags(base, (NO_SANDBOX_FLAG,))
+    return {**base, "chromium_sandbox": True}
 
 
 def _with_flags(base: dict[str, Any], flags: tuple[str, ...]) -> dict[str, Any]:

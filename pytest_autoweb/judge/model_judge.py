@@ -293,7 +293,12 @@ class ModelJudge:
             page_tokens=min(_MOST_PAGE_TOKENS, spec.context_tokens // _PAGE_SHARE),
         )
         request = self._request(query, shown, spec)
-        asked = ask_once(selected.client, request, evidence.redact)
+        asked = ask_once(
+            selected.client,
+            request,
+            evidence.redact,
+            usable=lambda text: text if read_opinion(text) else "",
+        )
         self.exchanges = (*self.exchanges, asked.exchange)
         finding = _finding(asked, shown, selected.id)
         return finding._replace(advisory=selected.advisory)

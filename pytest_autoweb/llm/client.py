@@ -120,6 +120,7 @@ def ask_once(
     redact: Callable[[str], str],
     *,
     now: Callable[[], float] = time.monotonic,
+    usable: Callable[[str], str] = lambda text: "",
 ) -> Answered:
     """Ask a model and return its reply, or the error, with the exchange to keep.
 
@@ -131,28 +132,49 @@ def ask_once(
         request: what is sent, as it is.
         redact: removes secrets from what is kept.
         now: a clock in seconds.
+        usable: returns the part of a text that can be used although its end was cut off by the
+            limit of tokens; without such a part the call has failed, and not the model.
     """
     began = now()
     outcome: Reply | ModelError
+    text = served = ""
     try:
         outcome = client.complete(request)
     except ModelError as error:
         outcome = error
     if isinstance(outcome, Reply):
-        text, usage, why = outcome.text, outcome.usage, None
+        text, served = outcome.text, outcome.model_served
+        outcome = _unless_cut(outcome, request, usable)
+    if isinstance(outcome, Reply):
+        usage, why = outcome.usage, None
     else:
         waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
-        text, usage, why = "", outcome.usage or waited, redact(outcome.detail)
+        usage, why = outcome.usage or waited, redact(outcome.detail)
     exchange = Exchange(
         stage=request.stage,
         turn=request.turn,
         prompt=redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in request.messages)),
         reply=redact(text),
         usage=usage,
-        model_served=outcome.model_served if isinstance(outcome, Reply) else "",
+        model_served=served,
         error=why,
     )
     return Answered(outcome, exchange)
+
+
+def _unless_cut(reply: Reply, request: Request, usable: Callable[[str], str]) -> Reply | ModelError:
+    """Return a reply that is whole, or of which enough is left, else an error."""
+    if reply.finish_reason != "length":
+        return reply
+    if left := usable(reply.text):
+        return reply.model_copy(update={"text": left})
+    limit = "max_tokens in the model's settings is too low for it"
+    if request.max_tokens is not None:
+        limit = f"a call of this kind may use {request.max_tokens} tokens, or max_tokens if lower"
+    detail = (
+        f"the reply was cut off at its limit, after {reply.usage.output_tokens} tokens; {limit}"
+    )
+    return ModelError("cut_off", request.model, detail, usage=reply.usage)
 
 
 def redacted_messages(

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
+from pytest_autoweb.llm.call_limits import CircuitBreaker
 from pytest_autoweb.llm.cassettes import CassetteStore, ReplySource
 from pytest_autoweb.llm.child_process import answer_owner, die_with_owner, read_config
 from pytest_autoweb.llm.client import Reply, Request
@@ -53,6 +54,7 @@ class GatewayService:
         self._mask = KeyMask(os.environ)
         self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._mask)
         self._live = LiteLLMClient(backoff_s=config.backoff_s)
+        self._breaker = CircuitBreaker()
         self._engines = EnginePool(config.run_dir, os.environ)
         self._budget = CostBudget(
             config.max_cost, allow_unpriced=config.allow_unpriced, folder=config.run_dir
@@ -136,7 +138,16 @@ class GatewayService:
         target = self._target(spec)
         # The client reserves money for every single try, because each of them may be billed.
         with self._slots[spec.name]:
-            return self._live.complete(spec, request, target, partial(self._reserve, spec, request))
+            # Asked only now, because calls that waited for a slot know what became of the others.
+            self._breaker.check(spec.name)
+            reserve = partial(self._reserve, spec, request)
+            try:
+                reply = self._live.complete(spec, request, target, reserve)
+            except ModelError as error:
+                self._breaker.note(spec.name, error.cause)
+                raise
+            self._breaker.note(spec.name, None)
+            return reply
 
     def _reserve(self, spec: ModelSpec, request: Request) -> Reservation:
         """Reserve money for one try."""

@@ -7,10 +7,15 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from pytest_autoweb.errors import ModelCause, ModelError
+from pytest_autoweb.llm.call_limits import within
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
@@ -20,6 +25,7 @@ _CAUSES: tuple[tuple[str, ModelCause], ...] = (
     # Names of litellm's exceptions, looked up along the class hierarchy; first match wins.
     ("ContextWindowExceededError", "context_window"),
     ("ContentPolicyViolationError", "refusal"),
+    ("CallOverdue", "timeout"),
     ("Timeout", "timeout"),
     ("APITimeoutError", "timeout"),
     ("RateLimitError", "rate_limit"),
@@ -105,33 +111,62 @@ def _status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def retry_after(error: Exception) -> float | None:
-    """Return the seconds that the service asked to wait, or None."""
+def retry_after(error: Exception, now: datetime) -> float | None:
+    """Return the seconds that the service asked to wait, or None.
+
+    Args:
+        error: the failure of a call.
+        now: the time, from which a date counts.
+    """
     for holder in (error, getattr(error, "response", None), error.__cause__):
         for name in ("litellm_response_headers", "headers"):
             headers: Any = getattr(holder, name, None)
-            value: Any = headers.get("retry-after") if hasattr(headers, "get") else None
-            try:
-                return max(0.0, float(value))
-            except (TypeError, ValueError):
+            if not hasattr(headers, "get"):
                 continue
+            for header, seconds in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+                with suppress(TypeError, ValueError):
+                    return max(0.0, float(headers.get(header)) * seconds)
+            # The header may also be a date, which has a time zone of its own.
+            with suppress(TypeError, ValueError):
+                until = parsedate_to_datetime(str(headers.get("retry-after")))
+                until = until if until.tzinfo else until.replace(tzinfo=UTC)
+                return max(0.0, (until - now).total_seconds())
     return None
 
 
-def describe(error: Exception, cause: ModelCause, tries: int) -> str:
-    """Return the provider's own message without the prefixes that libraries add."""
-    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout): )+", "", str(error).strip())
+def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float | None) -> str:
+    """Return the provider's own message without the prefixes that libraries add.
+
+    Args:
+        error: the failure of the last try.
+        cause: its cause.
+        tries: the number of tries.
+        limit_s: the time limit of the call if it was reached, else None.
+    """
+    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout): )+", "", _words(error))
     text = re.sub(r"^\w+Exception - ", "", text).split("\nTraceback")[0]
     text = " ".join(text.split())[:600] or type(error).__name__
     if cause == "timeout":
         text = f"no reply in time ({text})"
+        if limit_s is not None:
+            text = (
+                f"no reply in time: a call may take {limit_s:g} s until the last byte of its "
+                "reply (`timeout` in the model's settings)"
+            )
     return f"{text} (after {tries} tries)" if tries > 1 else text
+
+
+def _words(error: Exception) -> str:
+    # litellm raises some errors without a text, and with their words in an attribute.
+    return str(error).strip() or str(getattr(error, "message", "") or "").strip()
 
 
 # Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000
 # The call fails if a service asks for a longer wait than this.
 _LONGEST_WAIT_S = 60.0
+# The part of its time limit after which a call is taken to have reached it.
+_NEARLY = 0.95
 
 
 class LiteLLMClient:
@@ -148,6 +183,7 @@ class LiteLLMClient:
         self._tries, self._backoff_s = tries, backoff_s
         self._sleep, self._clock = sleep, clock
         self._lock = threading.Lock()
+        self._default_temperature: set[str] = set()
         self._module: ModuleType | None = None
 
     @property
@@ -173,23 +209,28 @@ class LiteLLMClient:
         Raises:
             ModelError: the call failed; it carries the usage of all tries.
         """
-        litellm = self._litellm()
+        completion = self._litellm().completion
         arguments = _arguments(spec, request, target)
-        used = Usage()
-        for number in range(1, self._tries + 1):
+        if spec.name in self._default_temperature:
+            arguments.pop("temperature", None)
+        used, number = Usage(), 0
+        while True:
+            number += 1
             reservation = _reserved(reserve, used)
             began = self._clock()
             try:
-                response = _call(litellm, arguments, spec)
+                response = within(spec.timeout, partial(completion, **arguments))
             except Exception as error:  # litellm raises errors of many libraries
+                seconds = self._clock() - began
                 reservation.settle(None if may_be_billed(error) else 0.0)
-                used += Usage(calls=1, latency_s=self._clock() - began)
-                wait = self._wait(error, number)
-                if wait is None:
-                    cause = cause_of(error)
-                    detail = describe(error, cause, number)
-                    raise ModelError(cause, spec.name, detail, usage=used) from None
-                self._sleep(wait)
+                used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
+                if "temperature" in arguments and _refuses_temperature(error, spec):
+                    # Remembered, so that the refusal costs one call and not one for each call.
+                    self._default_temperature.add(spec.name)
+                    del arguments["temperature"]
+                    number -= 1
+                    continue
+                self._wait_or_raise(error, spec, number, used, seconds)
             else:
                 usage = self._usage(response, spec, self._clock() - began)
                 # Without token counts, what the service will bill is unknown.
@@ -197,7 +238,27 @@ class LiteLLMClient:
                 reservation.settle(usage.cost_usd if counted else None)
                 used += usage
                 return _reply(response, spec, used)
-        raise AssertionError("the last try returns or raises")
+
+    def _wait_or_raise(
+        self, error: Exception, spec: ModelSpec, number: int, used: Usage, seconds: float
+    ) -> None:
+        """Wait before the next try, or raise when there is none."""
+        asked = retry_after(error, datetime.now(UTC))
+        if number < self._tries and is_transient(error) and (asked or 0.0) <= _LONGEST_WAIT_S:
+            # The random factor keeps parallel workers from retrying at the same moment.
+            backoff = self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25)
+            self._sleep(backoff if asked is None else asked)
+            return
+        cause = cause_of(error)
+        # The HTTP library may notice first that the time is over.
+        limit_s = spec.timeout if seconds > spec.timeout * _NEARLY else None
+        detail = describe(error, cause, number, limit_s=limit_s)
+        if asked is not None and asked > _LONGEST_WAIT_S:
+            detail += (
+                f"; the service asks to wait {asked:.0f} s, and a call waits "
+                f"{_LONGEST_WAIT_S:.0f} s at most"
+            )
+        raise ModelError(cause, spec.name, detail, usage=used) from None
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
         """Say why litellm cannot call this model (unknown provider, no key), or return None."""
@@ -264,16 +325,6 @@ class LiteLLMClient:
                 self._module = _import_litellm()
             return self._module
 
-    def _wait(self, error: Exception, number: int) -> float | None:
-        """Return the seconds to wait before the next try, or None if there is no next try."""
-        if number >= self._tries or not is_transient(error):
-            return None
-        asked = retry_after(error)
-        if asked is not None:
-            return asked if asked <= _LONGEST_WAIT_S else None
-        # The random factor keeps parallel workers from retrying at the same moment.
-        return float(self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25))
-
 
 def _import_litellm() -> ModuleType:
     # Otherwise the import downloads the price table.
@@ -289,22 +340,33 @@ def _import_litellm() -> ModuleType:
     litellm.success_callback = []
     litellm.failure_callback = []
     litellm.drop_params = False
+    # httpx is loaded with litellm.
+    from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
+
+    from pytest_autoweb.llm.server_replies import TidyingClient
+
+    litellm.client_session = TidyingClient(verify=get_ssl_configuration(), follow_redirects=True)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
 
 
-def _call(litellm: ModuleType, arguments: dict[str, Any], spec: ModelSpec) -> Any:
-    try:
-        return litellm.completion(**arguments)
-    except litellm.UnsupportedParamsError:
-        if "temperature" in spec.model_fields_set:
-            raise
-        # Temperature 0 is this package's default, not a setting of the user; some models refuse it.
-        return litellm.completion(
-            **{name: value for name, value in arguments.items() if name != "temperature"}
-        )
+def _refuses_temperature(error: Exception, spec: ModelSpec) -> bool:
+    """Tell whether a model refuses temperature 0, which is this package's default.
+
+    Args:
+        error: the refusal, of litellm or of the model's server.
+        spec: the settings, where a user may have asked for this temperature.
+    """
+    if "temperature" in spec.model_fields_set or "temperature" not in _words(error).lower():
+        return False
+    return not _was_sent(error) or _status(error) in (400, 422)
+
+
+def _was_sent(error: Exception) -> bool:
+    """Tell whether a call left this machine; litellm itself refuses some parameters."""
+    return all(base.__name__ != "UnsupportedParamsError" for base in type(error).__mro__)
 
 
 def _arguments(spec: ModelSpec, request: Request, target: Endpoint) -> dict[str, Any]:
@@ -370,12 +432,26 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
         raise ModelError("refusal", spec.name, detail, usage=used)
     if not text.strip():
         spent = f"{used.output_tokens} tokens, finish reason {reason or 'unknown'}"
-        detail = f"the reply holds no text ({spent})"
+        detail = f"the reply holds no text ({spent}){_instead_of_text(message, fields)}"
         if reason == "length":
             detail += "; the model spent max_tokens before it answered, raise max_tokens"
         raise ModelError("empty", spec.name, detail, usage=used)
     served = str(getattr(response, "model", "") or "")
     return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
+
+
+def _instead_of_text(message: Any, fields: Mapping[str, Any]) -> str:
+    """Say what a reply without text holds: reasoning, calls of tools, or nothing."""
+    thoughts = getattr(message, "reasoning_content", None) or fields.get("reasoning") or ""
+    calls = getattr(message, "tool_calls", None) or []
+    if (single := getattr(message, "function_call", None)) is not None:
+        calls = [*calls, single]
+    found = [f"{len(str(thoughts))} characters of reasoning"] if thoughts else []
+    if calls:
+        names = [getattr(getattr(call, "function", call), "name", None) or "?" for call in calls]
+        shown = ", ".join(repr(str(name)[:40]) for name in names[:3])
+        found.append(f"{len(calls)} tool call(s) ({shown}), and no tools were offered")
+    return f"; instead came {' and '.join(found)}" if found else ""
 
 
 def _reserved(reserve: Callable[[], Reservation], used: Usage) -> Reservation:

@@ -1,7 +1,9 @@
 """What a model's reply may look like, and what it means. Pure text."""
 
+import json
 import re
 import unicodedata
+from contextlib import suppress
 
 
 def literal(text: str) -> str:
@@ -26,6 +28,32 @@ def strip_reasoning(text: str) -> str:
     """Remove reasoning blocks; one that is never closed extends to the end."""
     without = _REASONING.sub("", text)
     return _LONE_CLOSE.sub("", without).strip()
+
+
+_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+_MOST_OBJECTS = 50
+
+
+def whole_lines(text: str) -> str:
+    """Return a text that was cut off without its last line, whose end is missing."""
+    return text.rpartition("\n")[0]
+
+
+def closed_block(text: str) -> str:
+    """Return a text that was cut off after its plan or its code was complete, else ""."""
+    marks = len(_FENCE_LINE.findall(text))
+    return text if "PLAN_END" in text.upper() or (marks and marks % 2 == 0) else ""
+
+
+def whole_object(text: str) -> str:
+    """Return a text that was cut off after a complete JSON object, else ""."""
+    for number, found in enumerate(re.finditer(r"\{", text)):
+        if number == _MOST_OBJECTS:
+            break
+        with suppress(ValueError, RecursionError):
+            json.JSONDecoder().raw_decode(text, found.start())
+            return text
+    return ""
 
 
 def fold_line(line: str) -> str:

@@ -233,7 +233,7 @@ class VisionModel:
         turn = len(self.exchanges)
         update = {"messages": redacted_messages(messages, self._redact), "turn": turn}
         request = self._request.model_copy(update=update)
-        asked = ask_once(self._client, request, self._redact)
+        asked = ask_once(self._client, request, self._redact, usable=str)
         self.exchanges.append(asked.exchange)
         if isinstance(asked.outcome, ModelError):
             raise asked.outcome

@@ -51,6 +51,7 @@ class MergeInfo(Record):
     """Sentences about what is missing, was found twice, or differs between the sources."""
 
 
+_DOOM_CHARS = 200
 KILLED = "no result was saved: the test process died while running this cell, or the disk was full"
 NOT_RUN = "not run (interrupted or deselected later)"
 SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
@@ -251,8 +252,17 @@ def _what_is_known(folder: Path, unreadable: str) -> dict[str, Any]:
     if unreadable:
         return _ended("broken", unreadable, "internal")
     if (folder / STARTED_FILE).exists():
-        return _ended("broken", KILLED, "killed")
+        return _ended("broken", _doom(folder / STARTED_FILE) or KILLED, "killed")
     return _ended("skipped", NOT_RUN)
+
+
+def _doom(path: Path) -> str:
+    """Return what was announced to end the process that ran the cell, or "" if nothing was."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return " ".join(file.read(_DOOM_CHARS).split())
+    except OSError:
+        return ""
 
 
 def _ended(outcome: Outcome, reason: str, kind: FailureKind | None = None) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 
 CELL_FILE = "cell.json"
 STARTED_FILE = "started"
-"""The name of an empty file beside `cell.json`, which is written when a cell begins."""
+"""The name of a file beside `cell.json`, which is written when a cell begins; it is empty unless
+something announced that it would end the process."""
 MANIFEST_FILE = "manifest.json"
 RUN_FILE = "run.json"
 
@@ -121,9 +122,15 @@ def save_cell(folder: Path, result: CellResult) -> Path:
     return path
 
 
-def mark_started(folder: Path, cell: str) -> None:
-    """Leave the marker that tells a killed cell from one that never began."""
-    write_text_atomic(folder / cell / STARTED_FILE, "")
+def mark_started(folder: Path, cell: str, doomed: str = "") -> None:
+    """Leave the marker that tells a killed cell from one that never began.
+
+    Args:
+        folder: the run folder.
+        cell: the cell's folder in it.
+        doomed: why the process that runs the cell is about to end, if that is known.
+    """
+    write_text_atomic(folder / cell / STARTED_FILE, doomed)
 
 
 def save_manifest(
@@ -143,22 +150,45 @@ def save_run_info(folder: Path, info: RunInfo) -> None:
     write_text_atomic(folder / RUN_FILE, json_text(info))
 
 
+def check_run_folder(path: Path) -> None:
+    """Make sure that a run folder can be made at `path`, and change nothing.
+
+    Raises:
+        SettingsError: something other than a run folder is there, or it cannot be written.
+    """
+    if path.exists() and not path.is_dir():
+        raise SettingsError(f"the report folder {path} is a file")
+    is_run = any((path / sign).exists() for sign in _RUN_FOLDER_SIGNS)
+    if path.is_dir() and any(path.iterdir()) and not is_run:
+        raise SettingsError(
+            f"the report folder {path} holds files that are not a report of pytest-autoweb; "
+            "choose an empty or a new folder"
+        )
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    for folder in (parent, path):
+        if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
+            raise _unwritable(path, f"{folder} is read-only")
+
+
+def _unwritable(path: Path, why: str) -> SettingsError:
+    return SettingsError(
+        f"the report folder {path} cannot be made ({why}); name another one with --autoweb-report"
+    )
+
+
 def fresh_run_folder(path: Path) -> Path:
     """Make an empty folder at `path`; an earlier run there is renamed to `<name>.<ts>`, not erased.
 
     Raises:
-        SettingsError: something other than a run folder is at `path`.
+        SettingsError: something other than a run folder is at `path`, or it cannot be written.
     """
-    if path.exists() and not path.is_dir():
-        raise SettingsError(f"the report folder {path} is a file")
-    if path.is_dir() and any(path.iterdir()):
-        if not any((path / sign).exists() for sign in _RUN_FOLDER_SIGNS):
-            raise SettingsError(
-                f"the report folder {path} holds files that are not a report of pytest-autoweb; "
-                "choose an empty or a new folder"
-            )
-        path.rename(_free_name(path, _timestamp(path)))
-    path.mkdir(parents=True, exist_ok=True)
+    check_run_folder(path)
+    try:
+        if path.is_dir() and any(path.iterdir()):
+            path.rename(_free_name(path, _timestamp(path)))
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from None
     return path
 
 

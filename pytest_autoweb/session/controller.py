@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_autoweb.egress.chromium import describe_own_sandbox
+from pytest_autoweb.egress.browser_sandbox import ASKED_FOR, found_sandbox, planned_sandbox
 from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.options import SandboxLevel, Settings
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
-from pytest_autoweb.runs.saving import save_manifest, save_run_info
+from pytest_autoweb.runs.saving import check_run_folder, save_manifest, save_run_info
 from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, planned
-from pytest_autoweb.session.progress import Display
+from pytest_autoweb.session.progress import Display, LastingStream
 from pytest_autoweb.session.pytest_outcome import is_lost, never_graded, policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
@@ -64,6 +65,8 @@ class RunController:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Check the models and start the gateway, before any worker is started."""
+        writer = self._config.get_terminal_writer()
+        writer._file = LastingStream(writer._file)
         try:
             self._gate_inputs = self._read_gate_inputs()
             self._config.stash[SESSION] = self._open()
@@ -86,9 +89,14 @@ class RunController:
         if self._config.option.collectonly or self._settings.preview:
             return session
         self._sandbox = sandbox_layers(self._config, self._settings.sandbox)
+        if self._settings.browser_sandbox == "strict" and self._own_sandbox != ASKED_FOR:
+            why = self._own_sandbox or "not there: no browser of this session is a Chromium"
+            raise SandboxError(f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}")
         self._check_store()
         if self._settings.models:
-            session.open_folder()
+            # The folder is made once there is something to run, so that a start that fails leaves
+            # the report of the last run where it is.
+            check_run_folder(session.run_folder)
         session.check_models()
         return session
 
@@ -108,9 +116,15 @@ class RunController:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
         lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
-        if own := describe_own_sandbox(self._browsers):
+        if notice := reruns_notice(self._config):
+            lines.append(f"autoweb: {notice}")
+        if own := self._own_sandbox:
             lines.append(f"autoweb browser: Chromium's own sandbox is {own}")
         return lines
+
+    @property
+    def _own_sandbox(self) -> str:
+        return planned_sandbox(self._browsers, self._settings.browser_sandbox)
 
     @property
     def _browsers(self) -> tuple[str, ...]:
@@ -277,7 +291,7 @@ class RunController:
             environment=_environment(run)
             | {
                 "sandbox": self._sandbox,
-                "browser_sandbox": describe_own_sandbox(self._browsers),
+                "browser_sandbox": found_sandbox(run.seen_sandboxes(), self._own_sandbox),
             },
             workers=int(workers or 0),
             shard=self._settings.shard,
@@ -397,6 +411,8 @@ def write_manifest(session: pytest.Session) -> None:
     run = stash.get(SESSION, None)
     if not (cells or whole) or run is None:
         return
+    if session.testsfailed and not session.config.option.continue_on_collection_errors:
+        return  # pytest is about to stop, because something could not be collected
     if not (session.config.option.collectonly or run.settings.preview):
         save_manifest(run.open_folder(), cells, whole=whole, ts=run.shared.ts)
 

@@ -30,16 +30,27 @@ def browser_type_launch_args(
     if not any(_needs_browser(item) for item in items):
         return browser_type_launch_args
     from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
+    from pytest_autoweb.session.items import SESSION
 
     browser_type = request.getfixturevalue("browser_type")
     found = launch_args(
         browser_type_launch_args,
         playwright_executable=browser_type.executable_path,
         browser_name=browser_type.name,
+        own_sandbox=request.config.stash[SESSION].settings.browser_sandbox != "off",
     )
     if browser_type.name != "chromium":
         return found
     return cell_launch_args(found, os.environ, alone=not any(map(_shares_browser, items)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let cells be run by a protocol of their own, in sessions that have some."""
+    if any(map(_needs_browser, items)):
+        from pytest_autoweb.session.cell_protocol import CellProtocol
+
+        config.pluginmanager.register(CellProtocol(_needs_browser, _shares_browser))
 
 
 def _needs_browser(item: pytest.Item) -> bool:

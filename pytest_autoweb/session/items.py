@@ -222,6 +222,7 @@ def run_with_fixtures(
             # Otherwise Python would only complain of a keyword argument that is given twice.
             raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
         page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+        session.see_browser(page.context.browser, remote=remote)
         return page
 
     name = cell.nodeid.partition("::")[2] or cell.nodeid
@@ -278,6 +279,12 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
         return skipped_cell(cell, resources, NO_ORACLE)
     try:
         return run_cell(cell, resources)
+    except pytest.fail.Exception as error:
+        # pytest-timeout raises this from a signal handler, wherever the cell is.
+        if "pytest-timeout" not in str(error):
+            raise
+        message = f"timed out by pytest-timeout: {error}"
+        return broken_cell(cell, resources, Failure(kind="killed", message=message))
     except Exception as error:
         if was_interrupted(error):
             raise KeyboardInterrupt from error

@@ -4,8 +4,9 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 POLL_S = 0.25
 
@@ -36,6 +37,43 @@ class Progress:
                 os.close(descriptor)
         except OSError:
             return
+
+
+class LastingStream:
+    """A stream that goes on in silence when its reader leaves, as in `pytest | head`.
+
+    A run may have cost hours and money, so its report must not depend on who reads the terminal.
+
+    Args:
+        file: the stream to which everything is passed on.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write, or do as if."""
+        try:
+            self._file.write(text)
+        except BrokenPipeError:
+            self._leave()
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or do as if."""
+        try:
+            self._file.flush()
+        except BrokenPipeError:
+            self._leave()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def _leave(self) -> None:
+        # What is buffered, and whatever else writes to this descriptor, goes nowhere from now on.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._file.fileno())
+        os.close(nowhere)
 
 
 class Display(threading.Thread):
@@ -82,7 +120,8 @@ class Display(threading.Thread):
             self.join(timeout=2)
         if self.wanted:
             self._show_new()
-        self._terminal.close()
+        with suppress(OSError):
+            self._terminal.close()
 
     def _show_new(self) -> None:
         for event in self._read():

@@ -16,7 +16,8 @@ from filelock import FileLock
 from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.errors import CaseError, SettingsError
+from pytest_autoweb.egress.browser_sandbox import ON, own_sandbox
+from pytest_autoweb.errors import BrowserError, CaseError, SettingsError
 from pytest_autoweb.judge.human_labels import read_labels
 from pytest_autoweb.judge.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.llm.builtin_models import builtin_client
@@ -39,7 +40,7 @@ from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.webservers.launch import ServerPool, stop_all
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 
 class Servers:
@@ -80,6 +81,7 @@ class RunSession:
         self._engine = engine
         self._servers = Servers(shared)
         self.gateway = SharedGateway(Path(shared.session_folder), self._start_gateway)
+        self._seen_browser: Browser | None = None
         self._specs: dict[str, ModelSpec] = {}
         self._learn(settings.models)
         self.agreements = self._read_agreements()
@@ -126,6 +128,38 @@ class RunSession:
                 fresh_run_folder(self.run_folder)
                 opened.touch()
         return self.run_folder
+
+    def see_browser(self, browser: "Browser | None", *, remote: bool) -> None:
+        """Note what sandbox of its own a browser has, once for each.
+
+        Args:
+            browser: the browser of a page that has just been opened.
+            remote: it runs elsewhere, where its processes cannot be seen.
+
+        Raises:
+            BrowserError: `--autoweb-browser-sandbox=strict` demands one, and it has none.
+        """
+        if browser is None or browser is self._seen_browser:
+            return
+        if browser.browser_type.name != "chromium":
+            found = f"not Chromium but {browser.browser_type.name}"
+        else:
+            found = "unknown: the browser runs elsewhere" if remote else own_sandbox(browser)
+        with self.shared.sandbox_file.open("a", encoding="utf-8") as file:
+            file.write(f"{found}\n")
+        if self.settings.browser_sandbox == "strict" and found != ON:
+            raise BrowserError(
+                f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {found}"
+            )
+        self._seen_browser = browser
+
+    def seen_sandboxes(self) -> str:
+        """Return what sandboxes the browsers of all processes had, or "" if none was started."""
+        try:
+            seen = self.shared.sandbox_file.read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return ""
+        return "; ".join(dict.fromkeys(seen))
 
     def cell_resources(
         self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]

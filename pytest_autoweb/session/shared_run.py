@@ -24,6 +24,11 @@ class SharedRun:
         return Path(self.session_folder) / "progress.jsonl"
 
     @property
+    def sandbox_file(self) -> Path:
+        """Return the file to which all processes append what sandbox their browsers have."""
+        return Path(self.session_folder) / "browser-sandbox"
+
+    @property
     def opened_file(self) -> Path:
         """Return the file that exists once a process has opened the run folder."""
         return Path(self.session_folder) / "run-folder-opened"

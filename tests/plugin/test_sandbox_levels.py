@@ -1,13 +1,14 @@
 """--autoweb-sandbox: what a session says about it, and what it refuses."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_autoweb.egress.browser_sandbox import planned_sandbox
 
 WITHOUT_WALLS = Path(__file__).parents[1] / "support" / "without_walls.py"
 ORACLE, OFF = "--autoweb-models=builtin/oracle", "--autoweb-sandbox=off"
@@ -49,7 +50,7 @@ def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
     )
 
     assert result.parseoutcomes() == {"passed": 1, "unsolved": 1, "deselected": 2}
-    own = "OFF, because pytest runs as root" if os.geteuid() == 0 else "on"
+    own = planned_sandbox(["chromium"], "auto")
     result.stdout.fnmatch_lines(
         [
             "autoweb sandbox: lint, worker, facade, *seccomp (strict)",
@@ -60,7 +61,8 @@ def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
     cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
     assert cells["fake/scripts"]["failure"]["rule"] == "AW310"
     assert "landlock abi" in report["environment"]["sandbox"]
-    assert report["environment"]["browser_sandbox"] == own
+    found = report["environment"]["browser_sandbox"]
+    assert found == (own if own.startswith("OFF") else "on")
     assert report["notes"] == []
 
 
@@ -137,3 +139,43 @@ def test_a_plugin_may_bring_an_engine_of_its_own(project: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(["autoweb sandbox: an engine of a plugin, at level auto"])
     cells = {case["id"]: case["cells"][0] for case in report_of(project)["cases"]}
     assert (cells["title"]["outcome"], cells["login"]["outcome"]) == ("passed", "failed")
+
+
+def test_a_sandbox_of_the_browser_that_is_asked_for_and_cannot_be_stops_the_session(
+    project: pytest.Pytester,
+) -> None:
+    if not planned_sandbox(["chromium"], "auto").startswith("OFF"):
+        pytest.skip("this machine allows the sandbox")
+    result = project.runpytest_subprocess("cases", ORACLE, "--autoweb-browser-sandbox=strict")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*--autoweb-browser-sandbox=strict: Chromium's own sandbox is OFF, because *"]
+    )
+
+
+def test_a_browser_that_turns_out_to_be_without_its_sandbox_breaks_the_cell(
+    project: pytest.Pytester,
+) -> None:
+    # Somebody else's fixture takes away what the plugin asked for.
+    project.makeconftest(
+        "import pytest\n"
+        "import pytest_autoweb.egress.browser_sandbox as own\n"
+        "own.obstacle = lambda executable='': ''\n"
+        "@pytest.fixture(scope='session')\n"
+        "def browser_type_launch_args(browser_type_launch_args):\n"
+        "    args = [*browser_type_launch_args.get('args', []), '--no-sandbox']\n"
+        "    return {**browser_type_launch_args, 'args': args, 'chromium_sandbox': False}\n"
+    )
+    result = project.runpytest_subprocess(
+        "cases", "-k", "title", ORACLE, "--autoweb-browser-sandbox=strict"
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["autoweb browser: Chromium's own sandbox is asked for;*"])
+    report = report_of(project)
+    (cell,) = [cell for case in report["cases"] for cell in case["cells"]]
+    why = "OFF: the browser runs with --no-sandbox"
+    assert cell["outcome"] == "broken"
+    assert f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}" in cell["reason"]
+    assert report["environment"]["browser_sandbox"] == why

@@ -1,15 +1,31 @@
 """What the scripted server of the gateway's tests says, and the settings of its models."""
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 from openai_server import Answer
 
 SECRET = "sk-abcdefghijklmnop1234567890"
 AGAIN = {"Retry-After": "0"}
+SOON = {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)}
+TOOL = {"id": "1", "type": "function", "function": {"name": "browse", "arguments": "{}"}}
+NO_TEMPERATURE = "Unsupported value: 'temperature' does not support 0.0 with this model."
+
+
+def body(message: str) -> str:
+    """A reply whose message is written as it is."""
+    choice = f'{{"index": 0, "finish_reason": "stop", "message": {message}}}'
+    return (
+        '{"id": "1", "object": "chat.completion", "created": 1, "model": "m", '
+        f'"choices": [{choice}], "usage": {{"prompt_tokens": 1, "completion_tokens": 1}}}}'
+    )
+
 
 SCRIPTS: dict[str, list[Answer]] = {
     "plain": [Answer("hello", prompt_tokens=100, completion_tokens=20)],
     "401": [Answer(status=401, error=f"Incorrect API key provided: {SECRET}")],
+    "401-secret": [Answer(status=401, error=f"Incorrect API key provided: {SECRET}")],
     "403": [Answer(status=403, error="not for you")],
     "404": [Answer(status=404, error="no such model")],
     "429": [Answer(status=429, error="slow down", headers=AGAIN)],
@@ -42,6 +58,40 @@ SCRIPTS: dict[str, list[Answer]] = {
     "gpt-5-mini": [Answer("ok")],
     "recorded": [Answer("page.goto('http://127.0.0.1:4001/')"), Answer("never asked for")],
     "counted": [Answer("a"), Answer("b")],
+    "429-date": [Answer(status=429, error="busy", headers=SOON)],
+    "429-ms": [
+        Answer(status=429, headers={"Retry-After-Ms": "400", "Retry-After": "7200"}),
+        Answer("after milliseconds"),
+    ],
+    "error-200": [Answer(raw='{"error": {"message": "the upstream model fell over"}}')],
+    "error-200-text": [Answer(raw='{"error": "no such deployment"}')],
+    "error-200-rate": [
+        Answer(raw='{"error": {"message": "slow down", "code": 429}}', headers=AGAIN)
+    ],
+    "error-200-key": [Answer(raw='{"error": {"code": "invalid_api_key", "message": "bad key"}}')],
+    "error-200-long": [Answer(raw='{"error": {"message": "maximum context length is 5 tokens"}}')],
+    "parts": [
+        Answer(
+            raw=body(
+                '{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, '
+                '{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}'
+            )
+        )
+    ],
+    "number": [Answer(raw=body('{"role": "assistant", "content": 42}'))],
+    "object": [Answer(raw=body('{"role": "assistant", "content": {"mark": 3}}'))],
+    "only-thinks": [Answer("", message={"reasoning_content": "I ponder"})],
+    "only-thinks-parts": [
+        Answer(
+            raw=body(
+                '{"role": "assistant", "content": [{"type": "thinking", "thinking": "I ponder"}]}'
+            )
+        )
+    ],
+    "only-tools": [Answer(None, message={"tool_calls": [TOOL]}, finish_reason="tool_calls")],
+    "lukewarm": [Answer(status=400, error=NO_TEMPERATURE), Answer("warm"), Answer("warm again")],
+    "lukewarm-set": [Answer(status=400, error=NO_TEMPERATURE)],
+    "cut": [Answer("page.goto(", finish_reason="length", completion_tokens=64)],
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "slow": {"timeout": 0.3},
@@ -57,6 +107,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "extra_body": {"top_k": 1},
     },
     "hot": {"temperature": None},
+    "lukewarm-set": {"temperature": 0.0},
     "gpt-5-nano": {"temperature": 0.0},
     "no-key": {"api_key_env": "AUTOWEB_TEST_ABSENT_KEY"},
     "own-key": {"api_key_env": "AUTOWEB_TEST_API_KEY"},

@@ -70,3 +70,37 @@ def test_secrets_are_taken_out_of_what_is_sent_but_not_out_of_the_rules() -> Non
     sent = redacted_messages((rules, task), redact)
 
     assert sent == (rules, Message(role="user", content="Type ***.", images=("data:,",)))
+
+
+CUT = Reply(
+    text=f"{SECRET} and then",
+    usage=Usage(calls=1, output_tokens=64),
+    finish_reason="length",
+    model_served="m-1",
+)
+
+
+def test_a_reply_that_was_cut_off_is_a_failed_call_whose_text_is_kept() -> None:
+    outcome, exchange = ask_once(Answering(CUT), REQUEST, redact)
+
+    assert isinstance(outcome, ModelError)
+    assert outcome.cause == "cut_off"
+    assert "cut off at its limit, after 64 tokens; max_tokens in the model's" in outcome.detail
+    assert exchange.error == outcome.detail
+    assert (exchange.reply, exchange.usage) == ("*** and then", CUT.usage)
+
+
+def test_the_limit_that_a_call_sets_itself_is_named() -> None:
+    request = REQUEST.model_copy(update={"max_tokens": 60})
+
+    outcome, _ = ask_once(Answering(CUT), request, redact)
+
+    assert isinstance(outcome, ModelError)
+    assert "a call of this kind may use 60 tokens" in outcome.detail
+
+
+def test_what_is_complete_of_a_reply_that_was_cut_off_can_be_used() -> None:
+    outcome, exchange = ask_once(Answering(CUT), REQUEST, redact, usable=lambda text: text[:7])
+
+    assert isinstance(outcome, Reply)
+    assert (outcome.text, exchange.error, exchange.reply) == (SECRET, None, "*** and then")

@@ -98,7 +98,7 @@ def test_a_reply_comes_with_tokens_latency_and_the_name_the_server_gave_itself(
         ("403", "auth", 1, "not for you"),
         ("404", "unavailable", 1, "no such model"),
         ("429", "rate_limit", 3, "slow down (after 3 tries)"),
-        ("429-for-hours", "rate_limit", 1, "scripted error"),
+        ("429-for-hours", "rate_limit", 1, "asks to wait 7200 s, and a call waits 60 s at most"),
         ("500", "unavailable", 3, "boom (after 3 tries)"),
         ("400", "unavailable", 1, "unknown field"),
         ("context", "context_window", 1, "maximum context length"),
@@ -114,6 +114,16 @@ def test_a_reply_comes_with_tokens_latency_and_the_name_the_server_gave_itself(
         ("no-choices", "empty", 1, "no text"),
         ("slow", "timeout", 3, "no reply in time"),
         ("no-key", "auth", 0, "AUTOWEB_TEST_ABSENT_KEY is not set"),
+        ("429-date", "rate_limit", 1, "s, and a call waits 60 s at most"),
+        ("error-200", "unavailable", 3, "the upstream model fell over (after 3 tries)"),
+        ("error-200-text", "unavailable", 3, "no such deployment"),
+        ("error-200-rate", "rate_limit", 3, "slow down (after 3 tries)"),
+        ("error-200-key", "auth", 1, "bad key"),
+        ("error-200-long", "context_window", 1, "maximum context length"),
+        ("only-thinks", "empty", 1, "instead came 8 characters of reasoning"),
+        ("only-thinks-parts", "empty", 1, "instead came 8 characters of reasoning"),
+        ("only-tools", "empty", 1, "instead came 1 tool call(s) ('browse')"),
+        ("lukewarm-set", "unavailable", 1, "'temperature' does not support 0.0"),
     ],
 )
 def test_each_failure_has_its_cause_and_only_the_services_own_are_tried_again(
@@ -136,7 +146,7 @@ def test_a_failed_call_tells_what_it_used_up(session: Session) -> None:
 
 
 def test_no_key_is_in_an_error(session: Session) -> None:
-    assert SECRET not in failure(session, "401").detail
+    assert SECRET not in failure(session, "401-secret").detail
 
 
 def test_a_server_that_stumbles_is_asked_again_and_all_calls_are_counted(session: Session) -> None:
@@ -150,6 +160,28 @@ def test_the_wait_the_service_asks_for_is_kept(session: Session) -> None:
 
     assert session.client.complete(ask("429-once")).text == "after a pause"
     assert time.monotonic() - began >= 0.4
+
+
+def test_a_wait_in_milliseconds_is_kept_and_goes_before_the_other(session: Session) -> None:
+    began = time.monotonic()
+
+    assert session.client.complete(ask("429-ms")).text == "after milliseconds"
+    assert 0.4 <= time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("model", "text"), [("parts", "in parts"), ("number", "42"), ("object", '{"mark": 3}')]
+)
+def test_a_reply_in_parts_or_of_another_kind_is_read_as_text(
+    session: Session, model: str, text: str
+) -> None:
+    assert session.client.complete(ask(model)).text == text
+
+
+def test_a_reply_that_was_cut_off_comes_with_its_text_and_the_reason(session: Session) -> None:
+    reply = session.client.complete(ask("cut"))
+
+    assert (reply.text, reply.finish_reason) == ("page.goto(", "length")
 
 
 @pytest.mark.parametrize("model", ["thinks", "thinks-aloud"])
@@ -202,6 +234,18 @@ def test_a_model_that_refuses_the_default_temperature_is_asked_without_it(
     session: Session,
 ) -> None:
     assert "temperature" not in body_of(session, "gpt-5-mini")
+
+
+def test_a_server_that_refuses_the_default_temperature_is_asked_without_it_from_then_on(
+    session: Session,
+) -> None:
+    first = session.client.complete(ask("lukewarm"))
+    second = session.client.complete(ask("lukewarm"))
+    sent = ["temperature" in seen.body for seen in session.server.requests_of("lukewarm")]
+
+    assert (first.text, second.text) == ("warm", "warm again")
+    assert sent == [True, False, False]
+    assert (first.usage.calls, second.usage.calls) == (2, 1)
 
 
 def test_a_model_that_refuses_the_temperature_you_set_is_an_error(session: Session) -> None:
@@ -382,9 +426,9 @@ def test_a_recording_replays_on_other_ports_and_a_miss_is_told_apart(
 
 
 def test_the_stats_hold_the_calls_of_all_processes_and_failures_by_cause(session: Session) -> None:
-    before = session.client.stats().models.get("openai/401")
-    failure(session, "401")
-    after = session.client.stats().models["openai/401"]
+    before = session.client.stats().models.get("openai/404")
+    failure(session, "404")
+    after = session.client.stats().models["openai/404"]
 
-    assert after.failures["auth"] == (before.failures["auth"] if before else 0) + 1
+    assert after.failures["unavailable"] == (before.failures["unavailable"] if before else 0) + 1
     assert after.usage.calls == (before.usage.calls if before else 0) + 1

@@ -1,10 +1,12 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
-from pytest_autoweb.llm.replies import strip_reasoning
+from pytest_autoweb.llm.replies import closed_block, strip_reasoning, whole_lines, whole_object
 
 PLAN = """Here is my plan.
 /*
@@ -112,3 +114,27 @@ def test_no_reply_breaks_the_parsers(reply: str) -> None:
 @given(st.integers(1, 999), st.sampled_from(["Step {}", "步骤{}：x", "第{}步", "// Step {}: y"]))
 def test_any_number_in_any_form_is_read(number: int, form: str) -> None:
     assert heading_number(form.format(number)) == number
+
+
+FENCED = "Here it is.\n```python\npage.goto('/')\n```\nThis opens"
+
+
+@pytest.mark.parametrize(
+    ("usable", "text", "left"),
+    [
+        (whole_lines, "e1.click()\ne2.fi", "e1.click()"),
+        (whole_lines, "e1.cl", ""),
+        (closed_block, FENCED, FENCED),
+        (closed_block, "```python\npage.goto('/')\npage.cl", ""),
+        (closed_block, f"{FENCED}\n```\nmore", ""),
+        (closed_block, PLAN, PLAN),
+        (closed_block, PLAN.partition("PLAN_END")[0], ""),
+        (whole_object, 'So: {"action": "click"}\n\n{"act', 'So: {"action": "click"}\n\n{"act'),
+        (whole_object, '{"thinking": {"a"', ""),
+        (whole_object, "{" * 100_000, ""),
+    ],
+)
+def test_only_the_complete_part_of_a_reply_that_was_cut_off_is_used(
+    usable: Callable[[str], str], text: str, left: str
+) -> None:
+    assert usable(text) == left

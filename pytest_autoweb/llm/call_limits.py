@@ -1,0 +1,131 @@
+"""Limits on model calls: the time that a whole call may take, and calls that are hopeless."""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_autoweb.errors import ModelCause, ModelError
+
+Outcome = TypeVar("Outcome")
+
+
+class CallOverdue(Exception):
+    """Raised when a call was given up because its time was over."""
+
+
+class _Abandoned(BaseException):
+    """Raised inside a call that was given up; no library takes it for an error of its own."""
+
+
+def within(seconds: float, call: Callable[[], Outcome]) -> Outcome:
+    """Return what a call returns, or give it up after that many seconds, whatever it is doing.
+
+    The time limits of HTTP libraries are for single reads, so that a server that sends a byte now
+    and then could hold a call for ever.
+
+    Raises:
+        CallOverdue: the time was over.
+    """
+    results: list[Outcome] = []
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except _Abandoned:
+            return
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="model-call", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        _abandon(thread)
+        raise CallOverdue(f"no end after {seconds:g} s")
+    return results[0]
+
+
+def _abandon(thread: threading.Thread) -> None:
+    """Make a thread end at its next instruction, which closes its connection.
+
+    A thread that waits for a byte gets there with the next byte, or when that one read times out.
+    """
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned)
+        )
+
+
+_FAILURES_IN_A_ROW = 3
+_PAUSE_S = 60.0
+# Failures of a service that is down; rate limits are answered by waiting instead.
+_DOWN: tuple[ModelCause, ...] = ("timeout", "unavailable")
+
+
+@dataclass(slots=True)
+class _Failures:
+    cause: ModelCause
+    in_a_row: int
+    at: float
+
+
+class CircuitBreaker:
+    """Refuses calls of a model that would fail as its last ones did, without sending them.
+
+    A refused key stays refused, so one refusal is enough for the whole session. A service that is
+    down may come back, so after three failures in a row its model is left alone for a minute, and
+    then a call is tried again.
+
+    Args:
+        clock: tells the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failed: dict[str, _Failures] = {}
+
+    def check(self, model: str) -> None:
+        """Let a call pass, or refuse it.
+
+        Raises:
+            ModelError: the call would fail; its cause is that of the calls before.
+        """
+        with self._lock:
+            failed = self._failed.get(model)
+            if failed is None or not self._is_open(failed):
+                return
+            if failed.cause == "auth":
+                detail = (
+                    "not called: the service refused the key earlier in this run; that call's "
+                    "error says why"
+                )
+            else:
+                left = max(1.0, failed.at + _PAUSE_S - self._clock())
+                detail = (
+                    f"not called: the last {failed.in_a_row} calls failed ({failed.cause}); the "
+                    f"next one is tried in {left:.0f} s"
+                )
+        raise ModelError(failed.cause, model, detail)
+
+    def note(self, model: str, cause: ModelCause | None) -> None:
+        """Remember how a call ended; None means that there was a reply."""
+        with self._lock:
+            before = self._failed.pop(model, None)
+            if cause == "auth" or cause in _DOWN:
+                same = before is not None and before.cause == cause
+                count = before.in_a_row + 1 if before is not None and same else 1
+                self._failed[model] = _Failures(cause, count, self._clock())
+
+    def _is_open(self, failed: _Failures) -> bool:
+        if failed.cause == "auth":
+            return True
+        if failed.in_a_row < _FAILURES_IN_A_ROW:
+            return False
+        return self._clock() < failed.at + _PAUSE_S

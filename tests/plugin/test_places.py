@@ -1,0 +1,128 @@
+"""Where a run writes: the last report, read-only folders, odd terminals and closed pipes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+ORACLE = "--autoweb-models=builtin/oracle"
+
+
+def report_of(project: pytest.Pytester) -> str:
+    return (project.path / "autoweb-report/report.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("cases", "--autoweb-models=openai/gpt-x"), pytest.ExitCode.USAGE_ERROR),
+        (("cases", ORACLE, "-k", "nothing"), pytest.ExitCode.NO_TESTS_COLLECTED),
+        (("bad", ORACLE), pytest.ExitCode.USAGE_ERROR),
+        (("bad", ORACLE, "-n", "2"), pytest.ExitCode.USAGE_ERROR),
+    ],
+    ids=["key", "nothing selected", "bad file", "bad file n2"],
+)
+def test_a_start_that_runs_nothing_leaves_the_last_report_where_it_is(
+    project: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: pytest.ExitCode,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    project.makeini((project.path / "tox.ini").read_text() + "\nautoweb_files = */*.yaml\n")
+    bad = project.mkdir("bad") / "bad.yaml"
+    bad.write_text("version: 1\ncases:\n  - {id: x}\n")
+    last = project.path / "autoweb-report"
+    last.mkdir()
+    (last / "report.json").write_text('{"the last": "report"}')
+
+    result = project.runpytest_subprocess(*arguments)
+
+    assert result.ret == code
+    assert report_of(project) == '{"the last": "report"}'
+    assert list(project.path.glob("autoweb-report.*")) == []
+
+
+READ_ONLY = """
+import os
+access = os.access
+def read_only(path, mode, **rest):
+    return not mode & os.W_OK and access(path, mode, **rest)
+os.access = read_only
+"""
+
+
+def test_a_rootdir_that_is_read_only_is_a_sentence(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    # Root may write anywhere, whatever the bits of a folder say.
+    project.makeconftest(READ_ONLY)
+    result = project.runpytest_subprocess("cases", ORACLE, *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*the report folder *autoweb-report cannot be made (* is read-only); name another*"]
+    )
+    assert "Traceback" not in result.stderr.str()
+
+
+def start(project: pytest.Pytester, *arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", "cases", ORACLE, *arguments],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environ},
+    )
+
+
+ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("verbosity", ["-q", "-v"])
+def test_a_terminal_that_knows_only_ascii_gets_a_report_all_the_same(
+    project: pytest.Pytester, verbosity: str
+) -> None:
+    path = project.path / "cases/shop.yaml"
+    text = path.read_text().replace("equals: Shop", "equals: 店铺 – ✓")
+    path.write_text(text, encoding="utf-8")
+    session = start(project, verbosity, "--autoweb-stdout", "--autoweb-language=zh", **ASCII)
+    out, errors = session.communicate(timeout=300)
+
+    assert b"UnicodeEncodeError" not in out + errors
+    assert session.returncode == pytest.ExitCode.TESTS_FAILED
+    assert b"report: " in out
+
+
+def test_a_command_prints_what_ascii_cannot_hold_in_another_form(
+    project: pytest.Pytester,
+) -> None:
+    folder = project.mkdir("店铺")
+    shown = subprocess.run(
+        [sys.executable, "-m", "pytest_autoweb.cli", "models", "list"],
+        cwd=project.path,
+        capture_output=True,
+        env={**os.environ, **ASCII, "AUTOWEB_MODELS_DIR": str(folder)},
+        check=False,
+    )
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert rb"model files: " in shown.stdout
+
+
+@pytest.mark.parametrize("options", [("-v", "--autoweb-stdout"), ("-n", "2")])
+def test_a_reader_that_leaves_early_loses_no_cell(
+    project: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    session = start(project, *options)
+    assert session.stdout is not None
+    session.stdout.readline()
+    session.stdout.close()
+    assert session.stderr is not None
+    errors = session.stderr.read()
+    session.wait(300)
+
+    cells = [cell for case in json.loads(report_of(project))["cases"] for cell in case["cells"]]
+    assert [cell["outcome"] for cell in cells] == ["passed", "passed"]
+    assert b"Traceback" not in errors

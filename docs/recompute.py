@@ -31,7 +31,14 @@ from recompute_cells import (
 )
 from recompute_formulas import kappa, percentile, wilson
 
-LETTERS = {"P": "passed", "H": "healed", "F": "failed", "B": "broken", "U": "ungraded"}
+LETTERS = {
+    "P": "passed",
+    "H": "healed",
+    "F": "failed",
+    "B": "broken",
+    "U": "ungraded",
+    "Q": "needs_input",
+}
 
 
 def recompute(report):

@@ -125,6 +125,8 @@ class Counts(Record):
     """No check could be evaluated."""
     skipped: int = 0
     """Not run."""
+    needs_input: int = 0
+    """The plan asked a question that nobody may answer."""
 
 
 class PassRate(Record):
@@ -161,6 +163,8 @@ class NotGraded(Record):
     """No check could be evaluated."""
     controls: int = 0
     """The number of judged cells in cases whose controls are broken."""
+    needs_input: int = 0
+    """The plan asked a question that nobody may answer."""
 
 
 class Cost(Record):
@@ -355,7 +359,7 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
 
 
 def _graded(cell: CellResult | CellSummary) -> bool:
-    return cell.outcome not in ("broken", "ungraded", "skipped")
+    return cell.outcome not in ("broken", "ungraded", "skipped", "needs_input")
 
 
 def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> NotGraded:
@@ -363,6 +367,7 @@ def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> N
         broken=_count(cells, lambda cell: cell.outcome == "broken"),
         ungraded=_count(cells, lambda cell: cell.outcome == "ungraded"),
         controls=_count(cells, lambda cell: _graded(cell) and case_key(cell) in doubtful),
+        needs_input=_count(cells, lambda cell: cell.outcome == "needs_input"),
     )
 
 

@@ -29,7 +29,9 @@ GRADED: frozenset[Outcome] = frozenset({"passed", "healed", "failed"})
 Which = Literal["a", "b", "both"]
 """A side of a comparison."""
 
-LeftOutReason = Literal["missing", "not_run", "broken", "ungraded", "changed", "controls"]
+LeftOutReason = Literal[
+    "missing", "not_run", "broken", "ungraded", "changed", "controls", "needs_input"
+]
 """Why a case is left out of a comparison.
 
 `missing`: a side has no such cell. `not_run`: its cells were skipped. `broken`, `ungraded`: no
@@ -216,6 +218,8 @@ def _why_not_graded(rows: Sequence[CellSummary]) -> tuple[LeftOutReason, str]:
         return "broken", "no verdict on {side}: infrastructure failed"
     if "ungraded" in outcomes:
         return "ungraded", "no verdict on {side}: its checks could not be evaluated"
+    if "needs_input" in outcomes:
+        return "needs_input", "no verdict on {side}: the plan asked a question"
     return "not_run", "not run on {side}"
 
 

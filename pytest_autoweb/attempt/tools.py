@@ -40,7 +40,17 @@ LOG_LINES = 200
 """Number of lines that the result keeps of the beginning and of the end of the run log."""
 
 STOPPING: frozenset[FailureKind] = frozenset(
-    {"model", "plan", "lint", "repair", "navigation", "browser", "webserver", "internal"}
+    {
+        "model",
+        "plan",
+        "question",
+        "lint",
+        "repair",
+        "navigation",
+        "browser",
+        "webserver",
+        "internal",
+    }
 )
 """Failures after which the later stages of an attempt have nothing to work on."""
 

@@ -17,12 +17,12 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
             attempt, plan = _ask_plan(attempt, tools, hint="", answer=answer, asked=plan)
     if plan is None:
         return attempt
+    if plan.has_question and tools.settings.questions != "record":
+        failure = Failure(kind="question", message=f"the plan needs input: {plan.question}")
+        return fail(attempt, failure, StepProblem.of("(plan)", PLAN_ASKS, plan.question))
     if not plan.steps:
         failure = Failure(kind="plan", message="the reply holds no plan steps")
         return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS))
-    if plan.has_question and tools.settings.questions != "record":
-        failure = Failure(kind="plan", message=f"the plan needs input: {plan.question}")
-        return fail(attempt, failure, StepProblem.of("(plan)", PLAN_ASKS, plan.question))
     return attempt
 
 

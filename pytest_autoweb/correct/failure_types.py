@@ -164,6 +164,8 @@ def classify(
         for pattern, failure_type in _ENDINGS:
             if hit := re.search(pattern, message):
                 return _found((failure_type, "limit"), "pattern", hit[0])
+    if kind == "question":
+        return _found(("PARAMETER_ERROR", "question"), "kind", kind)
     if kind == "plan":
         asks = "?" in message or "？" in message or "ask" in message
         return _found(("PARAMETER_ERROR", "question" if asks else "plan_empty"), "kind", kind)

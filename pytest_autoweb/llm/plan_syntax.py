@@ -1,6 +1,7 @@
 """How plans are written: headings of steps, in English and Chinese, and their fields. Pure text."""
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_autoweb.llm.replies import fold_line, strip_reasoning
@@ -18,6 +19,7 @@ _CHINESE_DIGITS = {c: i for i, c in enumerate("一二三四五六七八九十", 
 HEADING = re.compile(
     _PREFIX
     + r"(?:(?:step|part|步骤)\s*[:#\-]?\s*(?P<n>\d{1,3})"
+    + r"|步骤\s*(?P<bare>[一二三四五六七八九十])"
     + r"|第\s*(?P<cn>\d{1,3}|[一二三四五六七八九十])\s*步)"
     + r"(?!\d)\s*[:.#、)*\-]*\s*(?P<rest>.*)$",
     re.IGNORECASE,
@@ -43,8 +45,11 @@ _FIELD = {
 
 
 _QUESTION = re.compile(
-    _PREFIX + r"(?:question|提问|问题)\s*\**\s*:\s*\**\s*(?P<value>.+)$", re.IGNORECASE
+    _PREFIX + r"(?:questions?|提问|问题)\s*\d*\s*\**\s*:\s*\**\s*(?P<value>.*)$", re.IGNORECASE
 )
+
+
+_QUESTION_TITLE = re.compile(r"^[\s#]*(?:questions?|提问|问题)\s*$", re.IGNORECASE)
 
 
 _NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
@@ -67,7 +72,7 @@ def heading_number(line: str) -> int | None:
     match = HEADING.match(fold_line(line))
     if not match:
         return None
-    digits = match["n"] or match["cn"]
+    digits = match["n"] or match["cn"] or match["bare"]
     return int(digits) if digits.isdecimal() else _CHINESE_DIGITS[digits]
 
 
@@ -86,10 +91,17 @@ def parse_plan(reply: str) -> PlanParse:
 
 
 def _find_question(text: str) -> str:
-    for line in text.splitlines():
-        match = _QUESTION.match(fold_line(line))
-        if match and not _NO_QUESTION.match(match["value"]):
-            return match["value"].strip()
+    """Return the first question; it stands behind its word, or on the next line that is written."""
+    lines = [folded for line in text.splitlines() if (folded := fold_line(line)).strip()]
+    for line, below in pairwise([*lines, ""]):
+        match = _QUESTION.match(line)
+        if not match and not _QUESTION_TITLE.match(line):
+            continue
+        asked = match["value"].strip() if match else ""
+        if not asked and HEADING.match(below) is None and "plan_" not in below.casefold():
+            asked = re.sub(r"^[\s>*•\-]+|^\s*\d+[.)]\s*", "", below).strip()
+        if asked and not _NO_QUESTION.match(asked):
+            return asked
     return ""
 
 

@@ -39,6 +39,7 @@ _MARKS = {
     "broken": "⚠️ broken",
     "ungraded": "❔ ungraded",
     "skipped": "➖ skipped",
+    "needs_input": "❓ needs input",
 }
 
 

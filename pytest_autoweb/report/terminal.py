@@ -169,6 +169,7 @@ _COLOURS: dict[Outcome, dict[str, bool]] = {
     "broken": {"red": True},
     "ungraded": {"purple": True},
     "skipped": {"light": True},
+    "needs_input": {"purple": True},
 }
 
 

@@ -17,6 +17,7 @@ _LETTERS: dict[Outcome, str] = {
     "broken": "B",
     "ungraded": "U",
     "skipped": "S",
+    "needs_input": "Q",
 }
 
 
@@ -166,7 +167,7 @@ def failed_steps(cell: CellResult) -> str:
         return "run"
     if last.checks_passed is False:
         return "check"
-    return "" if cell.outcome == "ungraded" else "unknown"
+    return "" if cell.outcome in ("ungraded", "needs_input") else "unknown"
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

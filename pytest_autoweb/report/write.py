@@ -22,7 +22,15 @@ from pytest_autoweb.runs.side_files import read_side_files
 BUDGET = 16_000_000
 """The most bytes of pictures in one report."""
 
-_URGENCY: tuple[Outcome, ...] = ("failed", "broken", "healed", "ungraded", "passed", "skipped")
+_URGENCY: tuple[Outcome, ...] = (
+    "failed",
+    "broken",
+    "healed",
+    "ungraded",
+    "needs_input",
+    "passed",
+    "skipped",
+)
 _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 

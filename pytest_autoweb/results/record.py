@@ -26,9 +26,9 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped"]
+Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped", "needs_input"]
 """How a cell ended: `healed` passed only after a repair, `broken` means that infrastructure
-failed."""
+failed, `needs_input` that the plan asked a question that `--autoweb-questions` leaves open."""
 
 StageName = Literal[
     "plan",
@@ -51,7 +51,8 @@ StageName = Literal[
 
 FailureKind = Literal[
     "model",  # the model's service gave no usable reply
-    "plan",  # the reply holds no plan, or the plan asks a question nobody answers
+    "plan",  # the reply holds no plan
+    "question",  # the plan asks a question that nobody answers
     "lint",  # the code is missing, or refused by the sandbox's policy
     "repair",  # the repair says the same again
     "step",  # the code raised while it ran

@@ -38,6 +38,8 @@ def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, 
             return "broken", reason, failure
         first = attempts[-2].failure
         return "failed", f"{first.message if first else ''} (the repair broke: {reason})", first
+    if failure and failure.kind == "question":
+        return "needs_input", reason, failure
     if not has_checks:
         if last.executed:
             return "ungraded", NO_CHECKS, None

@@ -47,7 +47,7 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
         raise CellFailed(
             result.model_copy(update={"reason": "the checks pass although nothing was done"})
         )
-    if result.outcome in ("ungraded", "skipped"):
+    if result.outcome in ("ungraded", "needs_input", "skipped"):
         pytest.skip(_shown(f"{result.outcome}: {result.reason}"))
     if result.outcome in ("passed", "healed"):
         return
@@ -76,7 +76,9 @@ def never_graded(cells: Sequence[CellResult]) -> dict[str, str]:
     return {
         cell.model: cell.reason
         for cell in reversed(cells)
-        if cell.outcome == "ungraded" and cell.model not in graded and cell.reason != NO_CHECKS
+        if cell.outcome in ("ungraded", "needs_input")
+        and cell.model not in graded
+        and cell.reason != NO_CHECKS
     }
 
 

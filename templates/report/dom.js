@@ -9,6 +9,7 @@ const ICONS = {
   broken: "M13 2 5 13.5h6L10 22l9-12.5h-6.5z",
   ungraded: "M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .6-1.5 1.3-1.5 2.3M12 18.6v.2",
   skipped: "M6 12h12",
+  needs_input: "M4 5h16v11h-9l-4 4v-4H4z",
   scales: "M12 4v16M7 20h10M5 7h14M5 7l-3 7h6zM19 7l-3 7h6z",
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
 };
@@ -20,6 +21,7 @@ export const OUTCOMES = {
   broken: { letter: "B", label: "Broken", says: "browser, network, server or model service failed" },
   ungraded: { letter: "U", label: "Ungraded", says: "no check could be evaluated" },
   skipped: { letter: "S", label: "Skipped", says: "not run" },
+  needs_input: { letter: "Q", label: "Needs input", says: "the plan asked a question that nobody may answer" },
 };
 
 /* Show characters that would reorder or hide the text around them as their code points. */

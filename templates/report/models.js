@@ -39,8 +39,8 @@ function rateCell(label, tone, rates, n, size = "") {
     gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`));
 }
 
-function leftOutLine({ broken, ungraded, controls }) {
-  const parts = [broken && `${broken} broken`, ungraded && `${ungraded} ungraded`, controls && `${controls} with broken controls`].filter(Boolean);
+function leftOutLine({ broken, ungraded, controls, needs_input: asking }) {
+  const parts = [broken && `${broken} broken`, ungraded && `${ungraded} ungraded`, controls && `${controls} with broken controls`, asking && `${asking} that need input`].filter(Boolean);
   return parts.length > 0 && el("div.soft.small", `not graded: ${parts.join(", ")}`);
 }
 

@@ -38,7 +38,7 @@ def test_a_plan_is_read_with_its_fields_whatever_surrounds_it() -> None:
 @pytest.mark.parametrize(
     "heading",
     ["Step 3: go", "// Step 3 - go", "# 步骤 3：go", "第３步 go", "* **Step 3:** go", "PART 3 go",
-     "第三步：go"],
+     "第三步：go", "步骤三：go", "步骤 三 go"],
 )  # fmt: skip
 def test_headings_of_both_languages_give_the_number(heading: str) -> None:
     assert heading_number(heading) == 3
@@ -55,6 +55,29 @@ def test_a_question_after_the_plan_is_seen_and_unconfirms_it() -> None:
     assert plan.has_question
     assert plan.question == "which account?"
     assert not plan.confirmed
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "QUESTION:\nwhich account?",
+        "Questions:\n\n1. which account?\n2. when?",
+        "提问：\nwhich account?",
+        "## Question\n- which account?",
+        "**Questions**\nwhich account?",
+        "Question 1: which account?",
+    ],
+)
+def test_a_question_may_stand_on_the_next_line(asked: str) -> None:
+    assert parse_plan(f"{PLAN}\n{asked}").question == "which account?"
+    assert parse_plan(f"{asked}\n\n{PLAN}").question == "which account?"
+
+
+@pytest.mark.parametrize(
+    "nothing", ["QUESTION:\n", "QUESTION:\nnone", "## Questions\nN/A", "Questions:\nPLAN_END"]
+)
+def test_a_title_without_a_question_asks_nothing(nothing: str) -> None:
+    assert not parse_plan(f"{PLAN}\n{nothing}").has_question
 
 
 def test_question_none_is_no_question() -> None:

@@ -120,7 +120,16 @@ def _models(summary: Summary) -> list[str]:
     if not summary.models:
         return ["Only the controls were run.", ""]
     head = ["model", "first attempt", "after repair", "graded only", "passed", "healed", "failed"]
-    head += ["broken", "ungraded", "skipped", "false success", "cost", "tokens in / out", "median"]
+    head += [
+        "broken",
+        "ungraded",
+        "skipped",
+        "needs input",
+        "false success",
+        "cost",
+        "tokens in / out",
+        "median",
+    ]
     lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
     lines += [_row(_model_row(row)) for row in summary.models]
     lines += [

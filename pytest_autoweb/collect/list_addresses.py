@@ -88,7 +88,9 @@ def _pieces(url: str) -> list[str]:
 def _varying(column: Sequence[str]) -> str:
     head = _edge(column)
     tail = _edge([word[len(head) :][::-1] for word in column])[::-1]
-    return f"{re.escape(head)}[^/?&#=;]+{re.escape(tail)}"
+    # Of a word that is no more than what all have in common, nothing varies.
+    some = "+" if min(map(len, column)) > len(head) + len(tail) else "*"
+    return f"{re.escape(head)}[^/?&#=;]{some}{re.escape(tail)}"
 
 
 def _edge(words: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_autoweb.collect.list_addresses import (
@@ -116,6 +116,7 @@ def test_addresses_with_nothing_but_the_origin_in_common_are_no_pattern() -> Non
     assert common_address(["http://lists.test/a/1"]) is None
 
 
+@example([".", "0."])
 @given(st.lists(st.from_regex(r"\A[a-z0-9.-]{1,12}\Z"), min_size=2, max_size=6, unique=True))
 def test_a_pattern_fits_every_address_it_was_learned_from(words: list[str]) -> None:
     urls = [f"{BASE}{word}/view?tab=1" for word in words]

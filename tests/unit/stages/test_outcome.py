@@ -15,7 +15,7 @@ from pytest_autoweb.run.corrections import repairable, settle
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 
 INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed"}
-NOT_REPAIRED = INFRASTRUCTURE | {"repair"}
+NOT_REPAIRED = INFRASTRUCTURE | {"repair", "question"}
 STEP = Failure(kind="step", message="no such button")
 
 
@@ -54,7 +54,8 @@ def test_checks_decide_even_when_something_else_went_wrong() -> None:
 def test_only_the_infrastructure_breaks_a_cell(kind: FailureKind) -> None:
     outcome, reason, failure = settle([failed(kind, "why")], has_checks=True)
 
-    assert outcome == ("broken" if kind in INFRASTRUCTURE else "failed")
+    asked = "needs_input" if kind == "question" else "failed"
+    assert outcome == ("broken" if kind in INFRASTRUCTURE else asked)
     assert reason == "why"
     assert failure is not None
     assert failure.kind == kind

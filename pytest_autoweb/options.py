@@ -471,11 +471,11 @@ def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
     the flag they may be meant for tests that use the `autoweb` fixture.
     """
     empty = config.getoption(OPTIONS[0].dest) is not None or OPTIONS[0].env in environ
-    for option in OPTIONS:
+    asking = (*_NEED_MODELS, *_GATES) if empty else _NEED_MODELS
+    # Every session without models comes here, so only the settings in question are read.
+    for option in (option for option in OPTIONS if option.name in asking):
         _, source = _first_value(option, config, environ)
-        if option.name in _NEED_MODELS and source == "flag":
-            return option.flag
-        if empty and option.name in (*_NEED_MODELS, *_GATES) and source != "default":
+        if source == "flag" or (empty and source != "default"):
             return option.flag
     return ""
 

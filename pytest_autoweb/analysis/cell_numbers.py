@@ -329,7 +329,7 @@ def rates_of(
         doubtful: cases whose controls are broken; the graded rate leaves them out.
     """
     ran = [cell for cell in cells if cell.outcome != "skipped"]
-    graded = [cell for cell in ran if _graded(cell) and case_key(cell) not in doubtful]
+    graded = [cell for cell in ran if is_graded(cell) and case_key(cell) not in doubtful]
     return Rates(all_trials=rate_of(ran, good), graded=rate_of(graded, good))
 
 
@@ -358,7 +358,8 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
     return sum(1 for item in items if holds(item))
 
 
-def _graded(cell: CellResult | CellSummary) -> bool:
+def is_graded(cell: CellResult | CellSummary) -> bool:
+    """Tell whether a cell has a verdict on its model."""
     return cell.outcome not in ("broken", "ungraded", "skipped", "needs_input")
 
 
@@ -366,7 +367,7 @@ def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> N
     return NotGraded(
         broken=_count(cells, lambda cell: cell.outcome == "broken"),
         ungraded=_count(cells, lambda cell: cell.outcome == "ungraded"),
-        controls=_count(cells, lambda cell: _graded(cell) and case_key(cell) in doubtful),
+        controls=_count(cells, lambda cell: is_graded(cell) and case_key(cell) in doubtful),
         needs_input=_count(cells, lambda cell: cell.outcome == "needs_input"),
     )
 

@@ -134,14 +134,17 @@ def layers_of(pid: int) -> set[str]:
     if seccomp and int(seccomp[1]) == _FILTERED:
         layers.add("seccomp")
     # In a namespace of its own, a process has a second number.
-    numbers = re.search(r"^NSpid:(.*)$", status, re.MULTILINE)
-    if numbers and len(numbers[1].split()) > len(_own_numbers()):
+    if len(_numbers(status)) > len(_own_numbers()):
         layers.add("namespaces")
     return layers
 
 
 @cache
 def _own_numbers() -> list[str]:
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    numbers = re.search(r"^NSpid:(.*)$", status, re.MULTILINE)
-    return numbers[1].split() if numbers else ["1"]
+    return _numbers(Path("/proc/self/status").read_text(encoding="utf-8")) or ["1"]
+
+
+def _numbers(status: str) -> list[str]:
+    """Return the numbers of a process, one for each namespace that it is seen from."""
+    found = re.search(r"^NSpid:(.*)$", status, re.MULTILINE)
+    return found[1].split() if found else []

@@ -305,9 +305,9 @@ class RunController:
 
         Its test has failed all the same; `-rf` lists it like any other.
         """
-        chosen = config.getoption("reportchars", "fE")
         if not isinstance(report, pytest.TestReport) or not is_lost(report):
             return None
+        chosen = config.getoption("reportchars", "fE")
         if chosen != "fE" and set(chosen) & set("faA"):
             return None
         return UNSOLVED, "F", ("UNSOLVED", {"yellow": True})

@@ -155,7 +155,9 @@ def _mark(item: CellItem, tag: str) -> None:
     """Mark a cell by a tag, for `-m`; also by the word that stood for it before version 0.2."""
     for name in dict.fromkeys((tag, tag.replace("-", "_").replace(".", "_"))):
         # Declared first, because `--strict-markers` refuses marks that nobody declared.
-        item.config.addinivalue_line("markers", f"{name}: tag of autoweb cases")
+        declaration = f"{name}: tag of autoweb cases"
+        if declaration not in item.config.getini("markers"):
+            item.config.addinivalue_line("markers", declaration)
         item.add_marker(name)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from pytest_autoweb.analysis.cell_numbers import is_graded
 from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.llm.builtin_models import NOOP
@@ -58,10 +59,11 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
 
 def is_lost(report: pytest.TestReport) -> bool:
     """Tell whether a report is of a cell that a compared model lost, in a case that it may lose."""
+    if not report.failed:
+        return False
     facts = {name: value for name, value in report.user_properties if isinstance(name, str)}
     return (
-        report.failed
-        and facts.get("autoweb.outcome") == "failed"
+        facts.get("autoweb.outcome") == "failed"
         and not facts.get("autoweb.must_pass")
         and not is_control(str(facts.get("autoweb.model")))
     )
@@ -72,7 +74,7 @@ def never_graded(cells: Sequence[CellResult]) -> dict[str, str]:
 
     Cells without checks do not count, because nothing was to be graded.
     """
-    graded = {cell.model for cell in cells if cell.outcome in ("passed", "healed", "failed")}
+    graded = {cell.model for cell in cells if is_graded(cell)}
     return {
         cell.model: cell.reason
         for cell in reversed(cells)

@@ -30,6 +30,11 @@ class Watch:
         self._redact = redact
         self._console: deque[str] = deque(maxlen=_LINES)
         self._requests: deque[str] = deque(maxlen=_LINES)
+        self.crashed = False
+        """Whether the process that shows the page died."""
+        self.given_up = False
+        """Whether the page was ended on purpose, because it had stopped answering."""
+        page.on("crash", self._on_crash)
         self._attach(page)
 
     @property
@@ -48,6 +53,9 @@ class Watch:
         page.on("requestfailed", self._on_failed)
         page.on("response", self._on_response)
         page.on("popup", self._attach)
+
+    def _on_crash(self, _page: "Page") -> None:
+        self.crashed = True
 
     def _on_console(self, message: "ConsoleMessage") -> None:
         if message.type in _TO_DEVELOPERS:

@@ -96,11 +96,11 @@ def browser_ended(page: "Page") -> bool:
     browser = page.context.browser
     if browser is None:
         return False
-    # Playwright notices the end only while its event loop runs. If its driver process is gone,
-    # too, this fails with various errors.
+    # Playwright notices the end only while its event loop runs.
     with suppress(Exception):
         page.wait_for_timeout(1)
-    return not browser.is_connected()
+    # If its driver is gone, too, a browser still says that it is connected.
+    return not browser.is_connected() or bool(getattr(browser, "_dispatcher_fiber").dead)
 
 
 # The digest only saves work, so a slow page is not waited for.

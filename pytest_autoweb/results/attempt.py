@@ -62,6 +62,9 @@ class Attempt(Record):
     """The number of the attempt: 1, then 2 and up for repairs."""
     repair_attempt: bool = False
     """Whether the attempt repairs or retries an earlier one."""
+    rerun_because: str = ""
+    """Why the attempt was made a second time: the browser of the first one died, through no fault
+    of its code. Empty if it was made once."""
     prompt: str = ""
     """The user's task, as it was put to the planner."""
     plan_text: str = ""
@@ -156,6 +159,7 @@ class AttemptFields(TypedDict, total=False):
 
     attempt_index: int
     repair_attempt: bool
+    rerun_because: str
     prompt: str
     plan_text: str
     plan_confirmed: bool

@@ -41,7 +41,7 @@ from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.options import Settings
-from pytest_autoweb.page.opening import add_cookies, browser_ended, context_args, page_digest
+from pytest_autoweb.page.opening import add_cookies, context_args, page_digest
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -53,6 +53,7 @@ from pytest_autoweb.results import (
     total_usage,
 )
 from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
+from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
@@ -219,6 +220,14 @@ def _checksums(cell: Cell, settings: Settings) -> dict[str, str]:
 def _run_attempt(
     cell: Cell, resources: CellResources, this: _AttemptOrder
 ) -> tuple[Attempt, Case | None]:
+    """Make one attempt, and once more if its browser died through no fault of its code."""
+    folder = resources.run_folder / cell.folder / f"{this.folder}{this.index}"
+    return made_again_if_lost(lambda: _make_attempt(cell, resources, this, folder), folder)
+
+
+def _make_attempt(
+    cell: Cell, resources: CellResources, this: _AttemptOrder, folder: Path
+) -> tuple[Attempt, Case | None]:
     """Make one attempt with a fresh server state, browser context, sandbox and log."""
     case: Case | None = None
     guidance = this.guidance
@@ -228,7 +237,6 @@ def _run_attempt(
         correction=guidance.correction if guidance else None,
     )
     began = time.perf_counter()
-    folder = resources.run_folder / cell.folder / f"{this.folder}{this.index}"
     folder.mkdir(parents=True, exist_ok=True)
     # The secrets are known only once the case is resolved; nothing is logged before that.
     log = RunLog(redact=lambda text: text, stream=resources.stream)
@@ -240,7 +248,7 @@ def _run_attempt(
                 if guidance and guidance.correction.relogin:
                     stages = (_relogin(resources), *stages)
                 attempt = _fold(attempt, tools, stages)
-                attempt = keep_records(_unless_browser_gone(attempt, tools), tools)
+                attempt = keep_records(with_loss(attempt, tools), tools)
                 attempt = with_cause(attempt, tools)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
@@ -396,14 +404,6 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
     for name, value in secrets.items():
         text = text.replace(f"<secret:{name}>", value)
     return text
-
-
-def _unless_browser_gone(attempt: Attempt, tools: Tools) -> Attempt:
-    """Return the attempt, with a failure of the browser if that has ended."""
-    if attempt.checks_passed or not browser_ended(tools.page):
-        return attempt
-    failure = Failure(kind="browser", message="the browser ended while the cell ran")
-    return change(attempt, failure=failure)
 
 
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:

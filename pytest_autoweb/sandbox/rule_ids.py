@@ -43,6 +43,8 @@ BORDER_RULES: dict[str, str] = {
     "AW508": "The worker tried something that only the operating system can grant.",
     "AW509": "The step was still computing when its time was over, and was stopped.",
     "AW510": "The code runs a script in the page, at the level `strict`.",
+    "AW511": "A value, a number or a pattern is larger or slower than what may pass.",
+    "AW512": "A script or a pattern of the code ended the browser.",
 }
 
 RULES: dict[str, str] = LINT_RULES | STRICT_RULES | BORDER_RULES

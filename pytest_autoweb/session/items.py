@@ -11,13 +11,15 @@ from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms.correction_arm import ARMS
-from pytest_autoweb.errors import BrowserError, CaseError
+from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.errors import CaseError
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.saving import cell_folder
+from pytest_autoweb.session.browser_life import leave_living, open_living
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies.strategy import CODEGEN
@@ -219,11 +221,7 @@ def run_with_fixtures(
     """
 
     def open_page(context_args: dict[str, Any]) -> "Page":
-        given = request.getfixturevalue("browser_context_args")
-        if both := sorted(given.keys() & context_args.keys()):
-            # Otherwise Python would only complain of a keyword argument that is given twice.
-            raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
-        page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+        page = open_living(request, context_args)
         session.see_browser(page.context.browser, remote=remote)
         return page
 
@@ -238,7 +236,11 @@ def run_with_fixtures(
         # Readings of a page may contain its secrets, which must not leave this process.
         cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
-    result = _run_or_break(cell, resources)
+    with WATCH.on():
+        try:
+            result = _run_or_break(cell, resources)
+        finally:
+            leave_living(request)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)
     return result

@@ -50,8 +50,8 @@ class Ran:
 
 
 def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester) -> None:
-    """Workers before and during a step, the case's web server, a full disk; the browser last."""
-    kinds = ("worker", "worker:300", "server:300", "renderer:300", "disk", "room", "browser:300")
+    """Workers before and during a step, the case's web server, a full disk, browser and driver."""
+    kinds = ("worker", "worker:300", "server:300", "disk", "room", "browser:300", "driver:300")
 
     ran = Ran(project, *kinds, "none")
 
@@ -59,20 +59,44 @@ def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester
     killed = (project.path / "killed").read_text(encoding="utf-8").split()
     # The spare one too; the same supervisor keeps no second server.
     assert killed.count("worker") >= 3
-    assert {"worker", "server", "renderer", "browser"} == set(killed)
+    assert {"worker", "server", "browser", "driver"} == set(killed)
     assert ran.outcomes == {
         "worker": ("passed", ""),
         "worker:300": ("failed", "sandbox"),
         "server:300": ("passed", ""),
-        "renderer:300": ("ungraded", "step"),
         "disk": ("broken", "killed"),
         "room": ("passed", ""),
         "browser:300": ("broken", "browser"),
-        "none": ("broken", "browser"),
+        "driver:300": ("broken", "browser"),
+        "none": ("passed", ""),
     }
     assert ran.cells["worker:300"]["failure"]["rule"] == "AW506"
     assert "disk was full" in ran.cells["disk"]["reason"]
+    for twice in ("browser:300", "driver:300"):
+        assert ran.cells[twice]["reason"] == (
+            "the browser ended while the cell ran, for the second time"
+        )
     assert (ran.folder / "index.html").is_file()
+
+
+def test_a_browser_that_dies_once_costs_nobody_a_verdict(project: pytest.Pytester) -> None:
+    """The hit cell is run again, and the record says why; no teardown fails."""
+    kinds = ("browser:300:once", "driver:300:once", "renderer:300:once")
+
+    ran = Ran(project, *kinds)
+
+    assert ran.code == 0, ran.said
+    assert ran.outcomes == dict.fromkeys(kinds, ("passed", ""))
+    assert {name: cell["attempts"][0]["rerun_because"] for name, cell in ran.cells.items()} == {
+        "browser:300:once": "the browser ended while the cell ran",
+        "driver:300:once": "the browser ended while the cell ran",
+        "renderer:300:once": "the process that shows the page crashed while the cell ran",
+    }
+    lost = list(ran.folder.rglob("attempt-1-lost"))
+    assert len(lost) == len(kinds)
+    # What the lost attempt asked a model was paid for, too.
+    asked = [e["stage"] for e in ran.cells[kinds[0]]["attempts"][0]["exchanges"]]
+    assert asked == ["plan", "generate"] * 2
 
 
 def test_a_run_that_is_killed_can_be_reported_later(

@@ -1,6 +1,7 @@
 """A conftest for sessions in which something is killed. Its models kill while they answer.
 
-`fake/worker:500` and its like kill that much later (ms), while the model's code runs.
+`fake/worker:500` and its like kill that much later (ms), while the model's code runs;
+`fake/worker:500:once` only at the first time.
 """
 
 import contextlib
@@ -81,10 +82,13 @@ def kill(kind: str) -> None:
                         file.write(f"{kind}\n")
 
 
-def answer(kind: str, milliseconds: int) -> Callable[[Any], str]:
+def answer(kind: str, milliseconds: int, *, once: bool = False) -> Callable[[Any], str]:
     """Writes the code, and kills at once or while the code runs."""
 
     def generate(_request: Any) -> str:
+        done = Path("killed").read_text().split() if Path("killed").exists() else []
+        if once and kind in done:
+            return CODE.format(pause=1)
         if milliseconds:
             threading.Timer(milliseconds / 1000, kill, (kind,)).start()
         else:
@@ -96,9 +100,12 @@ def answer(kind: str, milliseconds: int) -> Callable[[Any], str]:
 
 def pytest_autoweb_client(spec: Any) -> ScriptedClient | None:
     """Models by what they kill."""
-    kind, _, later = spec.name.removeprefix("fake/").partition(":")
+    kind, later, once = (*spec.name.removeprefix("fake/").split(":"), "", "")[:3]
     if not spec.name.startswith("fake/"):
         return None
     return ScriptedClient(
-        {"plan": scripted_plan("log in"), "generate": answer(kind, int(later or 0))}
+        {
+            "plan": scripted_plan("log in"),
+            "generate": answer(kind, int(later or 0), once=bool(once)),
+        }
     )

@@ -1,0 +1,203 @@
+"""A thread that ends a browser which blocks this process or takes too much memory.
+
+Playwright's calls wait in this process until its driver answers. A driver or browser that never
+does would hold the test process for ever, so the thread measures how long a call has been waiting
+and ends both processes when that is too long; the call then fails at once.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import greenlet  # type: ignore[import-untyped]
+
+CALL_S = 45.0
+"""Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
+LOST_S = 8.0
+"""Limit on a call once the page has stopped answering."""
+MEMORY_MB = 3_000
+"""Memory at which a browser is ended, with its driver and all its processes."""
+KEEP_MB = 1_000
+"""Memory above which a browser is replaced before the next cell."""
+
+_LOOK_S = 0.25
+_MEMORY_EVERY_S = 1.0
+_BUSY_S = 0.3
+_DRIVER = "run-driver"
+_RENDERER = "--type=renderer"
+
+
+class Process(NamedTuple):
+    """A process below this one."""
+
+    pid: int
+    parent: int
+    megabytes: float
+    command: str
+
+
+class BrowserWatch:
+    """The watch of one process over the browser of its cells; use `WATCH`.
+
+    Attributes:
+        call_s: seconds that a call may wait now.
+        reason: why the browser was ended, or "" while it lives.
+    """
+
+    def __init__(self) -> None:
+        self.call_s = CALL_S
+        self.reason = ""
+        self._left: float | None = None
+        self._thread: threading.Thread | None = None
+        self._over = threading.Event()
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Watch the browser during one cell, in the thread that owns it."""
+        home = greenlet.getcurrent()
+        before: Callable[..., Any] | None = None
+
+        def switched(event: str, ends: tuple[Any, Any]) -> None:
+            # While the caller waits, events of the page are handled in other greenlets.
+            if ends[1] is home:
+                self._left = None
+            elif ends[0] is home:
+                self._left = time.monotonic()
+            if before is not None:
+                before(event, ends)
+
+        self.reason, self._left = "", None
+        before = greenlet.settrace(switched)
+        self._over.clear()
+        self._thread = threading.Thread(target=self._look, name="autoweb-watch", daemon=True)
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            greenlet.settrace(before)
+            self._thread.join()
+            self._left = None
+
+    @contextmanager
+    def limit(self, seconds: float) -> Iterator[None]:
+        """Let calls wait for another time than `CALL_S`."""
+        before, self.call_s = self.call_s, seconds
+        try:
+            yield
+        finally:
+            self.call_s = before
+
+    def end(self, reason: str) -> None:
+        """End the browser and its driver; the call that waits for them fails."""
+        found = browser_processes()
+        if not found:
+            return
+        self.reason = self.reason or reason
+        for process in found:
+            _kill(process.pid)
+
+    def _look(self) -> None:
+        weighed = time.monotonic()
+        while not self._over.wait(_LOOK_S):
+            left, now = self._left, time.monotonic()
+            if left is not None and now - left > self.call_s:
+                self.end(f"a call to the browser did not come back within {self.call_s:g} s")
+                # It now fails; until it has, nothing else is to be ended.
+                self._left = None
+            if now - weighed >= _MEMORY_EVERY_S:
+                weighed = now
+                if megabytes_of(browser_processes()) > MEMORY_MB:
+                    self.end(f"the browser used more than {MEMORY_MB:,} MB of memory")
+
+
+WATCH = BrowserWatch()
+"""The watch of this process."""
+
+
+def end_busy_renderers() -> None:
+    """End the processes that show pages and never rest, after which calls to them fail at once.
+
+    A page of somebody else in the same browser, which is idle, lives on. Only Linux tells.
+    """
+    shown = [process.pid for process in browser_processes() if _RENDERER in process.command]
+    before = {pid: _worked_s(pid) for pid in shown}
+    time.sleep(_BUSY_S)
+    for pid, seconds in before.items():
+        if _worked_s(pid) - seconds > _BUSY_S / 2:
+            _kill(pid)
+
+
+def _worked_s(pid: int) -> float:
+    """Return the processor time of a process, or zero where that cannot be read."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def megabytes_of(processes: list[Process]) -> float:
+    """Return the memory of processes together; what they share with files does not count."""
+    return sum(process.megabytes for process in processes)
+
+
+def browser_processes() -> list[Process]:
+    """Return Playwright's drivers of this process and everything below them.
+
+    Nothing is found on Windows, and where the browser runs elsewhere, nothing but the driver.
+    """
+    below = {process.pid: process for process in _all_processes()}
+    mine = os.getpid()
+    drivers = {p.pid for p in below.values() if p.parent == mine and _DRIVER in p.command}
+
+    def is_ours(process: Process) -> bool:
+        seen = process
+        while seen.pid not in drivers:
+            parent = below.get(seen.parent)
+            if parent is None or parent.pid == seen.pid:
+                return False
+            seen = parent
+        return True
+
+    return [process for process in below.values() if is_ours(process)] if drivers else []
+
+
+def _all_processes() -> Iterator[Process]:
+    if sys.platform == "linux":
+        for folder in Path("/proc").glob("[0-9]*"):
+            # A process may end while it is looked at.
+            with suppress(OSError, ValueError):
+                yield _read(folder)
+    elif sys.platform != "win32":
+        command = ("ps", "-axo", "pid=,ppid=,rss=,command=")
+        with suppress(OSError, subprocess.SubprocessError):
+            told = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+            for line in told.stdout.splitlines():
+                pid, parent, kilobytes, words = (*line.split(None, 3), "", "", "", "")[:4]
+                with suppress(ValueError):
+                    yield Process(int(pid), int(parent), int(kilobytes) / 1024, words)
+
+
+def _read(folder: Path) -> Process:
+    parent, kilobytes = 0, 0
+    for line in (folder / "status").read_text(encoding="utf-8", errors="replace").splitlines():
+        name, _, value = line.partition(":")
+        if name == "PPid":
+            parent = int(value)
+        elif name in {"RssAnon", "RssShmem"}:
+            kilobytes += int(value.split()[0])
+    command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return Process(int(folder.name), parent, kilobytes / 1024, command)
+
+
+def _kill(pid: int) -> None:
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,100 @@
+"""A living browser for each cell: one that died, or grew too large, is replaced by a new one.
+
+The browser and Playwright's driver are fixtures of pytest-playwright that last for the session. A
+dead one is put aside by ending its fixture early, so that the next cell, or the next test of the
+user, gets a new one from the same fixtures, with the same flags.
+"""
+
+import gc
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_autoweb.egress.browser_watch import (
+    KEEP_MB,
+    LOST_S,
+    WATCH,
+    browser_processes,
+    megabytes_of,
+)
+from pytest_autoweb.errors import BrowserError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# What to put aside, the least first: if Playwright's driver lives, only its browser is replaced.
+_BROWSER, _DRIVER = "browser", "playwright"
+
+
+def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> "Page":
+    """Return a page in a fresh context of a browser that lives, new if the last one died.
+
+    Args:
+        request: the request of the running test.
+        context_args: arguments for the context, besides those of `browser_context_args`.
+
+    Raises:
+        BrowserError: `browser_context_args` sets something that cells set.
+    """
+    from playwright.sync_api import Error
+
+    for _ in range(2):
+        try:
+            return _opened(request, context_args)
+        except Error:
+            if not (dead := _dead(request)):
+                raise
+            put_aside(request, dead)
+    return _opened(request, context_args)
+
+
+def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> "Page":
+    given = request.getfixturevalue("browser_context_args")
+    if both := sorted(given.keys() & context_args.keys()):
+        # Otherwise Python would only complain of a keyword argument that is given twice.
+        raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
+    page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+    return page
+
+
+def leave_living(request: pytest.FixtureRequest) -> None:
+    """Put the browser of a finished cell aside if it died or is too large to be kept."""
+    if dead := _dead(request):
+        put_aside(request, dead)
+    elif megabytes_of(browser_processes()) > KEEP_MB:
+        put_aside(request, _BROWSER)
+
+
+def put_aside(request: pytest.FixtureRequest, name: str) -> None:
+    """End a fixture and all that depend on it, whatever they raise, so that it is made anew."""
+    active: dict[str, Any] = getattr(request, "_fixture_defs", {})
+    if name not in active:
+        return
+    # What is dead cannot be closed properly, and a frozen one would take its time.
+    with WATCH.limit(LOST_S), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        with suppress(Exception):
+            active[name].finish(request)
+        # Python warns of calls that nobody can answer any more when it forgets them.
+        gc.collect()
+    for ended in [name for name, fixture in active.items() if fixture.cached_result is None]:
+        del active[ended]
+
+
+def _dead(request: pytest.FixtureRequest) -> str:
+    """Return the fixture to put aside: the driver's, the browser's, or "" if both live.
+
+    A browser that was never started is not dead; one that did not start may lack its driver.
+    """
+    fixture = getattr(request, "_fixture_defs", {}).get(_BROWSER)
+    if fixture is None or fixture.cached_result is None:
+        return ""
+    browser = fixture.cached_result[0]
+    # The greenlet in which Playwright talks to its driver ends with the driver; the browser still
+    # says that it is connected.
+    fiber = getattr(browser, "_dispatcher_fiber", None)
+    if browser is None or (fiber is not None and fiber.dead):
+        return _DRIVER
+    return "" if browser.is_connected() else _BROWSER

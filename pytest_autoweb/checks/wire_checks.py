@@ -17,11 +17,12 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.url_matching import glob_pattern, url_fits
+from pytest_autoweb.checks.url_matching import url_fits
 from pytest_autoweb.checks.value_matching import as_text, is_subset
 from pytest_autoweb.evidence.downloads import Download
 from pytest_autoweb.evidence.wire import REDACTED, WireEntry
 from pytest_autoweb.specs import Count, Pattern, Spec, fitting
+from pytest_autoweb.values.url_globs import url_glob
 
 _BODY_SHOWN = 200
 _MASKS = (REDACTED, "<hidden>")
@@ -381,7 +382,7 @@ def _download_tests(
 def _name_fits(wanted: str | Pattern, name: str) -> bool:
     if isinstance(wanted, Pattern):
         return re.search(wanted.matches, name) is not None
-    return wanted == name or glob_pattern(wanted).fullmatch(name) is not None
+    return wanted == name or url_glob(wanted).fits(name)
 
 
 def _file_line(file: Download) -> str:
@@ -410,6 +411,6 @@ def _download_wanted(query: DownloadQuery) -> str:
 def _refuse_bad_glob(wanted: str | Pattern) -> None:
     if isinstance(wanted, str):
         try:
-            glob_pattern(wanted)
-        except re.error as error:
+            url_glob(wanted)
+        except ValueError as error:
             raise NotEvaluated(f"{wanted!r} is not a glob: {error}") from error

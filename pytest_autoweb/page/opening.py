@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.scripts import call_function, run_script
+from pytest_autoweb.page.scripts import call_function, run_script, script
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.normal_forms import ascii_host
@@ -58,6 +58,11 @@ def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:
     return args
 
 
+def limit_talk(context: "BrowserContext") -> None:
+    """Limit how much the pages of a context can tell their developers, in number and length."""
+    context.add_init_script(f"({script('page_budget')})()")
+
+
 def add_cookies(context: "BrowserContext", setup: Setup, entry_url: str) -> None:
     """Set the case's cookies; one without URL and domain is set for the entry URL."""
     cookies: list[Any] = []
@@ -100,7 +105,7 @@ def browser_ended(page: "Page") -> bool:
     with suppress(Exception):
         page.wait_for_timeout(1)
     # If its driver is gone, too, a browser still says that it is connected.
-    return not browser.is_connected() or bool(getattr(browser, "_dispatcher_fiber").dead)
+    return not browser.is_connected() or bool(browser._dispatcher_fiber.dead)
 
 
 # The digest only saves work, so a slow page is not waited for.

@@ -41,7 +41,7 @@ from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.options import Settings
-from pytest_autoweb.page.opening import add_cookies, context_args, page_digest
+from pytest_autoweb.page.opening import add_cookies, context_args, limit_talk, page_digest
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -375,6 +375,7 @@ def _open_page(
     with guarded_page(
         resources.open_page, args, policy, log.write, remote=resources.remote
     ) as page:
+        limit_talk(page.context)
         add_cookies(page.context, case.setup, case.entry_url)
         yield page
 

@@ -18,6 +18,7 @@ from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.frame_codec import WireError, decode
 from pytest_autoweb.sandbox.frame_rules import check_chain
 from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
+from pytest_autoweb.sandbox.size_limits import check_sizes
 
 _EXIT = ApiMember("call")
 _PERFORMED = frozenset({"call", "get", "manage", "listen", "find"})
@@ -30,6 +31,8 @@ class Receiver(NamedTuple):
     object: Any
     kind: str
     text: str
+    subject: Any = None
+    """What assertions are about; None for everything else."""
 
 
 class Bound(NamedTuple):
@@ -68,6 +71,7 @@ class Binder:
         callbacks = member.kind in {"manage", "listen"} or method in _TAKES_PREDICATES
         args = [self._argument(value, callbacks) for value in frame["args"]]
         kwargs = {name: self._argument(value, callbacks) for name, value in frame["kwargs"].items()}
+        check_sizes(receiver.kind, method, args, kwargs)
         # The text for the report is made before placeholders are replaced by real secrets.
         text = self._border.redact(format_arguments(args, kwargs))
         args = [_real(value) for value in args]
@@ -92,6 +96,7 @@ class Binder:
             else:
                 args = [self._argument(value, False) for value in segment[1]]
                 kwargs = {k: self._argument(value, False) for k, value in segment[2].items()}
+                check_sizes(kind, name, args, kwargs)
                 text = f"{text}.{name}({format_arguments(args, kwargs)})"
                 real = {k: _real(value) for k, value in kwargs.items()}
                 item = getattr(item, name)(*[_real(value) for value in args], **real)
@@ -99,7 +104,7 @@ class Binder:
         return Receiver(item, kind, text)
 
     def _member(self, receiver: Receiver, method: str) -> tuple[Receiver, ApiMember]:
-        item, kind, text = receiver
+        item, kind, text, _ = receiver
         if kind == "EventInfo" and method == MANAGER_EXIT:
             return receiver, _EXIT
         if kind == "Page" and method in FUNCTIONS:
@@ -123,7 +128,7 @@ class Binder:
         item = receiver.object
         # Playwright's `expect` takes no frame.
         actual = item.page if isinstance(item, Frame) else item
-        return Receiver(expect(actual, message), kind, f"expect({receiver.text})"), member
+        return Receiver(expect(actual, message), kind, f"expect({receiver.text})", actual), member
 
     def _argument(self, data: Any, callbacks: bool) -> Any:
         def special(tag: str, inner: Any) -> Any:

@@ -11,6 +11,8 @@ from urllib.parse import urljoin, urlsplit
 from pytest_autoweb.sandbox.crossing_values import redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.handles import Refusal
+from pytest_autoweb.sandbox.size_limits import check_picture
+from pytest_autoweb.values.url_globs import UrlGlob
 
 MAX_UPLOAD_BYTES = 2_000_000
 MAX_SAVED_BYTES = 20_000_000
@@ -18,12 +20,12 @@ MAX_SAVED_BYTES = 20_000_000
 MAX_FILES = 100
 """Limit on the files that one attempt may write."""
 MAX_URL_CHARS = 4_000
-MAX_WILDCARDS = 6
 MAX_VIEWPORT = 8_192
 
 _PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64})>")
 _BARE_NAME = re.compile(r"[\w()+,=@ -][\w()+,=@. -]{0,120}")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_WILDCARD = re.compile(r"\*+")
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 
 
@@ -142,12 +144,32 @@ def with_secrets(text: str, urls: list[str], border: SandboxBorder) -> str:
     return _PLACEHOLDER.sub(value, text)
 
 
-def check_glob(pattern: object) -> None:
-    """Refuse URL globs whose matching is slow, because Playwright does it in the test process."""
-    if isinstance(pattern, str) and (
-        len(pattern) > MAX_URL_CHARS or len(re.findall(r"\*+|\?", pattern)) > MAX_WILDCARDS
-    ):
-        raise ValueError(f"a URL pattern may have at most {MAX_WILDCARDS} wildcards")
+def url_matcher(pattern: object, current: str) -> object:
+    """Return what Playwright is given instead of a URL glob that it might match for ever.
+
+    It matches globs in the test process, as regular expressions, where nothing can interrupt it. So
+    a glob with several wildcards becomes a predicate, and anything else stays as it is.
+
+    Args:
+        pattern: the glob; a predicate is returned as it is.
+        current: the URL of the page, for globs that are paths.
+
+    Raises:
+        ValueError: the glob is too long, or a brace lacks its other half.
+    """
+    if not isinstance(pattern, str):
+        return pattern
+    if len(pattern) > MAX_URL_CHARS:
+        raise ValueError(f"a URL pattern has at most {MAX_URL_CHARS:,} characters")
+    if len(_WILDCARD.findall(pattern)) < 2 and not set(pattern) & set("{}"):
+        return pattern
+    whole = pattern if pattern.startswith("*") else urljoin(current, pattern)
+    glob = UrlGlob(whole)
+
+    def fits(item: Any) -> bool:
+        return glob.fits(item if isinstance(item, str) else str(item.url))
+
+    return fits
 
 
 def check_viewport(size: object) -> None:
@@ -156,6 +178,7 @@ def check_viewport(size: object) -> None:
         for side in (size.get("width"), size.get("height")):
             if isinstance(side, int | float) and not 1 <= side <= MAX_VIEWPORT:
                 raise ValueError(f"a viewport side is between 1 and {MAX_VIEWPORT} pixels")
+        check_picture([size.get("width"), size.get("height")])
 
 
 def check_finite(value: object) -> None:

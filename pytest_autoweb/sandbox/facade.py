@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import TimeoutError
 
+from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.sandbox import call_arguments
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
@@ -19,12 +20,13 @@ from pytest_autoweb.sandbox.crossing_values import plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.handles import Handles, Refusal, kind_of
+from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
 
+# The time in which a call that is over should have ended by itself.
+_LATE_S = 4.0
 _PASSWORDS = "input[type=password]"
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.
-_TAKES_ANY_NUMBER = frozenset(
-    {"evaluate", "evaluate_all", "eval_on_selector", "eval_on_selector_all"}
-)
+_TAKES_ANY_NUMBER = _RESULTS = SCRIPT_METHODS - {"wait_for_function"}
 
 
 class EventWait(NamedTuple):
@@ -67,12 +69,15 @@ class Facade:
         budget.cut = False
         # Playwright's own timeout gives the better error message, so it must come first.
         margin = 0.5 if bound.member.timeout else 0.0
-        return self._guard.run(
-            bound.page,
-            budget.remaining_s + margin,
-            lambda: self._prepared(bound, budget)(),
-            waited=self._border.waited,
-        )
+        seconds = budget.remaining_s + margin
+        # What ends a call in time needs Playwright's event loop, which may be stuck itself.
+        with WATCH.limit(seconds + _LATE_S):
+            return self._guard.run(
+                bound.page,
+                seconds,
+                lambda: self._prepared(bound, budget)(),
+                waited=self._border.waited,
+            )
 
     def peek(self, bound: Bound) -> Any:
         """Read a property for a predicate, without letting the event loop run.
@@ -119,6 +124,10 @@ class Facade:
             return lambda: call_arguments.keep_saved(
                 function(**kwargs), kwargs["path"], self._border
             )
+        if method in _RESULTS:
+            return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
+        if reads(receiver.kind, method):
+            return lambda: (measure(bound, args, kwargs), function(*args, **kwargs))[1]
         return lambda: function(*args, **kwargs)
 
     def _check(self, bound: Bound) -> None:
@@ -142,13 +151,16 @@ class Facade:
             for value in [*args[:1], bound.kwargs.get(URL_MATCHERS[kind, method])]:
                 if hasattr(value, "search"):
                     raise Refusal("AW504", "a regular expression for URLs must come as a predicate")
-                call_arguments.check_glob(value)
 
     def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with addresses made absolute, and real paths and secrets put in."""
         kind, method = bound.receiver.kind, bound.method
         args, kwargs = self._with_predicates(bound)
-        if method == "goto":
+        if (parameter := URL_MATCHERS.get((kind, method))) is not None:
+            args[:1] = [call_arguments.url_matcher(value, bound.page.url) for value in args[:1]]
+            if parameter in kwargs:
+                kwargs[parameter] = call_arguments.url_matcher(kwargs[parameter], bound.page.url)
+        elif method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
             kwargs["url"] = call_arguments.allowed_url(url, bound.page.url, self._border)
         elif method == "screenshot":

@@ -1,5 +1,6 @@
 """Typed values, records and lists of URLs, with what is said about them."""
 
+import time
 from typing import Any, cast
 
 import pytest
@@ -7,11 +8,12 @@ import pytest
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.checks.answer_spec import AnswerSpec
 from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.checks.url_matching import glob_pattern, url_fits
+from pytest_autoweb.checks.url_matching import url_fits
 from pytest_autoweb.checks.value_matching import Answer, all_of, any_of, compare, holds_part
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 from pytest_autoweb.specs import Pattern
+from pytest_autoweb.values.url_globs import UrlGlob
 
 YES, NO, OPEN = Answer(True, "yes"), Answer(False, "no"), Answer(None, "open")
 
@@ -517,10 +519,18 @@ def test_a_hint_has_only_what_is_wrong() -> None:
     ],
 )
 def test_a_glob_fits_whole_urls(glob: str, fits: list[str], differs: list[str]) -> None:
-    pattern = glob_pattern(glob)
+    pattern = UrlGlob(glob)
 
-    assert [url for url in fits if not pattern.fullmatch(url)] == []
-    assert [url for url in differs if pattern.fullmatch(url)] == []
+    assert [url for url in fits if not pattern.fits(url)] == []
+    assert [url for url in differs if pattern.fits(url)] == []
+
+
+@pytest.mark.parametrize("glob", ["**a" * 40 + "**b", "*a" * 40 + "b", "{a,aa}" * 40 + "b"])
+def test_no_glob_takes_long(glob: str) -> None:
+    began = time.process_time()
+
+    assert not UrlGlob(glob).fits("a" * 5_000)
+    assert time.process_time() - began < 5
 
 
 def test_a_url_fits_an_expression_that_is_found_in_it() -> None:

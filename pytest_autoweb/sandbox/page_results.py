@@ -1,0 +1,115 @@
+"""Results of scripts and readings, measured inside the page before they leave it."""
+
+from typing import Any
+
+from playwright.sync_api import Error
+
+from pytest_autoweb.sandbox import size_limits
+from pytest_autoweb.sandbox.binding import Bound
+from pytest_autoweb.sandbox.handles import Refusal
+
+# Methods whose script is called with an element, or several, before its argument.
+_OF_ELEMENTS = frozenset({"evaluate_all", "eval_on_selector", "eval_on_selector_all"})
+_OF_SELECTORS = frozenset({"eval_on_selector", "eval_on_selector_all"})
+_NO_EXPRESSION = "SyntaxError"
+
+
+def bounded_result(
+    kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Run a script of the code and return its result, if that is small enough to pass.
+
+    Raises:
+        Refusal: the result is too large.
+        Error: the script raised; the text is cut inside the page.
+    """
+    place = 1 if method in _OF_SELECTORS else 0
+    source = args[place] if len(args) > place else kwargs.get("expression")
+    if not isinstance(source, str):
+        raise TypeError(f"{method}() takes a script as text")
+    if len(source) > size_limits.MAX_SCRIPT:
+        most = f"at most {size_limits.MAX_SCRIPT:,} characters"
+        raise Refusal(size_limits.RULE, f"a script has {most}")
+    of_elements = method in _OF_ELEMENTS or kind == "Locator"
+    bounded = size_limits.bounded_script(source, of_elements=of_elements)
+    try:
+        told = getattr(item, method)(*_with_script(args, place, bounded), **_named(kwargs, bounded))
+    except Error as error:
+        # Errors of the script itself are caught in the page: it has statements, no expression.
+        if _NO_EXPRESSION not in str(error) or of_elements:
+            raise
+        return _statements(kind, method, item, args, kwargs)
+    return _told(kind, method, told)
+
+
+def _with_script(args: list[Any], place: int, script: str) -> list[Any]:
+    return [script if number == place else value for number, value in enumerate(args)]
+
+
+def _named(kwargs: dict[str, Any], script: str) -> dict[str, Any]:
+    return {**kwargs, "expression": script} if "expression" in kwargs else kwargs
+
+
+def _told(kind: str, method: str, told: Any) -> Any:
+    match told:
+        case ["value", value]:
+            return value
+        case ["value"]:
+            return None
+        case ["error", str() as text]:
+            raise Error(f"{kind}.{method}: {text}")
+    most = f"{size_limits.MAX_READ:,} characters and {size_limits.MAX_READ_ITEMS:,} values"
+    raise Refusal(size_limits.RULE, f"{method}() may return at most {most}")
+
+
+def _statements(kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Run a script of several statements, whose result is a handle until it is measured."""
+    handle = item.evaluate_handle(*args, **kwargs)
+    try:
+        bounded = size_limits.bounded_script("value => value", of_elements=False)
+        return _told(kind, method, handle.evaluate(bounded))
+    finally:
+        handle.dispose()
+
+
+def reads(kind: str, method: str) -> bool:
+    """Tell whether a method returns, or may quote, a text of the page's own length."""
+    return method == "screenshot" or bool(size_limits.script_of_reading(kind, method))
+
+
+def measure(bound: Bound, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Refuse a reading or a picture that would be too large.
+
+    What cannot be measured is left to the call itself, which says why.
+    """
+    try:
+        if bound.method == "screenshot":
+            size_limits.check_picture(_sides(bound, kwargs))
+        else:
+            size_limits.check_read(bound.method, _length(bound, args, kwargs))
+    except Error:
+        return
+
+
+def _sides(bound: Bound, kwargs: dict[str, Any]) -> Any:
+    item = bound.receiver.object
+    if bound.receiver.kind == "Locator":
+        return item.evaluate_all(size_limits.FIRST_ELEMENT)
+    if kwargs.get("full_page"):
+        return item.evaluate(size_limits.WHOLE_PAGE)
+    clip = kwargs.get("clip")
+    return [clip.get("width"), clip.get("height")] if isinstance(clip, dict) else None
+
+
+def _length(bound: Bound, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    kind, method = bound.receiver.kind, bound.method
+    script = size_limits.script_of_reading(kind, method)
+    subject = bound.receiver.subject or bound.receiver.object
+    if not script.startswith("es =>"):
+        return subject.evaluate(script)
+    if kind in {"Page", "Frame"}:
+        selector = args[0] if args else kwargs.get("selector")
+        if not isinstance(selector, str):
+            return None
+        subject = subject.locator(selector)
+    return subject.evaluate_all(script)

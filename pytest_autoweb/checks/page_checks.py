@@ -14,7 +14,13 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.page.scripts import call_function, run_on_elements, run_script
+from pytest_autoweb.page.scripts import (
+    MAX_FRAMES,
+    MAX_SILENT,
+    call_function,
+    run_on_elements,
+    run_script,
+)
 from pytest_autoweb.specs import Pattern, Spec
 from pytest_autoweb.values.normal_forms import normalise
 
@@ -259,8 +265,9 @@ def of_page_and_frames(
     from playwright.sync_api import Error
 
     yield page.url, look(page.main_frame, max(50.0, seconds * 1000))
-    for number, frame in enumerate(page.frames):
-        if frame == page.main_frame:
+    silent = 0
+    for number, frame in enumerate(page.frames[:MAX_FRAMES]):
+        if frame == page.main_frame or silent >= MAX_SILENT:
             continue
         try:
             if frame.frame_element().is_visible():
@@ -269,4 +276,4 @@ def of_page_and_frames(
         except Error:
             # Frames come and go, and frames of adverts hang. They must not fail a check, whose main
             # answer came from the page itself above.
-            continue
+            silent += 1

@@ -11,7 +11,7 @@ from pytest_autoweb.correct.call_targets import CallTarget, Narrowing, target_of
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.page.refs import observe
-from pytest_autoweb.page.scripts import run_on_elements, run_script
+from pytest_autoweb.page.scripts import MAX_FRAMES, run_on_elements, run_script
 from pytest_autoweb.results import Finding, ToolCall
 from pytest_autoweb.results.correction import FindingCode
 
@@ -312,7 +312,7 @@ class PageCritic:
 
     def _in_other_frames(self, target: CallTarget) -> Iterable[Finding]:
         """Yield a finding for each frame in which the same locator finds something."""
-        for frame in self._page.frames:
+        for frame in self._page.frames[:MAX_FRAMES]:
             if frame == self._page.main_frame or not target.on(frame).count():
                 continue
             name = frame.name or frame.url

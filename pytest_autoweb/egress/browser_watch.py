@@ -54,6 +54,7 @@ class BrowserWatch:
     def __init__(self) -> None:
         self.call_s = CALL_S
         self.reason = ""
+        self._most = float("inf")
         self._left: float | None = None
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
@@ -74,6 +75,7 @@ class BrowserWatch:
                 before(event, ends)
 
         self.reason, self._left = "", None
+        self.trust(again=True)
         before = greenlet.settrace(switched)
         self._over.clear()
         self._thread = threading.Thread(target=self._look, name="autoweb-watch", daemon=True)
@@ -95,6 +97,13 @@ class BrowserWatch:
         finally:
             self.call_s = before
 
+    def trust(self, *, again: bool) -> None:
+        """Note that a page stopped answering, or that another one is open by now.
+
+        Whatever asks a page that does not answer is not worth waiting for.
+        """
+        self._most = float("inf") if again else LOST_S
+
     def end(self, reason: str) -> None:
         """End the browser and its driver; the call that waits for them fails."""
         found = browser_processes()
@@ -108,8 +117,9 @@ class BrowserWatch:
         weighed = time.monotonic()
         while not self._over.wait(_LOOK_S):
             left, now = self._left, time.monotonic()
-            if left is not None and now - left > self.call_s:
-                self.end(f"a call to the browser did not come back within {self.call_s:g} s")
+            most = min(self.call_s, self._most)
+            if left is not None and now - left > most:
+                self.end(f"a call to the browser did not come back within {most:.0f} s")
                 # It now fails; until it has, nothing else is to be ended.
                 self._left = None
             if now - weighed >= _MEMORY_EVERY_S:

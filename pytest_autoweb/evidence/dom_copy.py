@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urldefrag, urlsplit
 
-from pytest_autoweb.page.scripts import OBSERVE_TIMEOUT_MS, run_script, run_script_handle
+from pytest_autoweb.page.scripts import (
+    MAX_FRAMES,
+    OBSERVE_TIMEOUT_MS,
+    run_script,
+    run_script_handle,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, JSHandle, Page, Route
@@ -429,7 +434,7 @@ class _Copier:
         from playwright.sync_api import Error
 
         found: dict[int, str] = {}
-        for child in frame.child_frames:
+        for child in frame.child_frames[:MAX_FRAMES]:
             if self._frames_left <= 0:
                 break
             try:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LINES = 50
 _LINE_CHARS = 300
+_LONGEST = 20_000
+_EVENTS = 5_000
 _SNAPSHOT_TOKENS = 4_000
 _SHOT_MS = 5_000.0
 
@@ -30,6 +32,7 @@ class Watch:
         self._redact = redact
         self._console: deque[str] = deque(maxlen=_LINES)
         self._requests: deque[str] = deque(maxlen=_LINES)
+        self._events = 0
         self.crashed = False
         """Whether the process that shows the page died."""
         self.given_up = False
@@ -74,8 +77,13 @@ class Watch:
             self._keep(self._requests, line)
 
     def _keep(self, lines: deque[str], text: str) -> None:
-        # Secrets are removed before the text is cut, because half a secret is not recognised.
-        lines.append(self._redact(text)[:_LINE_CHARS])
+        self._events += 1
+        if self._events == _EVENTS:
+            lines.append(f"after {_EVENTS:,} events no more are kept")
+        if self._events < _EVENTS:
+            # Secrets are removed before the text is cut, because half a secret is not recognised.
+            # What is far too long is cut first: the rest of it is not shown in any case.
+            lines.append(self._redact(text[:_LONGEST])[:_LINE_CHARS])
 
 
 def take_scene(

@@ -31,6 +31,8 @@ def run_after_event(work: Callable[[], None]) -> None:
 
 ENTRIES = 2_000
 """Limit on the requests kept; beyond it the oldest images, fonts and scripts are dropped first."""
+EVENTS = 10_000
+"""Limit on the requests that are heard of in one attempt; then the record ends."""
 BODY_CHARS = 200_000
 """Limit on the characters kept of one body."""
 BODIES_CHARS = 8_000_000
@@ -48,6 +50,7 @@ _SENSITIVE_HEADER = re.compile(
     r"(?i)^(?:proxy-)?authorization$|cookie|token|secret|api-?key|password|session|signature"
 )
 _REPLY_BYTES = 2_000_000
+_BODY_BYTES = 10_000_000
 _MAX_BODIES = 500
 
 
@@ -146,6 +149,11 @@ class WireRecord(Sequence[WireEntry]):
         return tuple(self._entries.values())[index]
 
     def _on_request(self, request: "Request") -> None:
+        if self._next >= EVENTS:
+            # A page can ask without end, and each request is work for three processes.
+            self.dropped += 1
+            self.stop()
+            return
         body, truncated = _request_body(request)
         page_url, frame_url = _asked_by(request)
         self._numbers[request] = self._next
@@ -255,6 +263,9 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _request_body(request: "Request") -> tuple[str | None, bool]:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > _BODY_BYTES:
+        return "", True
     data = request.post_data_buffer
     if data is None:
         return None, False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_autoweb.page.scripts import run_on_elements, run_script, script
+from pytest_autoweb.page.scripts import MAX_FRAMES, run_on_elements, run_script, script
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, JSHandle, Locator, Page
@@ -27,7 +27,11 @@ def covers(page: "Page", redact: Callable[[str], str] | None) -> list["Locator"]
         redact: removes the case's secrets from text; None if the case has none.
     """
     found = []
-    for frame in page.frames:
+    frames = page.frames
+    if len(frames) > MAX_FRAMES:
+        # Too many to be searched, so the picture shows none of them.
+        found, frames = [page.locator("iframe, frame")], [page.main_frame]
+    for frame in frames:
         # Masked even if the case has no secrets: a page may fill in passwords of its own.
         found.append(frame.locator(_ALWAYS))
         if redact is not None:

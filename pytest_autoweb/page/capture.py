@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_autoweb.page.accessibility import HIDDEN
 from pytest_autoweb.page.frames import ContextWrapper
 from pytest_autoweb.page.outline import Line, estimate_tokens, fit_outline
-from pytest_autoweb.page.scripts import OBSERVE_TIMEOUT_MS, run_script
+from pytest_autoweb.page.scripts import MAX_FRAMES, MAX_SILENT, OBSERVE_TIMEOUT_MS, run_script
 from pytest_autoweb.results import CaptureModeName, Snapshot
 from pytest_autoweb.variants import Variants
 
@@ -71,21 +71,27 @@ def secret_texts(root: "Page | Frame") -> frozenset[str]:
     from playwright.sync_api import Error
 
     found = set(run_script(root, "secret_values"))
+    silent = 0
     for frame in inner_frames(root):
         try:
             found.update(run_script(frame, "secret_values", timeout_ms=2_000))
         except Error:
-            continue
+            silent += 1
+            if silent >= MAX_SILENT:
+                break
     return frozenset(str(value) for value in found)
 
 
 def inner_frames(root: "Page | Frame") -> tuple["Frame", ...]:
-    """Return all frames below the page's main frame, or below a frame, the outer ones first."""
+    """Return the frames below the page's main frame, or below a frame, the outer ones first.
+
+    Of a page with very many frames only the first ones count.
+    """
     from playwright.sync_api import Page
 
     pending = list(root.main_frame.child_frames if isinstance(root, Page) else root.child_frames)
     found: list[Frame] = []
-    while pending:
+    while pending and len(found) < MAX_FRAMES:
         frame = pending.pop(0)
         found.append(frame)
         pending = [*frame.child_frames, *pending]

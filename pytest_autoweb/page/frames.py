@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_autoweb.egress.origin_policy import parse_origin
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.scripts import MAX_FRAMES, MAX_SILENT, run_script
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Page
@@ -168,7 +168,10 @@ def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
     # A page whose window can be resized has no fixed viewport.
     size = page.viewport_size or {"width": 1280, "height": 720}
     viewport = float(size["width"] * size["height"])
-    for frame in page.frames:
+    silent = 0
+    for frame in page.frames[:MAX_FRAMES]:
+        if silent >= MAX_SILENT:
+            return
         is_main = frame == page.main_frame
         try:
             area = viewport if is_main else _visible_area(frame)
@@ -177,6 +180,7 @@ def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
             seen = run_script(frame, "frame_facts", timeout_ms=_LOOK_MS)
         except Error:
             # The frame is gone or too busy; it is not a candidate now, but may be at the next look.
+            silent += 1
             continue
         yield (
             frame,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_autoweb.page.frames import RefView
 from pytest_autoweb.page.ref_listing import ListedItem, ref_view
 from pytest_autoweb.page.scripts import (
+    MAX_FRAMES,
     OBSERVE_TIMEOUT_MS,
     run_on_elements,
     run_script,
@@ -210,7 +211,7 @@ def _inner_frames(
         return {}
     children = root.main_frame.child_frames if isinstance(root, Page) else root.child_frames
     found: dict[int, Frame] = {}
-    for child in children:
+    for child in children[:MAX_FRAMES]:
         try:
             index = child.frame_element().evaluate(
                 "(element, made) => made.elements.indexOf(element)", handle

@@ -14,6 +14,12 @@ OBSERVE_TIMEOUT_MS = 10_000.0
 """Time limit for one look at the page."""
 
 
+MAX_FRAMES = 60
+"""Limit on the frames of a page that are looked at, in the order of the page."""
+MAX_SILENT = 3
+"""Frames that do not answer in time; after so many the others are not asked."""
+
+
 class CallResult(NamedTuple):
     """The result of a case author's JavaScript."""
 

@@ -71,13 +71,17 @@ class Facade:
         margin = 0.5 if bound.member.timeout else 0.0
         seconds = budget.remaining_s + margin
         # What ends a call in time needs Playwright's event loop, which may be stuck itself.
-        with WATCH.limit(seconds + _LATE_S):
-            return self._guard.run(
-                bound.page,
-                seconds,
-                lambda: self._prepared(bound, budget)(),
-                waited=self._border.waited,
-            )
+        try:
+            with WATCH.limit(seconds + _LATE_S):
+                return self._guard.run(
+                    bound.page,
+                    seconds,
+                    lambda: self._prepared(bound, budget)(),
+                    waited=self._border.waited,
+                )
+        finally:
+            if self._guard.page_lost:
+                WATCH.trust(again=False)
 
     def peek(self, bound: Bound) -> Any:
         """Read a property for a predicate, without letting the event loop run.

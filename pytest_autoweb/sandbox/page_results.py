@@ -1,5 +1,6 @@
 """Results of scripts and readings, measured inside the page before they leave it."""
 
+import json
 from typing import Any
 
 from playwright.sync_api import Error
@@ -11,7 +12,7 @@ from pytest_autoweb.sandbox.handles import Refusal
 # Methods whose script is called with an element, or several, before its argument.
 _OF_ELEMENTS = frozenset({"evaluate_all", "eval_on_selector", "eval_on_selector_all"})
 _OF_SELECTORS = frozenset({"eval_on_selector", "eval_on_selector_all"})
-_NO_EXPRESSION = "SyntaxError"
+_NO_EXPRESSION, _NO_EVAL = "SyntaxError", "EvalError"
 
 
 def bounded_result(
@@ -63,13 +64,14 @@ def _told(kind: str, method: str, told: Any) -> Any:
 
 
 def _statements(kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Run a script of several statements, whose result is a handle until it is measured."""
-    handle = item.evaluate_handle(*args, **kwargs)
-    try:
-        bounded = size_limits.bounded_script("value => value", of_elements=False)
-        return _told(kind, method, handle.evaluate(bounded))
-    finally:
-        handle.dispose()
+    """Run a script of several statements, whose result is that of the last one."""
+    source = args[0] if args else kwargs["expression"]
+    bounded = size_limits.bounded_script(f"(0, eval)({json.dumps(source)})", of_elements=False)
+    told = getattr(item, method)(*_with_script(args, 0, bounded), **_named(kwargs, bounded))
+    if told[0] == "error" and str(told[1]).startswith(_NO_EVAL):
+        # The page's content security policy forbids it, but does not bind Playwright.
+        return getattr(item, method)(*args, **kwargs)
+    return _told(kind, method, told)
 
 
 def reads(kind: str, method: str) -> bool:

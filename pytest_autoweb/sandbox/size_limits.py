@@ -131,7 +131,7 @@ def check_pattern(pattern: re.Pattern[str]) -> None:
     if part := slow_part(pattern.pattern, pattern.flags):
         raise Refusal(
             RULE,
-            f"{part!r:.80} in a regular expression can be matched in too many ways; "
+            f"{part} in a regular expression can be matched in too many ways; "
             "write it without a repetition inside a repetition",
         )
 

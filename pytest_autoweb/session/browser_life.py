@@ -56,6 +56,8 @@ def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> "Pa
         # Otherwise Python would only complain of a keyword argument that is given twice.
         raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
     page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+    WATCH.reason = ""
+    WATCH.trust(again=True)
     return page
 
 

@@ -47,6 +47,7 @@ class Patience:
         self.seconds: list[float] = []
         self.waited: list[Callable[[], float]] = []
         self.pages: list[Any] = []
+        self.page_lost = False
 
     def run(
         self, page: Any, seconds: float, call: Callable[[], Any], waited: Callable[[], float]

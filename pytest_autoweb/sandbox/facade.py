@@ -131,7 +131,7 @@ class Facade:
         if method in _RESULTS:
             return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
         if reads(receiver.kind, method):
-            return lambda: (measure(bound, args, kwargs), function(*args, **kwargs))[1]
+            return lambda: _measured(bound, function, args, kwargs)
         return lambda: function(*args, **kwargs)
 
     def _check(self, bound: Bound) -> None:
@@ -284,6 +284,13 @@ class Facade:
 def _read(bound: Bound) -> Any:
     value = getattr(bound.receiver.object, bound.method)
     return plain_headers(value) if bound.method == "headers" else value
+
+
+def _measured(
+    bound: Bound, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    measure(bound, args, kwargs)
+    return function(*args, **kwargs)
 
 
 def _offered(offers: Mapping[str, Callable[..., Any]], name: str) -> Callable[..., Any]:

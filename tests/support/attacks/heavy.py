@@ -115,13 +115,14 @@ FRAMES = pages(
         "{srcdoc: '<script>setTimeout(() => { for (;;) {} }, 400)</' + 'script>'}")),
 )  # fmt: skip
 
-BUSY = pages(
-    ("a loop at once", "for (;;) {}"),
+BUSY = [
+    Probe("a loop at once", page="for (;;) {}", may_break=True),
+    Probe("changes without end", page="new MutationObserver(() => document.body.append('x'))"
+     ".observe(document.body, {childList: true}); document.body.append('x')", may_break=True),
+    *pages(
     ("a loop later", "setTimeout(() => { for (;;) {} }, 700)"),
     ("layout without end", "requestAnimationFrame(function f() { document.body.append('x'); "
      "document.body.offsetHeight; requestAnimationFrame(f) })"),
-    ("changes without end", "new MutationObserver(() => document.body.append('x'))"
-     ".observe(document.body, {childList: true}); document.body.append('x')"),
     ("reloads", "setTimeout(() => location.reload(), 300)"),
     ("alerts", _MANY.format(30) + "alert(i)"),
     ("a large alert", f"setTimeout(() => alert({_BIG.format('1e7')}), 200)"),
@@ -129,7 +130,7 @@ BUSY = pages(
      "e.returnValue = 'x' })"),
     ("busy workers", _MANY.format(4) + "new Worker(URL.createObjectURL(new Blob(["
      "'for (let i = 0; i < 2000; i++) console.log(i)'])))"),
-)  # fmt: skip
+)]  # fmt: skip
 
 RESULTS = refused(
     ("a large text", "page.evaluate(\"'x'.repeat(400 * 1024 * 1024)\")"),
@@ -155,7 +156,8 @@ RESULTS = refused(
     ("a title read", "page.evaluate(\"() => { document.title = 'x'.repeat(5e6) }\")\npage.title()"),
     ("an attribute read", "page.evaluate(\"() => { document.body.lang = 'x'.repeat(5e6) }\")\n"
      "page.locator('body').get_attribute('lang')"),
-    ("a value read", "page.evaluate(\"() => { document.querySelector('input').value = 'x'.repeat(5e6) }\")\n"
+    ("a value read",
+     "page.evaluate(\"() => { document.querySelector('input').value = 'x'.repeat(5e6) }\")\n"
      "page.locator('input').input_value()"),
 )  # fmt: skip
 

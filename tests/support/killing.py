@@ -26,6 +26,8 @@ WORDS = {
     "browser": "--no-startup-window",
     "renderer": "--type=renderer",
     "driver": "run-driver",
+    "frozen": "run-driver",
+    "gpu": "--type=gpu-process",
     "server": "supervisor.py",
     "xdist": "exec(eval(sys.stdin.readline()))",
 }
@@ -77,7 +79,7 @@ def kill(kind: str) -> None:
         case _:
             for pid, line in list(ours(os.getpid(), os.environ[MARK])):
                 if WORDS[kind] in line:
-                    os.kill(pid, signal.SIGKILL)
+                    os.kill(pid, signal.SIGSTOP if kind == "frozen" else signal.SIGKILL)
                     with Path("killed").open("a") as file:
                         file.write(f"{kind}\n")
 

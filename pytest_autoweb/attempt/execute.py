@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_autoweb.attempt.page_evidence import with_findings
 from pytest_autoweb.attempt.tools import Tools, change
-from pytest_autoweb.egress.browser_watch import end_busy_renderers
+from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.evidence.scene import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
 from pytest_autoweb.llm.plan_syntax import heading_number
@@ -278,15 +278,10 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
             context, outcome = _run_once(index, code, hint, tools, limit=boosted, resume=resume)
             calls, retried = (*calls, *(c for c in outcome.calls if not c.replayed)), True
     if outcome.failure and outcome.failure.evidence.get("page_lost"):
-        _give_up_page(index, tools)
+        # Nothing is to wait for it any more.
+        tools.log.write(f"step {index}: the page stopped answering")
+        WATCH.end_page()
     return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
-
-
-def _give_up_page(index: int, tools: Tools) -> None:
-    """End the process of a page that stopped answering, so that nothing waits for it any more."""
-    tools.log.write(f"step {index}: the page stopped answering and was ended")
-    tools.watch.given_up = not tools.watch.crashed
-    end_busy_renderers()
 
 
 _FRAMES = frozenset(

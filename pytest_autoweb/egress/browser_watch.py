@@ -29,7 +29,9 @@ KEEP_MB = 1_000
 
 _LOOK_S = 0.25
 _MEMORY_EVERY_S = 1.0
-_BUSY_S = 0.3
+_BUSY_S = 0.4
+# Of a processor; a machine with much else to do gives a process that never rests no more.
+_SHARE = 0.1
 _DRIVER = "run-driver"
 _RENDERER = "--type=renderer"
 
@@ -49,11 +51,13 @@ class BrowserWatch:
     Attributes:
         call_s: seconds that a call may wait now.
         reason: why the browser was ended, or "" while it lives.
+        page_ended: whether a page that had stopped answering was ended on purpose.
     """
 
     def __init__(self) -> None:
         self.call_s = CALL_S
         self.reason = ""
+        self.page_ended = False
         self._most = float("inf")
         self._left: float | None = None
         self._thread: threading.Thread | None = None
@@ -91,11 +95,12 @@ class BrowserWatch:
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
         """Let calls wait for another time than `CALL_S`."""
-        before, self.call_s = self.call_s, seconds
+        before = self.call_s, self._most
+        self.call_s, self._most = seconds, float("inf")
         try:
             yield
         finally:
-            self.call_s = before
+            self.call_s, self._most = before
 
     def trust(self, *, again: bool) -> None:
         """Note that a page stopped answering, or that another one is open by now.
@@ -103,6 +108,24 @@ class BrowserWatch:
         Whatever asks a page that does not answer is not worth waiting for.
         """
         self._most = float("inf") if again else LOST_S
+        self.page_ended = self.page_ended and not again
+
+    def end_page(self) -> bool:
+        """End the processes that show pages and never rest, after which calls to them fail at once.
+
+        A page of somebody else in the same browser, which is idle, lives on. Only Linux tells.
+
+        Returns:
+            Whether there was such a process.
+        """
+        shown = [process.pid for process in browser_processes() if _RENDERER in process.command]
+        before = {pid: _worked_s(pid) for pid in shown}
+        time.sleep(_BUSY_S)
+        busy = [pid for pid in shown if _worked_s(pid) - before[pid] > _BUSY_S * _SHARE]
+        self.page_ended = self.page_ended or bool(busy)
+        for pid in busy:
+            _kill(pid)
+        return bool(busy)
 
     def end(self, reason: str) -> None:
         """End the browser and its driver; the call that waits for them fails."""
@@ -119,9 +142,10 @@ class BrowserWatch:
             left, now = self._left, time.monotonic()
             most = min(self.call_s, self._most)
             if left is not None and now - left > most:
-                self.end(f"a call to the browser did not come back within {most:.0f} s")
-                # It now fails; until it has, nothing else is to be ended.
-                self._left = None
+                if most > LOST_S or self.page_ended or not self.end_page():
+                    self.end(f"a call to the browser did not come back within {most:.0f} s")
+                # It now fails; if not, it is given as much time again.
+                self._left = time.monotonic()
             if now - weighed >= _MEMORY_EVERY_S:
                 weighed = now
                 if megabytes_of(browser_processes()) > MEMORY_MB:
@@ -130,19 +154,6 @@ class BrowserWatch:
 
 WATCH = BrowserWatch()
 """The watch of this process."""
-
-
-def end_busy_renderers() -> None:
-    """End the processes that show pages and never rest, after which calls to them fail at once.
-
-    A page of somebody else in the same browser, which is idle, lives on. Only Linux tells.
-    """
-    shown = [process.pid for process in browser_processes() if _RENDERER in process.command]
-    before = {pid: _worked_s(pid) for pid in shown}
-    time.sleep(_BUSY_S)
-    for pid, seconds in before.items():
-        if _worked_s(pid) - seconds > _BUSY_S / 2:
-            _kill(pid)
 
 
 def _worked_s(pid: int) -> float:

@@ -35,8 +35,6 @@ class Watch:
         self._events = 0
         self.crashed = False
         """Whether the process that shows the page died."""
-        self.given_up = False
-        """Whether the page was ended on purpose, because it had stopped answering."""
         page.on("crash", self._on_crash)
         self._attach(page)
 

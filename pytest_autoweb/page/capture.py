@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_autoweb.page.accessibility import HIDDEN
 from pytest_autoweb.page.frames import ContextWrapper
 from pytest_autoweb.page.outline import Line, estimate_tokens, fit_outline
-from pytest_autoweb.page.scripts import MAX_FRAMES, MAX_SILENT, OBSERVE_TIMEOUT_MS, run_script
+from pytest_autoweb.page.scripts import (
+    MAX_FRAMES,
+    MAX_SILENT,
+    OBSERVE_TIMEOUT_MS,
+    answers,
+    run_script,
+)
 from pytest_autoweb.results import CaptureModeName, Snapshot
 from pytest_autoweb.variants import Variants
 
@@ -98,6 +104,7 @@ def inner_frames(root: "Page | Frame") -> tuple["Frame", ...]:
     return tuple(found)
 
 
+_ALIVE_MS = 2_000.0
 FALLBACKS: tuple[CaptureModeName, ...] = ("ARIA", "A11Y", "RAW_HTML")
 """Stand in for a mode that fails, in this order."""
 
@@ -125,6 +132,9 @@ def capture_snapshot(
             shown = _twice(CAPTURE_MODES.pick(candidate).show, root, budget_tokens)
         except NotPossible as problem:
             notes.append(f"{candidate} was not possible: {problem}")
+            if not answers(root, timeout_ms=_ALIVE_MS):
+                notes.append("the page does not answer")
+                break
             continue
         if candidate != mode:
             notes.append(f"shown as {candidate}")

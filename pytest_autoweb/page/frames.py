@@ -180,7 +180,7 @@ def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
             seen = run_script(frame, "frame_facts", timeout_ms=_LOOK_MS)
         except Error:
             # The frame is gone or too busy; it is not a candidate now, but may be at the next look.
-            silent += 1
+            silent += MAX_SILENT if is_main else 1
             continue
         yield (
             frame,

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.scripts import call_function, run_script, script
+from pytest_autoweb.page.scripts import answers, call_function, run_script, script
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.normal_forms import ascii_host
@@ -130,7 +130,7 @@ def page_digest(page: "Page") -> tuple[str, str] | None:
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SETTLE_MS = 3_000.0
 _LOAD_MS = 15_000.0
-_ANSWER_MS = 5_000.0
+_ANSWER_MS = 10_000.0
 _LOGIN = re.compile(r"(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|auth|sso|session/new)(?:[/._-]|$)")
 _GONE = frozenset({404, 410})
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
@@ -161,22 +161,13 @@ def open_page(
     left = max(1.0, timeout_ms - (time.monotonic() - started) * 1000)
     if not _reached(page, "load", min(left, _LOAD_MS)):
         note(f"{url} was still loading after {min(left, _LOAD_MS) / 1000:g} s")
-        if not _answers(page):
-            return _failure(url, f"{url} does not answer: a script of the page does not end")
     # A page that polls is never idle, so it does not matter whether this wait succeeds.
     _reached(page, "networkidle", _SETTLE_MS)
+    if not answers(page, timeout_ms=_ANSWER_MS):
+        return _failure(url, f"{url} does not answer: a script of the page does not end")
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
     return None
-
-
-def _answers(page: "Page") -> bool:
-    from playwright.sync_api import Error
-
-    try:
-        return call_function(page, "1", timeout_ms=_ANSWER_MS).shown == "1"
-    except Error:
-        return False
 
 
 def _body(response: "Response") -> str:

@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_autoweb.egress.browser_watch import WATCH
+
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, JSHandle, Locator, Page
 
@@ -92,6 +94,17 @@ def element_script(name: str) -> str:
 def run_on_elements(locator: "Locator", name: str, arg: Any = None) -> Any:
     """Run `js/NAME.js` on all elements of a locator; this has no timeout of its own."""
     return json.loads(locator.evaluate_all(element_script(name), arg))
+
+
+def answers(context: "Page | Frame", *, timeout_ms: float) -> bool:
+    """Tell whether the page answers at all; if not, less patience is had with it from now on."""
+    from playwright.sync_api import Error
+
+    try:
+        return call_function(context, "1", timeout_ms=timeout_ms).shown == "1"
+    except Error:
+        WATCH.trust(again=False)
+        return False
 
 
 def call_function(context: "Page | Frame", code: str, *, timeout_ms: float) -> CallResult:

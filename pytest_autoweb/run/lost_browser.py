@@ -48,8 +48,8 @@ def _loss(tools: Tools) -> str:
     """Say what died, or return "" if browser and page live."""
     if browser_ended(tools.page):
         return f"{BROWSER_ENDED} ({WATCH.reason})" if WATCH.reason else BROWSER_ENDED
-    # A page that stopped answering is ended on purpose, once its step has failed.
-    return PAGE_CRASHED if tools.watch.crashed and not tools.watch.given_up else ""
+    # A page that stopped answering was ended on purpose, and would stop answering again.
+    return PAGE_CRASHED if tools.watch.crashed and not WATCH.page_ended else ""
 
 
 def _running(attempt: Attempt) -> ToolCall | None:

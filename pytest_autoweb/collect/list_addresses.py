@@ -8,6 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from pytest_autoweb.checks.url_matching import url_fits
 from pytest_autoweb.specs import Pattern
 
+# A page may offer addresses of any length, and an expression is matched in this process.
+_LONGEST = 1_000
 _SEPARATORS = re.compile(r"([/?&#=;]+)")
 _MAX_CHARS = 4_000
 
@@ -47,8 +49,11 @@ def new_ones(known: Collection[str], found: Iterable[str]) -> list[str]:
 
 
 def fits(pattern: str | Pattern | None, url: str) -> bool:
-    """Tell whether an address fits a glob or a regular expression; None fits every address."""
-    return pattern is None or url_fits(pattern, url)
+    """Tell whether an address fits a glob or a regular expression; None fits every address.
+
+    An address of more than 1,000 characters fits no pattern.
+    """
+    return pattern is None or (len(url) <= _LONGEST and url_fits(pattern, url))
 
 
 def common_address(urls: Sequence[str]) -> CommonAddress | None:

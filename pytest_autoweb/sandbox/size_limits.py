@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.handles import Refusal
-from pytest_autoweb.sandbox.slow_patterns import slow_part
+from pytest_autoweb.sandbox.slow_patterns import repetitions, slow_part
 
 MAX_TEXT = 20_000
 """Characters of a selector, a name, an expected text or a text that is typed key by key."""
@@ -23,6 +24,8 @@ MAX_ITEMS = 5_000
 MAX_SELECTOR_PARTS = 500
 MAX_NESTED_STEPS = 1
 """Levels of conditions in a selector that may look through the whole page again."""
+MAX_REPETITIONS = 2
+"""Repetitions without a limit in an expression that is matched in this process."""
 MAX_COUNTS = {"click_count": 20, "steps": 1_000}
 MAX_READ = 2_000_000
 """Characters that one reading of a page may return."""
@@ -112,6 +115,8 @@ class _Weight:
             for key, item in value.items():
                 self.add(key)
                 self.add(item)
+            if isinstance(value.get("matches"), str) and self._method in FUNCTIONS:
+                _check_here(value["matches"])
 
 
 def check_selector(selector: str) -> None:
@@ -133,6 +138,18 @@ def check_pattern(pattern: re.Pattern[str]) -> None:
             RULE,
             f"{part} in a regular expression can be matched in too many ways; "
             "write it without a repetition inside a repetition",
+        )
+
+
+def _check_here(pattern: str) -> None:
+    """Refuse an expression that would be matched in this process, where nothing interrupts it."""
+    if part := slow_part(pattern):
+        raise Refusal(RULE, f"{part} in a regular expression can be matched in too many ways")
+    if repetitions(pattern) > MAX_REPETITIONS:
+        raise Refusal(
+            RULE,
+            f"a regular expression for addresses has at most {MAX_REPETITIONS} repetitions "
+            "without a limit",
         )
 
 

@@ -29,6 +29,18 @@ def slow_part(pattern: str, flags: int = 0) -> str:
     return _slow(parsed, flags, bars="|" in pattern)
 
 
+def repetitions(pattern: str) -> int:
+    """Return how many repetitions without a limit an expression has."""
+    return _count(_parser.parse(pattern))
+
+
+def _count(parsed: Any) -> int:
+    return sum(
+        (op in _REPEATS and value[1] > _MANY) + sum(map(_count, _inside(op, value)))
+        for op, value in parsed
+    )
+
+
 def _slow(parsed: Any, flags: int, *, bars: bool) -> str:
     for op, value in parsed:
         if op in _REPEATS and value[1] > _MANY and _is_ambiguous(value[2], flags, bars=bars):

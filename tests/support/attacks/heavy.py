@@ -108,16 +108,21 @@ FRAMES = pages(
     ("large frame text", _frame("{srcdoc: '<p>' + 'x '.repeat(2e6)}")),
     ("frames that come and go", "setInterval(() => { document.querySelector('iframe')?.remove(); "
      + _frame() + " }, 5)"),
-    ("a frame that never answers", _frame(
-        "{srcdoc: '<script>setTimeout(() => { for (;;) {} }, 400)</' + 'script>'}")),
 )  # fmt: skip
+FRAMES.append(
+    Probe(
+        "a frame that never answers",
+        page=_frame("{srcdoc: '<script>setTimeout(() => { for (;;) {} }, 400)</' + 'script>'}"),
+        may_break=True,
+    )
+)
 
 BUSY = [
     Probe("a loop at once", page="for (;;) {}", may_break=True),
+    Probe("a loop later", page="setTimeout(() => { for (;;) {} }, 700)", may_break=True),
     Probe("changes without end", page="new MutationObserver(() => document.body.append('x'))"
      ".observe(document.body, {childList: true}); document.body.append('x')", may_break=True),
     *pages(
-    ("a loop later", "setTimeout(() => { for (;;) {} }, 700)"),
     ("layout without end", "requestAnimationFrame(function f() { document.body.append('x'); "
      "document.body.offsetHeight; requestAnimationFrame(f) })"),
     ("reloads", "setTimeout(() => location.reload(), 300)"),

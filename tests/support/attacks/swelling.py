@@ -83,7 +83,7 @@ _BROWSER = [
     _on_page("a number without end", ERROR, "page.mouse.move(float('inf'), 1)"),
     _on_page("a number beyond floats", ERROR, "page.mouse.move(10 ** 400, 1)"),
     _on_page("a long expression", ERROR, "page.get_by_text(re.compile('a' * 5000)).count()"),
-    _on_page("backtracking in the page", TIMEOUT,
+    _on_page("backtracking in the page", "AW511 timeout",
              "page.fill('#user', 'a' * 60 + '!')\n"
              "expect(page.locator('#user')).to_have_value(re.compile('^(a+)+$'))"),
     _on_page("a script that never ends", TIMEOUT,

@@ -52,6 +52,8 @@ def test_an_ordinary_pattern_may_pass(pattern: str) -> None:
         ("Locator", "filter", [], {"has_text": re.compile("(a+)+")}, "too many ways"),
         ("PageAssertions", "to_have_title", [re.compile("(a+)+")], {}, "too many ways"),
         ("LocatorAssertions", "to_match_aria_snapshot", ["- text: /(a+)+/"], {}, "too many ways"),
+        ("Page", "collect_urls", [], {"pattern": {"matches": "(a+)+"}}, "too many ways"),
+        ("Page", "collect_urls", [], {"pattern": {"matches": "a*b*c*d"}}, "at most 2 repetitions"),
         ("LocatorAssertions", "to_match_aria_snapshot", ["- text: /(a/"], {}, "cannot be read"),
     ],
 )
@@ -76,6 +78,7 @@ def test_ordinary_arguments_pass() -> None:
     check_sizes("Page", "locator", ["li:has(a:text('b')):not(.c) >> nth=1"], {})
     check_sizes("Page", "click", ["#a"], {"click_count": 3, "position": {"x": 1.5, "y": 2}})
     check_sizes("LocatorAssertions", "to_match_aria_snapshot", ["- link /a.*/:\n  - /url: /b/"], {})
+    check_sizes("Page", "collect_urls", [], {"pattern": {"matches": r"/item/\d+/[^/]+$"}})
     check_sizes("Page", "goto", ["/" + "a," * 900], {})
 
 

@@ -143,7 +143,7 @@ class BrowserWatch:
             most = min(self.call_s, self._most)
             if left is not None and now - left > most:
                 if most > LOST_S or self.page_ended or not self.end_page():
-                    self.end(f"a call to the browser did not come back within {most:.0f} s")
+                    self.end(f"a call to the browser did not come back within {most:.3g} s")
                 # It now fails; if not, it is given as much time again.
                 self._left = time.monotonic()
             if now - weighed >= _MEMORY_EVERY_S:

@@ -199,10 +199,15 @@ PATTERNS = endured(
     ("many listeners",
      "for i in range(1_000):\n    page.on('request', lambda r: r.url)\npage.reload()"),
     ("many locators", "for i in range(1_000):\n    page.locator('h1').nth(i).is_visible()"),
-    ("memory without an end", "page.evaluate('() => { const b = []; for (;;) "
-     "b.push(new Uint8Array(64 << 20).fill(1)) }')"),
     ("a deep result",
      "page.evaluate('() => { let a = []; for (let i = 0; i < 1e4; i++) a = [a]; return a }')"),
 )  # fmt: skip
+
+PATTERNS.append(Probe(
+    "memory without an end",
+    code="page.evaluate('() => { const b = []; for (;;) "
+     "b.push(new Uint8Array(64 << 20).fill(1)) }')",
+    rule="AW512",
+))  # fmt: skip
 
 PROBES = [*TALK, *TRAFFIC, *SHAPES, *FRAMES, *BUSY, *RESULTS, *ARGUMENTS, *PATTERNS]

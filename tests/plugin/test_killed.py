@@ -18,11 +18,11 @@ CONFTEST = Path(__file__).parents[1] / "support" / "killing.py"
 class Ran:
     """A session that has ended somehow."""
 
-    def __init__(self, project: pytest.Pytester, *models: str) -> None:
+    def __init__(self, project: pytest.Pytester, *models: str, then: str = "") -> None:
         project.makeconftest(CONFTEST.read_text(encoding="utf-8"))
         names = ",".join(f"fake/{model}" for model in models)
         flags = ["cases", "-k", "login", f"--autoweb-models={names}", "--autoweb-max-repairs=0"]
-        flags.append("--autoweb-step-timeout=4")
+        flags += ["--autoweb-step-timeout=4", *then.split()]
         # Pipes: what a session prints must not go to the disk that is full.
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *flags],
@@ -86,9 +86,13 @@ def test_a_browser_that_dies_once_costs_nobody_a_verdict(project: pytest.Pyteste
     # Chromium replaces this process itself.
     kinds = (*hit, "gpu:300:once")
 
-    ran = Ran(project, *kinds)
+    # A test of the user that shares the browser gets the new one, too.
+    project.makepyfile(test_login="def test_login(page):\n    page.goto('about:blank')\n")
+
+    ran = Ran(project, *kinds, then="test_login.py")
 
     assert ran.code == 0, ran.said
+    assert "6 passed" in ran.said
     assert ran.outcomes == dict.fromkeys(kinds, ("passed", ""))
     assert {name: cell["attempts"][0]["rerun_because"] for name, cell in ran.cells.items()} == {
         "browser:300:once": "the browser ended while the cell ran",

@@ -1,9 +1,16 @@
-"""The building blocks of case files: the base of all models, and texts that are checked."""
+"""The building blocks of what is read from files: the bases of models, and checked texts."""
 
+import ast
+import inspect
 import re
+import textwrap
+from collections import ChainMap
+from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 FieldPath = tuple[str | int, ...]
 """The place of a field: keys and list positions from the top of the file."""
@@ -55,12 +62,46 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Spec(BaseModel):
+class Documented(BaseModel):
+    """Base of models whose fields are described by docstrings, also in their JSON schema.
+
+    Pydantic's own `use_attribute_docstrings` reads the sources of every class at import, and its
+    validators are built there as well. Together that is almost half of what it costs to import this
+    package, so here both wait until they are needed.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Return pydantic's schema, with the docstrings of the fields as descriptions."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        described = [base for base in cls.__mro__ if issubclass(base, Documented)]
+        for name, text in ChainMap(*map(_attribute_docstrings, described)).items():
+            field = cls.model_fields.get(name)
+            if field and (alias := field.alias or name) in properties:
+                properties[alias].setdefault("description", text)
+        return schema
+
+
+def _attribute_docstrings(owner: type) -> dict[str, str]:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for field, below in pairwise(tree.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                found[name] = inspect.cleandoc(text)
+    return found
+
+
+class Spec(Documented):
     """Base of everything a case file holds: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class Pattern(Spec):

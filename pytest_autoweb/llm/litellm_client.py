@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm.call_limits import within
@@ -349,7 +349,7 @@ def _import_litellm() -> ModuleType:
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    return litellm
+    return cast(ModuleType, litellm)
 
 
 def _refuses_temperature(error: Exception, spec: ModelSpec) -> bool:

@@ -52,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
     config.pluginmanager.register(fixtures, "autoweb-fixtures")
+    if config.pluginmanager.has_plugin(fixtures.OLD_BASE_URL):
+        config.pluginmanager.register(fixtures.BaseUrl, "autoweb-base-url")
     if config.getoption("help"):
         _explain(config)
     if is_on(config, os.environ):

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
     {"errors", "language", "redaction", "specs", "values"},
-    {"assets", "egress", "results", "variants"},
+    {"assets", "egress", "extras", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
     {"marks", "runs"},
     {"evidence", "report"},

@@ -1,4 +1,7 @@
-"""The only file that imports litellm; it runs inside the gateway process."""
+"""Live calls of models, in the gateway process; the only file that imports litellm.
+
+Where litellm is not installed, `openai_api` calls the servers that speak OpenAI's API.
+"""
 
 import logging
 import os
@@ -11,10 +14,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
+from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.call_limits import within
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
@@ -28,6 +33,7 @@ _CAUSES: tuple[tuple[str, ModelCause], ...] = (
     ("CallOverdue", "timeout"),
     ("Timeout", "timeout"),
     ("APITimeoutError", "timeout"),
+    ("TimeoutError", "timeout"),
     ("RateLimitError", "rate_limit"),
     ("AuthenticationError", "auth"),
     ("PermissionDeniedError", "auth"),
@@ -209,7 +215,8 @@ class LiteLLMClient:
         Raises:
             ModelError: the call failed; it carries the usage of all tries.
         """
-        completion = self._litellm().completion
+        litellm = self._litellm()
+        completion = openai_api.completion if litellm is None else litellm.completion
         arguments = _arguments(spec, request, target)
         if spec.name in self._default_temperature:
             arguments.pop("temperature", None)
@@ -261,8 +268,10 @@ class LiteLLMClient:
         raise ModelError(cause, spec.name, detail, usage=used) from None
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
-        """Say why litellm cannot call this model (unknown provider, no key), or return None."""
+        """Say why this model cannot be called (unknown provider, no key), or return None."""
         litellm = self._litellm()
+        if litellm is None:
+            return openai_api.provider_problem(spec.litellm_model, target)
         try:
             _, provider, _, _ = litellm.get_llm_provider(spec.litellm_model, api_base=None)
         except Exception:  # a model that litellm cannot place raises BadRequestError and others
@@ -287,7 +296,10 @@ class LiteLLMClient:
             return price
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None
-        return _table_price(self._litellm(), spec.litellm_model, input_tokens)
+        litellm = self._litellm()
+        if litellm is None:
+            return None
+        return _table_price(litellm, spec.litellm_model, input_tokens)
 
     def _usage(self, response: Any, spec: ModelSpec, seconds: float) -> Usage:
         usage = getattr(response, "usage", None)
@@ -310,18 +322,20 @@ class LiteLLMClient:
             return price.of(input_tokens, output_tokens)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None  # litellm would ask the server about the model, once a call
+        litellm = self._litellm()
+        if litellm is None:
+            return None
         try:
             # litellm also knows what tokens read from a provider's cache cost.
-            cost = self._litellm().completion_cost(
-                completion_response=response, model=spec.litellm_model
-            )
+            cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
         except Exception:  # the service may charge for something other than tokens
             return None
         return float(cost) if cost else None
 
-    def _litellm(self) -> ModuleType:
+    def _litellm(self) -> ModuleType | None:
+        """Return litellm, which the first call imports, or None if it is not installed."""
         with self._lock:
-            if self._module is None:
+            if self._module is None and find_spec("litellm") is not None:
                 self._module = _import_litellm()
             return self._module
 
@@ -343,7 +357,7 @@ def _import_litellm() -> ModuleType:
     # httpx is loaded with litellm.
     from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
-    from pytest_autoweb.llm.server_replies import TidyingClient
+    from pytest_autoweb.llm.tidying_client import TidyingClient
 
     litellm.client_session = TidyingClient(verify=get_ssl_configuration(), follow_redirects=True)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):

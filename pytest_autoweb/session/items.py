@@ -12,6 +12,7 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms.correction_arm import ARMS
 from pytest_autoweb.errors import BrowserError, CaseError
+from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
@@ -269,11 +270,25 @@ def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
     if "://" not in settings.cache:
         return None
     if _CACHE not in config.stash:
-        from pytest_autoweb.store.caches import open_cache
-
-        config.stash[_CACHE] = opened = open_cache(settings.cache, base=settings.rootdir)
+        config.stash[_CACHE] = opened = open_cache(settings.cache, settings.rootdir)
         config.add_cleanup(opened.close)
     return config.stash[_CACHE]
+
+
+def open_cache(url: str, rootdir: Path) -> "Cache":
+    """Open the cache that a URL names, whose packages are imported only then.
+
+    Raises:
+        SettingsError: the URL is invalid, or a package is missing.
+    """
+    from pytest_autoweb.store.redis_cache import SCHEMES, open_redis_cache
+
+    if url.startswith(SCHEMES):
+        return open_redis_cache(url)
+    require_extras(extra_of_store(url))
+    from pytest_autoweb.store.caches import open_store_cache
+
+    return open_store_cache(url, base=rootdir)
 
 
 def _run_or_break(cell: Cell, resources: Any) -> CellResult:

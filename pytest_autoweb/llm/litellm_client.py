@@ -1,8 +1,10 @@
 """Live calls of models, in the gateway process; the only file that imports litellm.
 
-Where litellm is not installed, `openai_api` calls the servers that speak OpenAI's API.
+Importing it takes seconds, so a server of the user's own that speaks OpenAI's API is called by
+`openai_api`. Where litellm is not installed, OpenAI itself is called so as well.
 """
 
+import json
 import logging
 import os
 import random
@@ -13,8 +15,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
@@ -215,7 +218,7 @@ class LiteLLMClient:
         Raises:
             ModelError: the call failed; it carries the usage of all tries.
         """
-        litellm = self._litellm()
+        litellm = self._litellm(spec)
         completion = openai_api.completion if litellm is None else litellm.completion
         arguments = _arguments(spec, request, target)
         if spec.name in self._default_temperature:
@@ -269,7 +272,7 @@ class LiteLLMClient:
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
         """Say why this model cannot be called (unknown provider, no key), or return None."""
-        litellm = self._litellm()
+        litellm = self._litellm(spec)
         if litellm is None:
             return openai_api.provider_problem(spec.litellm_model, target)
         try:
@@ -296,7 +299,7 @@ class LiteLLMClient:
             return price
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None
-        litellm = self._litellm()
+        litellm = self._litellm(spec)
         if litellm is None:
             return None
         return _table_price(litellm, spec.litellm_model, input_tokens)
@@ -322,7 +325,7 @@ class LiteLLMClient:
             return price.of(input_tokens, output_tokens)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None  # litellm would ask the server about the model, once a call
-        litellm = self._litellm()
+        litellm = self._litellm(spec)
         if litellm is None:
             return None
         try:
@@ -332,12 +335,32 @@ class LiteLLMClient:
             return None
         return float(cost) if cost else None
 
-    def _litellm(self) -> ModuleType | None:
-        """Return litellm, which the first call imports, or None if it is not installed."""
+    def _litellm(self, spec: ModelSpec) -> ModuleType | None:
+        """Return litellm, which the first call imports, or None if the model does without it."""
+        if find_spec("litellm") is None or _does_without_litellm(spec):
+            return None
         with self._lock:
-            if self._module is None and find_spec("litellm") is not None:
+            if self._module is None:
                 self._module = _import_litellm()
             return self._module
+
+
+def _does_without_litellm(spec: ModelSpec) -> bool:
+    """Tell whether a server of the user's own answers, and litellm knows nothing of its model."""
+    if spec.provider == "local":
+        return True
+    provider, _, model = spec.litellm_model.partition("/")
+    return provider == "openai" and bool(spec.api_base) and model not in _known_models()
+
+
+@cache
+def _known_models() -> frozenset[str]:
+    """Return the models in litellm's table of prices and limits, read without importing it."""
+    found = find_spec("litellm")
+    assert found is not None, "only asked where litellm is installed"
+    assert found.origin is not None, "a package has a file"
+    table = Path(found.origin).with_name("model_prices_and_context_window_backup.json")
+    return frozenset(json.loads(table.read_bytes()))
 
 
 def _import_litellm() -> ModuleType:
@@ -450,7 +473,9 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
         if reason == "length":
             detail += "; the model spent max_tokens before it answered, raise max_tokens"
         raise ModelError("empty", spec.name, detail, usage=used)
-    served = str(getattr(response, "model", "") or "")
+    # For some providers litellm puts the provider's name before the one that the server gave.
+    provider = spec.litellm_model.partition("/")[0]
+    served = str(getattr(response, "model", "") or "").removeprefix(f"{provider}/")
     return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
 
 

@@ -121,10 +121,10 @@ def test_lint_errors_gate_execution_and_offer_repair(
 
 
 def test_a_model_service_that_fails_is_broken_with_its_cause_never_an_empty_plan(
-    project: pytest.Pytester, scripted: Callable[[str], None], workers: tuple[str, ...]
+    project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
     scripted('{"fake/down": {"plan": ModelError("rate_limit", "fake/down", "slow down")}}')
-    result = project.runpytest_subprocess("cases", "--autoweb-models=fake/down", *workers)
+    result = project.runpytest_subprocess("cases", "--autoweb-models=fake/down")
 
     result.assert_outcomes(failed=2)
     cell = cells(project)["login fake/down"]
@@ -267,7 +267,7 @@ def test_an_earlier_run_is_moved_aside(project: pytest.Pytester) -> None:
     assert all((project.path / name / "report.json").is_file() for name in folders)
 
 
-def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_python_code_can_run_a_case(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         def test_login(autoweb):
@@ -278,7 +278,7 @@ def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str
             assert not autoweb.run("cases/shop.yaml::login", model="builtin/noop").passed
         """
     )
-    result = project.runpytest_subprocess(*workers)
+    result = project.runpytest_subprocess("-n", "2")
 
     result.assert_outcomes(passed=2)
     report = json.loads((project.path / "autoweb-report/report.json").read_text())

@@ -19,6 +19,7 @@ from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gate
 from pytest_autoweb.llm.model_spec import ModelSpec
 
 LITELLM = ("litellm", "httpx", "openai", "tiktoken", "tokenizers", "aiohttp", "boto3")
+KNOWN_TO_LITELLM = ("gpt-4o", "gpt-5-mini", "gpt-5-nano")
 RECORDED = ("openai/recorded", "openai/refused", "openai/counted")
 
 
@@ -49,9 +50,14 @@ def session(
             blocked = f"import sys\nsys.modules.update(dict.fromkeys({LITELLM}))\n"
             (folder / "sitecustomize.py").write_text(blocked, encoding="utf-8")
             environ.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+        # What litellm's table does not list goes without it, unless the provider is another one.
+        provider = "openai" if lean else "custom_openai"
         specs = {
             f"openai/{name}": ModelSpec(
-                name=f"openai/{name}", api_base=server.api_base, **SETTINGS.get(name, {})
+                name=f"openai/{name}",
+                model=f"{'openai' if name in KNOWN_TO_LITELLM else provider}/{name}",
+                api_base=server.api_base,
+                **SETTINGS.get(name, {}),
             )
             for name in (SCRIPTS | SETTINGS)
         }

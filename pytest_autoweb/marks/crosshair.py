@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,14 @@ class PageScroller:
     """A walk through the views of a page: from the current position down, then from the top.
 
     The page is scrolled, or its largest scrollable part if the page itself does not scroll; after
-    that, each frame is treated in the same way.
+    that, each frame is treated in the same way. Views that show no other elements than those before
+    are skipped.
     """
 
     def __init__(self, page: "Page") -> None:
         self._page = page
+        self._shown: set[Hashable] = set()
+        self._shows_more()
         self._parts: list[Frame] = list(page.frames)
         self._start: float | None = None
         self._wrapped = False
@@ -40,10 +43,26 @@ class PageScroller:
             if self._move(self._parts[0], share):
                 # Pages load images and list entries when they scroll into view.
                 self._page.wait_for_timeout(_SETTLED_MS)
-                return True
+                if self._shows_more():
+                    return True
+                continue
             self.back()
             self._parts.pop(0)
         return False
+
+    def _shows_more(self) -> bool:
+        """Note the elements in view; return True if one of them was not in view before.
+
+        An element of which another part is visible counts as another one, because what it is
+        known by may be in that part. A view with too many elements to list always shows more.
+        """
+        handle, seen, marks = find_marks(self._page, limit=LIMIT, texts=True)
+        handle.dispose()
+        before = len(self._shown)
+        self._shown |= {
+            (one.frame, one.selectors, one.text, one.name, one.box[2:]) for one in marks
+        }
+        return len(self._shown) > before or not seen["complete"]
 
     def back(self) -> None:
         """Scroll the current part back to its original position."""

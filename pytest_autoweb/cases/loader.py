@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.case import Case, CollectSpec, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import ECHO, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.validation import Document, read_document
@@ -114,6 +114,11 @@ class LoadedCase:
     def has_secrets(self) -> bool:
         """Tell whether its pages are given secrets."""
         return bool(self._source.fields.get("secrets"))
+
+    @property
+    def collects(self) -> CollectSpec:
+        """Return what it says about collecting; values of a web server are only stood in for."""
+        return self._case.collect or CollectSpec()
 
     def resolve(self, server: ServerHandle | None) -> Case:
         """Return the case with the values of its running web server.

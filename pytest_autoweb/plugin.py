@@ -214,9 +214,14 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         selection.divide(items)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Save the manifest once the cells are known."""
+    """Look for what the cells need and save the manifest, once it is known which they are."""
     cells = any(hasattr(item, "cell") for item in session.items)
+    if cells and not _settings(session.config).preview:
+        from pytest_autoweb.session.items import report_unmet
+
+        report_unmet(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
         from pytest_autoweb.session.controller import write_manifest
 

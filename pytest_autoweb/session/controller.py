@@ -290,6 +290,7 @@ class RunController:
             settings=self._settings.describe(),
             environment=_environment(run)
             | {
+                "browser": run.seen_browsers(),
                 "sandbox": self._sandbox,
                 "browser_sandbox": found_sandbox(run.seen_sandboxes(), self._own_sandbox),
             },

@@ -1,5 +1,6 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms.correction_arm import ARMS
-from pytest_autoweb.errors import BrowserError, CaseError
+from pytest_autoweb.errors import BrowserError, CaseError, joined_errors
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
@@ -309,6 +310,31 @@ def was_interrupted(error: BaseException) -> bool:
     while seen is not None and not isinstance(seen, KeyboardInterrupt):
         seen = seen.__cause__ or seen.__context__
     return seen is not None
+
+
+def report_unmet(session: pytest.Session) -> None:
+    """Report, as errors of collection, what the selected cases need and do not find.
+
+    Only now is known which of them are selected: whoever leaves out the cases with secrets need not
+    have the secrets.
+    """
+    unmet: dict[str, list[CaseError]] = {}
+    met: list[pytest.Item] = []
+    for item in session.items:
+        errors: tuple[CaseError, ...] = ()
+        if isinstance(item, CellItem):
+            errors = item.cell.case.unmet(os.environ, session.config.rootpath)
+            unmet.setdefault(item.nodeid.partition("::")[0], []).extend(errors)
+        if not errors:
+            met.append(item)
+    # xdist runs what else was collected, as does --continue-on-collection-errors.
+    session.items[:] = met
+    for nodeid, found in unmet.items():
+        if not found:
+            continue
+        text = f"{BAD_CASES}\n{joined_errors(found)}"
+        report = pytest.CollectReport(nodeid, "failed", longrepr=text, result=[])
+        session.config.hook.pytest_collectreport(report=report)
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:

@@ -22,6 +22,7 @@ from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies.strategy import CODEGEN
+from pytest_autoweb.strategies.strategy import strategy_of as variant_of
 from pytest_autoweb.variants import StrategyName
 
 if TYPE_CHECKING:
@@ -100,12 +101,13 @@ class _Axes(NamedTuple):
 def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem]:
     session = parent.config.stash[SESSION]
     for position, case in enumerate(cases):
-        for axes in _axes(session.settings, case, position):
+        for axes in _axes(session, case, position):
             yield _item(parent, session, case, axes)
 
 
-def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes]:
+def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axes]:
     """Yield the controls first, if they were asked for, and then the models."""
+    settings = session.settings
     models = settings.models
     if settings.controls:
         yield from _control_axes(settings, case)
@@ -113,7 +115,10 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
     # Rotated, so that no model always gets a freshly started server, or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
-        for mode in settings.capture_modes:
+        strategy = variant_of(strategy_of(case, model, settings), session.spec(model))
+        # In each mode, the prompts of a strategy that uses none would be the same.
+        modes = settings.capture_modes if strategy.uses_capture else settings.capture_modes[:1]
+        for mode in modes:
             for repeat in range(1, settings.repeat + 1):
                 yield _Axes(model, mode, repeat)
 

@@ -190,8 +190,8 @@ def _once_for_all_modes(run: RecordedRun) -> Iterator[str]:
             for cell in cells
         )
         yield (
-            f"{model}: {len(cells)} cells stand for all {len(modes)} capture modes, because "
-            f"{' and '.join(ways)} shows pages in a form of its own"
+            f"{model} was run once for all {len(modes)} capture modes (cells: {len(cells)}), "
+            f"because {' and '.join(ways)} shows pages in a form of its own"
         )
 
 

@@ -95,14 +95,14 @@ class StepOutcome:
     names: tuple[str, ...] = ()
     """Variables that exist in the shared namespace, for NameError messages."""
     duration_ms: float = 0.0
+    killed: bool = False
+    """The worker was killed and a fresh one stands ready with the plain values of the last good
+    step; functions defined in earlier steps are gone."""
     timed_out: bool = False
     """The block ended with an error of the class of timeouts, whoever had set the limit: the step,
     Playwright's defaults or the code itself. A failure of kind `timeout` always is one."""
     overdue: ToolCall | None = None
     """The recorded call whose timeout ended the block, if it was one."""
-    killed: bool = False
-    """The worker was killed and a fresh one stands ready with the plain values of the last good
-    step; functions defined in earlier steps are gone."""
 
 
 class StepCallError(Exception):

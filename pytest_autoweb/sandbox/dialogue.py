@@ -225,8 +225,12 @@ class Dialogue:
             self.budget.spent = True
             return None, ("TimeoutError", _OVER)
         live, began = nested or listening, time.monotonic()
+        granted = self.budget.granted_ms
         reply = self._perform(frame, key, CallTimer(self.record, number, live=live))
-        if not live:
+        if live:
+            # The call that is still running around this one is judged by its own timeout.
+            self.budget.granted_ms = granted
+        else:
             self._note_overdue(number, key, reply, (time.monotonic() - began) * 1000)
         return reply
 

@@ -325,10 +325,14 @@ def report_unmet(session: pytest.Session) -> None:
     """
     unmet: dict[str, list[CaseError]] = {}
     met: list[pytest.Item] = []
+    known: dict[int, tuple[CaseError, ...]] = {}
     for item in session.items:
         errors: tuple[CaseError, ...] = ()
         if isinstance(item, CellItem):
-            errors = item.cell.case.unmet(os.environ, session.config.rootpath)
+            case = item.cell.case
+            if id(case) not in known:
+                known[id(case)] = case.unmet(os.environ, session.config.rootpath)
+            errors = known[id(case)]
             unmet.setdefault(item.nodeid.partition("::")[0], []).extend(errors)
         if not errors:
             met.append(item)

@@ -5,6 +5,8 @@ import inspect
 import re
 import textwrap
 from collections import ChainMap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -19,11 +21,40 @@ _PATTERN_SENTENCES: dict[str, str] = {}
 
 
 class FieldError(Exception):
-    """Raised when a field breaks the contract; the loader makes it a `CaseError`."""
+    """Raised when a field breaks the contract; the loader makes it a `CaseError`.
 
-    def __init__(self, at: FieldPath, reason: str) -> None:
-        self.at, self.reason = at, reason
+    Attributes:
+        also: what else was found to be wrong at the same time.
+    """
+
+    def __init__(self, at: FieldPath, reason: str, also: "Sequence[FieldError]" = ()) -> None:
+        self.at, self.reason, self.also = at, reason, tuple(also)
         super().__init__(reason)
+
+    def all(self) -> "list[FieldError]":
+        """Return this error and the others, each on its own."""
+        return [FieldError(self.at, self.reason), *self.also]
+
+
+class FieldErrors:
+    """Everything that is wrong in one place, so that an author need not learn it bit by bit."""
+
+    def __init__(self) -> None:
+        self._found: list[FieldError] = []
+
+    @contextmanager
+    def kept(self, below: FieldPath = ()) -> Iterator[None]:
+        """Keep the error that ends this block, with its place below another one."""
+        try:
+            yield
+        except FieldError as error:
+            self._found += [FieldError((*below, *one.at), one.reason) for one in error.all()]
+
+    def raise_any(self) -> None:
+        """Raise the first error, with all others, if there is one."""
+        if self._found:
+            first, *others = self._found
+            raise FieldError(first.at, first.reason, others)
 
 
 def fitting(pattern: str, sentence: str) -> Any:

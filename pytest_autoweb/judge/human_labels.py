@@ -95,7 +95,7 @@ def read_labels(path: Path) -> LabelFile:
                 line = document.line(("labels", first))
                 raise FieldError(("labels", index), f"the same check is labelled on line {line}")
     except FieldError as error:
-        raise document.error(error.at, error.reason) from error
+        raise document.error(error) from error
     return file
 
 

@@ -75,6 +75,9 @@ class Limits:
     output_chars: int = 200_000
     calls: int = 2_000
     """Calls of one step across the border."""
+    patience: float = 1.0
+    """How many times its own timeout the call may take at which the last run of this block ended;
+    of use only in a run that continues or repeats the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,11 @@ class StepOutcome:
     killed: bool = False
     """The worker was killed and a fresh one stands ready with the plain values of the last good
     step; functions defined in earlier steps are gone."""
+    timed_out: bool = False
+    """The block ended with an error of the class of timeouts, whoever had set the limit: the step,
+    Playwright's defaults or the code itself. A failure of kind `timeout` always is one."""
+    overdue: ToolCall | None = None
+    """The recorded call whose timeout ended the block, if it was one."""
 
 
 class StepCallError(Exception):

@@ -26,7 +26,7 @@ from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, open_cache, planned
 from pytest_autoweb.session.progress import Display, LastingStream
-from pytest_autoweb.session.pytest_outcome import is_lost, never_graded, policy_of
+from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 
@@ -244,11 +244,8 @@ class RunController:
 
         if int(session.exitstatus) != pytest.ExitCode.OK:
             return
-        if ungraded := never_graded(read_run(run.run_folder).cells):
-            self._notices += [
-                f"no verdict on {model}: none of its cells could be graded ({why})"
-                for model, why in ungraded.items()
-            ]
+        if ungraded := no_verdicts(read_run(run.run_folder).cells):
+            self._notices += ungraded
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
 
@@ -291,6 +288,7 @@ class RunController:
             settings=self._settings.describe(),
             environment=_environment(run)
             | {
+                "browser": run.seen_browsers(),
                 "sandbox": self._sandbox,
                 "browser_sandbox": found_sandbox(run.seen_sandboxes(), self._own_sandbox),
             },

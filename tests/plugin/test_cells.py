@@ -380,3 +380,25 @@ def test_secrets_in_checks_reach_the_server_and_no_report(project: pytest.Pytest
     cell = cells(project)["login builtin/oracle"]
     assert cell["outcome"] == "passed"
     assert "Welcome" not in json.dumps(cell)
+
+
+def test_what_is_shown_no_capture_mode_is_run_once_and_says_so(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    project.makepyprojecttoml('[tool.autoweb.models."fake/refs"]\ndialect = "refs"\n')
+    scripted('{"fake/refs": {"generate": "DONE"}, "fake/m": {"plan": scripted_plan("look")}}')
+    flags = ("cases", "-k", "login", "--autoweb-capture=ARIA,RAW_HTML")
+    models = "--autoweb-models=fake/refs,fake/m"
+
+    listed = project.runpytest(*flags, models, "--collect-only", "-q")
+    names = [line.partition("::")[2] for line in listed.outlines if "::" in line]
+    assert names == ["login[fake/refs-ARIA]", "login[fake/m-ARIA]", "login[fake/m-RAW_HTML]"]
+    acting = project.runpytest(
+        *flags, "--autoweb-models=fake/m", "--autoweb-strategy=act", "--collect-only", "-q"
+    )
+    assert sum("::" in line for line in acting.outlines) == 1
+
+    result = project.runpytest_subprocess(*flags, models, "--autoweb-max-repairs=0")
+    result.stdout.fnmatch_lines(
+        ["fake/refs was run once for all 2 capture modes (cells: 1), because the dialect refs *"]
+    )

@@ -4,7 +4,9 @@ import hashlib
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.locate.interview import (
@@ -31,9 +33,6 @@ from pytest_autoweb.marks.crosshair import PageScroller, ViewportView, take_view
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Exchange
 from pytest_autoweb.results.decision import Location, LocatorAlgorithm, LocatorStatus, Probe
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
 
 
 class RememberedSearch(NamedTuple):
@@ -91,7 +90,7 @@ class LocatorResult:
     """
 
     status: LocatorStatus
-    element: "Locator | None"
+    element: Locator | None
     """A locator that matches exactly the element that the model saw."""
     confidence: float
     """The probability of what the status claims, from 0 to 1."""
@@ -162,7 +161,7 @@ class Sight:
 
     def __init__(
         self,
-        page: "Page",
+        page: Page,
         eyes: VisionModel,
         *,
         algorithm: LocatorAlgorithm = "bayes",
@@ -220,7 +219,7 @@ class Sight:
     def _calls_of_a_view(self) -> int:
         return self._limits.calls if self._algorithm == "bayes" else self._limits.seed_calls
 
-    def _anywhere(self, wanted: _Search) -> "tuple[_End, Locator | None]":
+    def _anywhere(self, wanted: _Search) -> tuple[_End, Locator | None]:
         """The end in the first view that has one other than `not_found`."""
         scroll = PageScroller(self._page)
         views = 0
@@ -391,8 +390,6 @@ def _limited(limits: SearchLimits, calls: int) -> SearchLimits:
 
 def _box_of(within: Any) -> Rect | None:
     """Return the visible box of a frame or an element that a search is limited to."""
-    from playwright.sync_api import Frame, Page
-
     if (
         within is None
         or isinstance(within, Page)

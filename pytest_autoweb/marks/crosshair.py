@@ -4,14 +4,12 @@ import base64
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.marks.drawing import board_of
 from pytest_autoweb.marks.marking import Mark, MarkedPage, PageBox, find_marks, hidden_boxes
 from pytest_autoweb.page.scripts import OBSERVE_TIMEOUT_MS, run_script, script
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
 
 _SETTLED_MS = 150.0
 _LOOK_MS = 3_000.0
@@ -25,7 +23,7 @@ class PageScroller:
     are skipped.
     """
 
-    def __init__(self, page: "Page") -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
         self._shown: set[Hashable] = set()
         self._shows_more()
@@ -70,7 +68,7 @@ class PageScroller:
             _scroll(self._parts[0], to=self._start)
         self._start, self._wrapped = None, False
 
-    def _move(self, part: "Frame", share: float) -> bool:
+    def _move(self, part: Frame, share: float) -> bool:
         moved = _scroll(part, by=share)
         if moved is None:
             return False
@@ -89,12 +87,8 @@ class PageScroller:
         return True
 
 
-def _scroll(
-    part: "Frame", *, by: float = 0.0, to: float | None = None
-) -> tuple[float, float] | None:
+def _scroll(part: Frame, *, by: float = 0.0, to: float | None = None) -> tuple[float, float] | None:
     """Return the positions before and after; None if it cannot scroll or the frame is gone."""
-    from playwright.sync_api import Error
-
     try:
         moved = run_script(part, "crosshair_scroll", {"by": by, "to": to}, timeout_ms=_LOOK_MS)
     except Error:
@@ -124,13 +118,13 @@ class ViewportView:
     """Pixels of a drawn picture per CSS pixel."""
     digest: str
     """Digest that is equal for equal pictures of the page."""
-    _page: "Page"
+    _page: Page
     _marked: MarkedPage
     _left: float
     _top: float
     _hidden: tuple[Sequence[float], ...]
 
-    def locator(self, mark: Mark) -> "Locator | None":
+    def locator(self, mark: Mark) -> Locator | None:
         """Return a locator for the element as it is now, or None if it is gone."""
         return self._marked.locator(mark.number)
 
@@ -167,7 +161,7 @@ class ViewportView:
 
 
 def take_view(
-    page: "Page", *, hide: Callable[[str], str] | None = None, texts: bool = False
+    page: Page, *, hide: Callable[[str], str] | None = None, texts: bool = False
 ) -> ViewportView:
     """Look at the viewport: take a screenshot and list the elements that are visible in it.
 

@@ -50,6 +50,9 @@ class FieldErrors:
         except FieldError as error:
             self._found += [FieldError((*below, *one.at), one.reason) for one in error.all()]
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def raise_any(self) -> None:
         """Raise the first error, with all others, if there is one."""
         if self._found:

@@ -60,13 +60,15 @@ def sources(document: Document) -> Iterator[CaseSource]:
         at = (*cases_at, index) if isinstance(document.data, list) or cases_at else ()
         found: list[CaseSource] = []
         with errors.kept():
-            entry = _entry(raw, at)
+            wrong = FieldErrors()
+            entry = _entry(raw, at, wrong)
             fields = {**defaults.fields, **entry.fields}
             if "id" not in fields and document.is_json:
                 fields["id"] = str(index + 1)
             origins = {**defaults.origins, **entry.origins}
             source = CaseSource(document, at, fields, origins, variables, webserver=webserver)
-            found = list(_expanded(source))
+            found = list(_expanded(replace(source, incomplete=bool(wrong))))
+            wrong.raise_any()
         yield from found
     errors.raise_any()
 
@@ -104,29 +106,29 @@ def _mapping(top: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _defaults(top: Mapping[str, Any]) -> _Entry:
-    defaults = _entry(_mapping(top, "defaults"), ("defaults",))
+    wrong = FieldErrors()
+    defaults = _entry(_mapping(top, "defaults"), ("defaults",), wrong)
+    wrong.raise_any()
     if "id" in defaults.fields:
         raise FieldError(defaults.origins["id"], "cannot have a default: every case has its own")
     return defaults
 
 
-def _entry(raw: Any, at: FieldPath) -> _Entry:
-    """Return a case's fields under the contract's names."""
+def _entry(raw: Any, at: FieldPath, wrong: FieldErrors) -> _Entry:
+    """Return a case's fields under the contract's names; what is not one is kept as an error."""
     if not isinstance(raw, Mapping):
         raise FieldError(at, "must be a mapping with id, entry_url, user_task, …")
     fields: dict[str, Any] = {}
     origins: dict[str, FieldPath] = {}
-    errors = FieldErrors()
     for key, value in raw.items():
         name = _FIELD_OF.get(key, key)
-        with errors.kept():
+        with wrong.kept():
             if name not in CASE_KEYS:
                 raise FieldError((*at, key), unknown_key(key, CASE_KEYS, _FIELD_OF))
             if name in fields:
                 first = dotted(origins[name][-1:])
                 raise FieldError((*at, key), f"is the same field as {first!r}; keep one of them")
             fields[name], origins[name] = value, (*at, key)
-    errors.raise_any()
     if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
         fields["id"] = str(fields["id"])
     return _Entry(at, fields, origins)

@@ -15,7 +15,7 @@ from pytest_autoweb.cases.case import (
 )
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import ECHO, CaseSource, names_of, stand_in
-from pytest_autoweb.cases.validation import Document, read_document
+from pytest_autoweb.cases.validation import MISSING, Document, read_document
 from pytest_autoweb.checks.rubric_checks import JudgeCheck
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.specs import FieldError, FieldPath
@@ -217,7 +217,10 @@ def _loaded(document: Document) -> tuple[LoadedCase, ...]:
             try:
                 case = _case(source)
             except CaseError as error:
-                errors.append(error)
+                known = (one for one in error.all() if one.reason != MISSING)
+                errors += known if source.incomplete else error.all()
+                continue
+            if source.incomplete:
                 continue
             if (first := found.setdefault(case.id, case)) is not case:
                 taken = f"{case.id!r} is taken by the case on line {first.line}"

@@ -98,6 +98,9 @@ class CaseSource:
     variables: Mapping[str, Any] = field(default_factory=dict)
     matrix: Mapping[str, Any] | None = None
     webserver: Mapping[str, Any] | None = None
+    incomplete: bool = False
+    """Whether fields that nobody knows were left out, so that it only serves to find other errors;
+    one of them may be a misspelt field that now seems to be missing."""
     literal: bool = False
     """Whether texts are taken as they are; inline cases hold no expressions."""
 

@@ -94,6 +94,8 @@ def _text(path: Path) -> str:
 
 Model = TypeVar("Model", bound=BaseModel)
 
+MISSING = "is missing"
+
 _KINDS = {
     "string": "text",
     "int": "a whole number",
@@ -180,7 +182,7 @@ def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> 
     if kind == "extra_forbidden":
         return unknown_key(str(where[-1]), _keys_at(model, where[:-1]))
     if kind == "missing":
-        return "is missing"
+        return MISSING
     if kind in _SENTENCES:
         return f"{_SENTENCES[kind](context)}{_got(value, kind)}"
     expected = _KINDS.get(kind.split("_")[0])

@@ -242,9 +242,12 @@ def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str])
             # A `type` of the code's own could return anything.
             return "type" not in bound and not isinstance(argument, ast.Starred)
         case ast.Attribute(attr="__class__"):
-            match parent:
-                case ast.Attribute(attr="__name__", ctx=ast.Load()):
-                    return True
+            # What assigns to the name is refused as well.
+            return (
+                isinstance(parent, ast.Attribute)
+                and parent.attr == "__name__"
+                and isinstance(parent.ctx, ast.Load)
+            )
     return False
 
 

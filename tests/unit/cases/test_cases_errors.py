@@ -425,6 +425,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(
 
     assert [(error.line, error.field) for error in raised.value.all()] == [
         (5, "cases[0].entry_ulr"),
+        (6, "cases[0].user_task"),
         (7, "cases[0].tmieout"),
         (8, "cases[1].entry_url"),
         (9, "cases[1].user_task"),
@@ -437,7 +438,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(
         (20, "cases[3].user_task"),
     ]
     lines = str(raised.value).splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 12
     assert all(line.startswith(f"{raised.value.path}:") for line in lines)
 
 

@@ -55,7 +55,8 @@ def recompute(report):
             {"numbers": numbers([c for c in own if c["capture_mode"] == m], doubtful, whole)}
             for m in (each["capture_mode"] for each in said["by_capture"])
         ]
-        models.append({"numbers": numbers(own, doubtful, whole), "by_capture": modes})
+        found = {"numbers": numbers(own, doubtful, whole), "by_capture": modes}
+        models.append(found | common_rates(contestants, said["model"], doubtful))
     counts = numbers(contestants, doubtful, whole)["counts"]
     return {
         "summary": {
@@ -71,6 +72,23 @@ def recompute(report):
         "decision_facts": [
             decisions(said["model"], cells) if whole else {} for said in report["decision_facts"]
         ],
+    }
+
+
+def common_rates(cells, model, doubtful):
+    """The rates of a model on the cases of all models, where these are not the same ones."""
+    ran = [c for c in cells if c["outcome"] != "skipped"]
+    cases = {c["model"]: {case_of(d) for d in ran if d["model"] == c["model"]} for c in ran}
+    common = set.intersection(*cases.values()) if cases else set()
+    if common == {case_of(c) for c in ran}:
+        return {}
+    own = [c for c in ran if c["model"] == model and case_of(c) in common]
+    return {
+        "on_common": {
+            "cases": len(common),
+            "first_attempt": rates(own, FIRST, doubtful),
+            "after_repair": rates(own, REPAIRED, doubtful),
+        }
     }
 
 
@@ -120,16 +138,27 @@ def comparisons(report, cells, doubtful):
     now = [row(cell) for cell in cells]
     before = (report["baseline"] or {"rows": []})["rows"]
     both = doubtful | controls(before)[1]
-    found = {"models": [], "runs": []}
+    found = {"models": [], "modes": [], "runs": []}
     for said in report["comparisons"]:
         runs = said["kind"] == "runs"
-        a = [c for c in (before if runs else now) if c["model"] == said["a"]["model"]]
-        b = [c for c in now if c["model"] == said["b"]["model"]]
-        again = comparison(a, b, both if runs else doubtful, runs)
+        a = side_of(before if runs else now, said["a"])
+        b = side_of(now, said["b"])
+        again = comparison(a, b, both if runs else doubtful, said["kind"] != "models")
         if report["shortened"] in ("same_cases", "attempts"):
             again["cases"] = again["cases"][: again["gained"] + again["lost"]]
         found[said["kind"]].append(again)
-    return [*family(found["models"]), *family(found["runs"])]
+    return [each for kind in found.values() for each in family(kind)]
+
+
+def side_of(cells, said):
+    """The cells of a side: of its model, and of its capture mode if modes are compared."""
+    mode = said.get("capture_mode")
+    return [
+        c
+        for c in cells
+        if c["model"] == said["model"]
+        and (mode is None or (c["capture_mode"] == mode and not c.get("any_capture")))
+    ]
 
 
 def judge(said):

@@ -213,7 +213,8 @@ def pairs(a, b, doubtful, across):
         common = [mode for mode in one if mode in two]
         if key in doubtful or not one or not two or question(one) != question(two):
             continue
-        if not common and across:
+        shown_none = any(all(c.get("any_capture") for c in flat(m.values())) for m in (one, two))
+        if (not common and across) or shown_none:
             one, two, common = {"": flat(one.values())}, {"": flat(two.values())}, [""]
         graded = [(in_verdict(one[mode]), in_verdict(two[mode])) for mode in common]
         kept = [both for both in graded if all(both)]

@@ -1,6 +1,6 @@
 """Every exception this package raises on purpose, and the "did you mean" of their messages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -42,6 +42,7 @@ class CaseError(AutowebError):
         line: 1-based line of the offending entry, if known.
         field: dotted path of the offending field, e.g. ``cases[0].expect[1].url``.
         reason: the sentence without its location.
+        also: what else is wrong with the file.
     """
 
     def __init__(
@@ -51,12 +52,33 @@ class CaseError(AutowebError):
         path: Path | None = None,
         line: int | None = None,
         field: str | None = None,
+        also: "Sequence[CaseError]" = (),
     ) -> None:
         self.reason, self.path, self.line, self.field = reason, path, line, field
+        self.also = tuple(also)
         where = str(path) if path else "inline cases"
         if line is not None:
             where += f":{line}"
-        super().__init__(f"{where}: {field + ': ' if field else ''}{reason}")
+        own = f"{where}: {field + ': ' if field else ''}{reason}"
+        super().__init__("\n".join([own, *map(str, self.also)]))
+
+    def all(self) -> "list[CaseError]":
+        """Return this error and the others, each on its own."""
+        own = CaseError(self.reason, path=self.path, line=self.line, field=self.field)
+        return [own, *self.also]
+
+
+MAX_CASE_ERRORS = 50
+
+
+def joined_errors(errors: "Iterable[CaseError]") -> CaseError:
+    """Return several errors as one, by line; a matrix or a shared part gives the same one often."""
+    found = {str(one): one for error in errors for one in error.all()}
+    first, *others = sorted(found.values(), key=lambda error: error.line or 0)
+    if left := others[MAX_CASE_ERRORS - 1 :]:
+        others = others[: MAX_CASE_ERRORS - 1]
+        others.append(CaseError(f"and {len(left)} more errors", path=first.path))
+    return CaseError(first.reason, path=first.path, line=first.line, field=first.field, also=others)
 
 
 class RunNotFound(AutowebError):

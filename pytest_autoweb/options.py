@@ -480,6 +480,15 @@ def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
     return ""
 
 
+def typed_gate(config: "pytest.Config") -> str:
+    """Return a gate that the command line itself names, or an empty text.
+
+    Those of `addopts` do not count: they also reach sessions that only run other tests.
+    """
+    typed = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
+    return next((o.flag for o in OPTIONS if o.name in _GATES and o.flag in typed), "")
+
+
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
     """Tell whether models are named, so that case files become cells."""
     return bool(_first_value(OPTIONS[0], config, environ)[0].strip())

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WORKER_KEY = CONTROLLER = "autoweb-session"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
+GATE_KEY = "autoweb_gate_alone"
+GATE_ALONE: pytest.StashKey[str] = pytest.StashKey()
+"""A gate of the command line with which xdist workers found nothing to judge."""
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
 SETTINGS: pytest.StashKey["Settings"] = pytest.StashKey()
 """The settings, which are read once per session: at once when models are named, otherwise when a
@@ -52,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
     config.pluginmanager.register(fixtures, "autoweb-fixtures")
+    if config.pluginmanager.has_plugin(fixtures.OLD_BASE_URL):
+        config.pluginmanager.register(fixtures.BaseUrl, "autoweb-base-url")
     if config.getoption("help"):
         _explain(config)
     if is_on(config, os.environ):
@@ -214,13 +219,57 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         selection.divide(items)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Save the manifest once the cells are known."""
+    """Look for what the cells need and save the manifest, once it is known which they are."""
     cells = any(hasattr(item, "cell") for item in session.items)
+    if cells and not _settings(session.config).preview:
+        from pytest_autoweb.session.items import report_unmet
+
+        report_unmet(session)
+    elif not cells:
+        _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
         from pytest_autoweb.session.controller import write_manifest
 
         write_manifest(session)
+
+
+def _refuse_gates_alone(session: pytest.Session) -> None:
+    """Refuse gates in a session that has nothing which they could judge."""
+    config = session.config
+    typed = any(str(arg).startswith("--autoweb-") for arg in config.invocation_params.args)
+    uses = any(fixtures.FIXTURE in getattr(item, "fixturenames", ()) for item in session.items)
+    if not typed or uses or session.testsfailed or _is_on(config):
+        return
+    from pytest_autoweb.options import typed_gate
+
+    if not (gate := typed_gate(config)):
+        return
+    if (output := getattr(config, "workeroutput", None)) is None:
+        raise pytest.UsageError(_nothing_to_judge(gate))
+    # A worker cannot end the session, so its controller says so at the end.
+    output[GATE_KEY] = gate
+
+
+def _nothing_to_judge(gate: str) -> str:
+    return (
+        f"{gate} has nothing to judge: --autoweb-models names no models, and no selected test uses "
+        f"the fixture `{fixtures.FIXTURE}`"
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Remember that an xdist worker had a gate and nothing that it could judge."""
+    if gate := getattr(node, "workeroutput", {}).get(GATE_KEY):
+        node.config.stash[GATE_ALONE] = gate
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell why a session in workers ends as a usage error."""
+    if gate := terminalreporter.config.stash.get(GATE_ALONE, ""):
+        terminalreporter.write_line(f"ERROR: {_nothing_to_judge(gate)}", red=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -238,6 +287,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Report what workers ran for the `autoweb` fixture alone."""
     config = session.config
+    if GATE_ALONE in config.stash:
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
     if SHARED in config.stash and not config.pluginmanager.has_plugin(CONTROLLER):
         if config.stash[SHARED].opened_file.exists():
             if controller := _start(config, _settings(config)):

@@ -1,9 +1,18 @@
-"""The building blocks of case files: the base of all models, and texts that are checked."""
+"""The building blocks of what is read from files: the bases of models, and checked texts."""
 
+import ast
+import inspect
 import re
+import textwrap
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 FieldPath = tuple[str | int, ...]
 """The place of a field: keys and list positions from the top of the file."""
@@ -12,11 +21,43 @@ _PATTERN_SENTENCES: dict[str, str] = {}
 
 
 class FieldError(Exception):
-    """Raised when a field breaks the contract; the loader makes it a `CaseError`."""
+    """Raised when a field breaks the contract; the loader makes it a `CaseError`.
 
-    def __init__(self, at: FieldPath, reason: str) -> None:
-        self.at, self.reason = at, reason
+    Attributes:
+        also: what else was found to be wrong at the same time.
+    """
+
+    def __init__(self, at: FieldPath, reason: str, also: "Sequence[FieldError]" = ()) -> None:
+        self.at, self.reason, self.also = at, reason, tuple(also)
         super().__init__(reason)
+
+    def all(self) -> "list[FieldError]":
+        """Return this error and the others, each on its own."""
+        return [FieldError(self.at, self.reason), *self.also]
+
+
+class FieldErrors:
+    """Everything that is wrong in one place, so that an author need not learn it bit by bit."""
+
+    def __init__(self) -> None:
+        self._found: list[FieldError] = []
+
+    @contextmanager
+    def kept(self, below: FieldPath = ()) -> Iterator[None]:
+        """Keep the error that ends this block, with its place below another one."""
+        try:
+            yield
+        except FieldError as error:
+            self._found += [FieldError((*below, *one.at), one.reason) for one in error.all()]
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def raise_any(self) -> None:
+        """Raise the first error, with all others, if there is one."""
+        if self._found:
+            first, *others = self._found
+            raise FieldError(first.at, first.reason, others)
 
 
 def fitting(pattern: str, sentence: str) -> Any:
@@ -55,12 +96,46 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Spec(BaseModel):
+class Documented(BaseModel):
+    """Base of models whose fields are described by docstrings, also in their JSON schema.
+
+    Pydantic's own `use_attribute_docstrings` reads the sources of every class at import, and its
+    validators are built there as well. Together that is almost half of what it costs to import this
+    package, so here both wait until they are needed.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Return pydantic's schema, with the docstrings of the fields as descriptions."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        described = [base for base in cls.__mro__ if issubclass(base, Documented)]
+        for name, text in ChainMap(*map(_attribute_docstrings, described)).items():
+            field = cls.model_fields.get(name)
+            if field and (alias := field.alias or name) in properties:
+                properties[alias].setdefault("description", text)
+        return schema
+
+
+def _attribute_docstrings(owner: type) -> dict[str, str]:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for field, below in pairwise(tree.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                found[name] = inspect.cleandoc(text)
+    return found
+
+
+class Spec(Documented):
     """Base of everything a case file holds: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class Pattern(Spec):

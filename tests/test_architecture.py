@@ -23,7 +23,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
     {"errors", "language", "redaction", "specs", "values"},
-    {"assets", "egress", "results", "variants"},
+    {"assets", "egress", "extras", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
     {"marks", "runs"},
     {"evidence", "report"},
@@ -98,7 +98,7 @@ COMES_WITH = {
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 301
+MODULE_COUNT = 305
 """A house of more rooms than this has rooms that nobody looks for."""
 SMALL_LINES = 40
 SEAMS = {

@@ -2,7 +2,8 @@
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
@@ -12,9 +13,6 @@ from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.scripts import run_script
 from pytest_autoweb.results import Attempt
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 SETTLE_MS = 300
 """Quiet time before a new look, in which pages draw the effects of an action."""
@@ -57,7 +55,7 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
     )
 
 
-def look(page: "Page", tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
+def look(page: Page, tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
     """Mark the page as it is now.
 
     Raises:
@@ -72,9 +70,7 @@ def look_again(view: View, tools: Tools, candidates: tuple[int, ...]) -> View:
     return _view(view.page, tools, mark_page(view.page, only=only, hide=tools.hidden))
 
 
-def _view(page: "Page", tools: Tools, marked: MarkedPage) -> View:
-    from playwright.sync_api import Error
-
+def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
     text, room = "", {"down": True, "up": True}
     try:
         text = tools.redact(str(run_script(page, "visible_text", timeout_ms=_TEXT_MS)))
@@ -111,7 +107,7 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
     )
 
 
-def _front_page(page: "Page", tools: Tools) -> "Page":
+def _front_page(page: Page, tools: Tools) -> Page:
     """Return the tab that was opened last and is still open."""
     tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
     return tabs[-1] if tabs else page

@@ -109,6 +109,8 @@ def _count(cases: int) -> str:
     return "1 case" if cases == 1 else f"{cases} cases"
 
 
+ComparisonKind = Literal["models", "modes", "runs"]
+
 Test = Literal["exact McNemar", "exact sign-flip", "Monte Carlo sign-flip"]
 
 FEW_CASES = 10
@@ -143,8 +145,9 @@ class CasePair(Record):
 class Comparison(Record):
     """Two sides on the same cases; differences are b minus a, so positive means b is better."""
 
-    kind: Literal["models", "runs"]
-    """Whether two models of a run are compared, or a model of two runs."""
+    kind: ComparisonKind
+    """Whether two models of a run are compared, two capture modes of a model, or a model of two
+    runs."""
     metric: Metric
     """What counts as a pass."""
     a: Side
@@ -194,7 +197,7 @@ class Comparison(Record):
 class _Contest:
     """Two sides with the cases on which they are compared."""
 
-    kind: Literal["models", "runs"]
+    kind: ComparisonKind
     metric: Metric
     a: Half
     b: Half
@@ -239,6 +242,41 @@ def compare_models(
             for pair in combinations(halves, 2)
         ]
     )
+
+
+def compare_modes(
+    rows: RunRows,
+    *,
+    left_out: Collection[CaseKey] = (),
+    metric: Metric = "first_attempt",
+    models: Sequence[str] | None = None,
+) -> tuple[Comparison, ...]:
+    """Compare the capture modes of each model, with Holm's correction over these comparisons.
+
+    Args:
+        rows: the run, including its control cells.
+        left_out: further cases to leave out because their controls are broken.
+        metric: what counts as a pass.
+        models: the models whose modes are compared; all but the controls by default.
+    """
+    doubtful = {*left_out, *broken_controls(control_rows(rows.rows))}
+    rules = PairingRules(doubtful=doubtful, across_captures=True)
+    contests = []
+    for name in contestants(rows) if models is None else models:
+        own = [row for row in _rows_of(rows, name) if not row.any_capture]
+        modes = dict.fromkeys(row.capture_mode for row in own)
+        halves = [
+            Half(
+                f"{name} in {mode}",
+                name,
+                rows.ts,
+                [row for row in own if row.capture_mode == mode],
+                mode,
+            )
+            for mode in modes
+        ]
+        contests += [_contest("modes", metric, pair, rules) for pair in combinations(halves, 2)]
+    return _decide(contests)
 
 
 def compare_runs(
@@ -294,7 +332,7 @@ def _half(run: RunRows, other: RunRows, model: str, other_model: str) -> Half:
 
 
 def _contest(
-    kind: Literal["models", "runs"],
+    kind: ComparisonKind,
     metric: Metric,
     halves: tuple[Half, Half],
     rules: PairingRules,

@@ -159,7 +159,7 @@ def _pair(
         return
     modes_a, modes_b = _modes(a), _modes(b)
     common = [mode for mode in modes_a if mode in modes_b]
-    if not common and rules.across_captures:
+    if (not common and rules.across_captures) or _any_capture(a) or _any_capture(b):
         yield from _pair_of_graded(key, a, b, question)
         return
     for mode in dict.fromkeys((*modes_a, *modes_b)):
@@ -259,6 +259,11 @@ def _differing(
 
 def _modes(rows: Sequence[CellSummary]) -> list[CaptureModeName]:
     return list(dict.fromkeys(row.capture_mode for row in rows))
+
+
+def _any_capture(rows: Sequence[CellSummary]) -> bool:
+    """Tell whether a side stands for all capture modes, because it was shown none of them."""
+    return all(row.any_capture for row in rows)
 
 
 def _place(row: CellSummary) -> tuple[str, int]:

@@ -25,6 +25,8 @@ class CellSummary(Record):
     """Number of the repeat, from 1."""
     strategy: str = "codegen"
     """How the task was carried out, such as `codegen` or `act`."""
+    any_capture: bool = False
+    """Whether it stands for all capture modes, because its strategy shows pages in its own form."""
     tags: tuple[str, ...] = ()
     """The case's tags."""
     must_pass: bool = False

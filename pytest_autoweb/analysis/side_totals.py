@@ -10,7 +10,7 @@ from pytest_autoweb.analysis.cell_numbers import CaseKey, Cost, PassRate, Rates,
 from pytest_autoweb.analysis.pairing import GOOD, Metric, mean_over_modes
 from pytest_autoweb.analysis.run_rows import CellSummary
 from pytest_autoweb.analysis.statistics import Interval, ratio_interval
-from pytest_autoweb.results import Record
+from pytest_autoweb.results import CaptureModeName, Record
 
 
 class Change(Record):
@@ -29,6 +29,8 @@ class Side(Record):
     """The model when models of a run are compared, or the run's name or time between runs."""
     model: str
     """Name of the model."""
+    capture_mode: CaptureModeName | None = None
+    """The capture mode, when two modes of one model are compared."""
     run: str
     """The run's `ts`."""
     first_attempt: Rates
@@ -59,6 +61,7 @@ class Half:
     model: str
     run: str
     rows: Sequence[CellSummary]
+    capture_mode: CaptureModeName | None = None
 
 
 def side_of(
@@ -87,6 +90,7 @@ def side_of(
     return Side(
         label=half.label,
         model=half.model,
+        capture_mode=half.capture_mode,
         run=half.run,
         first_attempt=rates_of(half.rows, GOOD["first_attempt"], doubtful),
         after_repair=rates_of(half.rows, GOOD["after_repair"], doubtful),

@@ -4,6 +4,7 @@ import ast
 import difflib
 import re
 import textwrap
+from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.page_evidence import with_findings
@@ -151,7 +152,8 @@ def unified_diff(before: str, after: str, attempt: int) -> str:
     )
 
 
-# A step that ran out of time gets this much for its second try, whichever is more.
+# A step that ran out of time gets this much for its second try, whichever is more. The call at
+# which it ended may take as many times its own timeout.
 BOOST_FLOOR_S = 60.0
 BOOST_FACTOR = 3.0
 RETRY_PAUSE_S = 1.0
@@ -263,25 +265,43 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
             (),
         )
     base = tools.settings.step_timeout
-    context, outcome = _run_once(index, code, hint, tools, limit=base, resume=())
+    context, outcome = _run_once(index, code, hint, tools, Limits(step_s=base))
     calls, retried = outcome.calls, False
     # A step whose worker was killed has lost its state, so it cannot go on.
-    if outcome.failure and outcome.failure.kind == "timeout" and not outcome.killed:
+    if _ran_out_of_time(outcome, tools) and not outcome.killed:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
             tools.clock.sleep(RETRY_PAUSE_S)
             # A step that changed the page goes on after its last completed call, because doing
             # the same twice could change the outcome. One that only looked starts again.
-            before = outcome.calls[:-1]
+            before = _calls_before_the_end(outcome)
             resume = before if any(call.acting and call.ok for call in before) else ()
-            context, outcome = _run_once(index, code, hint, tools, limit=boosted, resume=resume)
+            limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
+            context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *(c for c in outcome.calls if not c.replayed)), True
     if outcome.failure and outcome.failure.evidence.get("page_lost"):
         # Nothing is to wait for it any more.
         tools.log.write(f"step {index}: the page stopped answering")
         WATCH.end_page()
     return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
+
+
+def _ran_out_of_time(outcome: StepOutcome, tools: Tools) -> bool:
+    """Decide by the class of the error whether more time may help."""
+    if outcome.failure is None:
+        return False
+    # An action on a marked picture has a short timeout on purpose: its model is told and decides.
+    by_class = outcome.timed_out and not tools.marks.held
+    return by_class or outcome.failure.kind == "timeout"
+
+
+def _calls_before_the_end(outcome: StepOutcome) -> tuple[ToolCall, ...]:
+    """Return the calls before the late one; what the code did on its error is not kept."""
+    late = outcome.overdue
+    if late is None:
+        return outcome.calls[:-1]
+    return tuple(call for call in outcome.calls if call.seq < late.seq)
 
 
 _FRAMES = frozenset(
@@ -302,7 +322,12 @@ def names_frames(code: str) -> bool:
 
 
 def _run_once(
-    index: int, code: str, hint: str, tools: Tools, *, limit: float, resume: tuple[ToolCall, ...]
+    index: int,
+    code: str,
+    hint: str,
+    tools: Tools,
+    limits: Limits,
+    resume: tuple[ToolCall, ...] = (),
 ) -> tuple[ContextWrapper, StepOutcome]:
     # Code that names frames itself, the refs dialect and actions on a marked picture always start
     # at the page; any other code is given the frame that its step is about.
@@ -316,7 +341,11 @@ def _run_once(
         return context, StepOutcome(ok=False, failure=failure, killed=True)
     began, waited = tools.clock.now(), tools.budget.waited()
     outcome = tools.engine.run_step(
-        index, code, root=context.context, limits=Limits(step_s=min(limit, left)), resume=resume
+        index,
+        code,
+        root=context.context,
+        limits=replace(limits, step_s=min(limits.step_s, left)),
+        resume=resume,
     )
     # Time in which the step waited for a model, e.g. in `get_by_sight`, is not charged.
     tools.budget.left -= tools.clock.now() - began - (tools.budget.waited() - waited)

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.attempt.tools import Tools, change, charge
 from pytest_autoweb.choice.expected_text import TextComparison, excerpt
@@ -16,9 +17,6 @@ from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.scripts import run_on_elements
 from pytest_autoweb.results import Attempt, ChosenMark, Location, LocatorStatus
 from pytest_autoweb.sandbox.engine import StepCallError
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
 
 
 class MarkFinder:
@@ -44,8 +42,8 @@ class MarkFinder:
         self._held = marked
 
     def find(
-        self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
-    ) -> "Locator":
+        self, found_on: Page | Frame | Locator, number: int, expected_text: str = ""
+    ) -> Locator:
         """Return the marked element if it reads what is expected; for `SandboxBorder.finders`.
 
         In a script the text decides and the number is a hint, as in `verify_choice.resolve`. For a
@@ -63,7 +61,7 @@ class MarkFinder:
             raise _refusal(found.chosen)
         return locator
 
-    def _unchanged(self, marked: MarkedPage, number: int, expected: str) -> "Locator":
+    def _unchanged(self, marked: MarkedPage, number: int, expected: str) -> Locator:
         mark, live = marked.mark(number), marked.text_of(number)
         locator = marked.locator(number)
         if mark is None or live is None or locator is None:
@@ -111,10 +109,8 @@ def _refusal(chosen: ChosenMark) -> StepCallError:
     return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
 
 
-def _page_of(found_on: "Page | Frame | Locator") -> "Page":
+def _page_of(found_on: Page | Frame | Locator) -> Page:
     """Return the page of a Page, Frame or Locator."""
-    from playwright.sync_api import Page
-
     return found_on if isinstance(found_on, Page) else found_on.page
 
 
@@ -168,12 +164,12 @@ class SightFinder:
 
     def find(
         self,
-        found_on: "Page | Frame | Locator",
+        found_on: Page | Frame | Locator,
         description: str,
         *,
         expected_text: str = "",
         role: str = "",
-    ) -> "Locator":
+    ) -> Locator:
         """Return the element that a model finds by its description; for `SandboxBorder.finders`.
 
         Raises:

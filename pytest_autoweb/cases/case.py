@@ -175,6 +175,12 @@ class ServerHandle(Spec):
     data: Path
 
 
+def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None:
+    """Return the environment variable when it holds something, else the default."""
+    # CI systems set variables of missing secrets to nothing.
+    return (environ.get(source.env) if source.env else None) or source.default
+
+
 def resolve_secrets(
     case: Case, environ: Mapping[str, str], path: Path | None = None
 ) -> dict[str, str]:
@@ -185,8 +191,7 @@ def resolve_secrets(
     """
     values: dict[str, str] = {}
     for name, source in case.secrets.items():
-        # CI systems set variables of missing secrets to nothing.
-        value = (environ.get(source.env) if source.env else None) or source.default
+        value = secret_value(source, environ)
         if value is None:
             raise CaseError(
                 f"case {case.id!r} needs the environment variable {source.env}",

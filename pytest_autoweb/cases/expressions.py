@@ -6,7 +6,7 @@ random, and a name nobody defined is an error.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from pytest_autoweb.errors import near_miss
-from pytest_autoweb.specs import FieldError, FieldPath
+from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 _MARKS = ("{{", "{%", "{#")
 _MAX_REPEATED = 100_000
@@ -201,9 +201,9 @@ class Expressions:
                 mapping.
         """
         if isinstance(value, list):
-            return [self.tree(item, (*at, i), keeps_type) for i, item in enumerate(value)]
+            return list(self._items(enumerate(value), at, keeps_type).values())
         if isinstance(value, Mapping):
-            return {key: self.tree(item, (*at, key), keeps_type) for key, item in value.items()}
+            return self._items(value.items(), at, keeps_type)
         if not isinstance(value, str):
             return value
         try:
@@ -215,6 +215,20 @@ class Expressions:
         # A user's expression can raise anything, from ZeroDivisionError to a filter's own errors.
         except Exception as error:
             raise FieldError(at, f"cannot be rendered: {error}") from error
+
+    def _items(
+        self,
+        items: Iterable[tuple[Any, Any]],
+        at: FieldPath,
+        keeps_type: Callable[[FieldPath], bool],
+    ) -> dict[Any, Any]:
+        rendered: dict[Any, Any] = {}
+        errors = FieldErrors()
+        for key, item in items:
+            with errors.kept():
+                rendered[key] = self.tree(item, (*at, key), keeps_type)
+        errors.raise_any()
+        return rendered
 
     def _unknown(self, message: str) -> str:
         """Return Jinja's message about an undefined name, completed by the names that exist."""

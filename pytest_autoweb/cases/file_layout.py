@@ -9,7 +9,7 @@ from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.matrix import combinations
 from pytest_autoweb.cases.source import CaseSource, texts
 from pytest_autoweb.cases.validation import Document, dotted, keys, unknown_key
-from pytest_autoweb.specs import FieldError, FieldPath
+from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 VERSION = 1
 
@@ -47,27 +47,30 @@ def sources(document: Document) -> Iterator[CaseSource]:
         raise FieldError(cases_at, "must be a list with at least one case")
     variables = _mapping(top, "vars")
     # Variables are rendered only where they are used, so a broken unused one must be found here.
+    errors = FieldErrors()
     for at, text in texts(variables, ("vars",)):
         if problem := syntax_error(text):
-            raise FieldError(at, problem)
+            with errors.kept():
+                raise FieldError(at, problem)
+    errors.raise_any()
     defaults = _defaults(top)
     webserver = _mapping(top, "webserver") if "webserver" in top else None
     for index, raw in enumerate(cases):
         # Older JSON files may hold a single case without a list around it.
         at = (*cases_at, index) if isinstance(document.data, list) or cases_at else ()
-        entry = _entry(raw, at)
-        fields = {**defaults.fields, **entry.fields}
-        if "id" not in fields and document.is_json:
-            fields["id"] = str(index + 1)
-        source = CaseSource(
-            document,
-            at,
-            fields,
-            origins={**defaults.origins, **entry.origins},
-            variables=variables,
-            webserver=webserver,
-        )
-        yield from _expanded(source)
+        found: list[CaseSource] = []
+        with errors.kept():
+            wrong = FieldErrors()
+            entry = _entry(raw, at, wrong)
+            fields = {**defaults.fields, **entry.fields}
+            if "id" not in fields and document.is_json:
+                fields["id"] = str(index + 1)
+            origins = {**defaults.origins, **entry.origins}
+            source = CaseSource(document, at, fields, origins, variables, webserver=webserver)
+            found = list(_expanded(replace(source, incomplete=bool(wrong))))
+            wrong.raise_any()
+        yield from found
+    errors.raise_any()
 
 
 def _top(document: Document) -> tuple[Mapping[str, Any], FieldPath]:
@@ -79,9 +82,12 @@ def _top(document: Document) -> tuple[Mapping[str, Any], FieldPath]:
         raise FieldError((), "must be a mapping with 'version: 1' and 'cases'")
     if document.is_json and not {"cases", "version"} & set(data):
         return {"cases": [data]}, ()
+    errors = FieldErrors()
     for key in data:
-        if key not in (*FILE_KEYS, "$schema"):
-            raise FieldError((key,), unknown_key(key, FILE_KEYS))
+        with errors.kept():
+            if key not in (*FILE_KEYS, "$schema"):
+                raise FieldError((key,), unknown_key(key, FILE_KEYS))
+    errors.raise_any()
     version = data.get("version", VERSION if document.is_json else None)
     if "version" not in data and not document.is_json:
         raise FieldError((), f"'version: {VERSION}' is missing")
@@ -100,26 +106,29 @@ def _mapping(top: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _defaults(top: Mapping[str, Any]) -> _Entry:
-    defaults = _entry(_mapping(top, "defaults"), ("defaults",))
+    wrong = FieldErrors()
+    defaults = _entry(_mapping(top, "defaults"), ("defaults",), wrong)
+    wrong.raise_any()
     if "id" in defaults.fields:
         raise FieldError(defaults.origins["id"], "cannot have a default: every case has its own")
     return defaults
 
 
-def _entry(raw: Any, at: FieldPath) -> _Entry:
-    """Return a case's fields under the contract's names."""
+def _entry(raw: Any, at: FieldPath, wrong: FieldErrors) -> _Entry:
+    """Return a case's fields under the contract's names; what is not one is kept as an error."""
     if not isinstance(raw, Mapping):
         raise FieldError(at, "must be a mapping with id, entry_url, user_task, …")
     fields: dict[str, Any] = {}
     origins: dict[str, FieldPath] = {}
     for key, value in raw.items():
         name = _FIELD_OF.get(key, key)
-        if name not in CASE_KEYS:
-            raise FieldError((*at, key), unknown_key(key, CASE_KEYS, _FIELD_OF))
-        if name in fields:
-            first = dotted(origins[name][-1:])
-            raise FieldError((*at, key), f"is the same field as {first!r}; keep one of them")
-        fields[name], origins[name] = value, (*at, key)
+        with wrong.kept():
+            if name not in CASE_KEYS:
+                raise FieldError((*at, key), unknown_key(key, CASE_KEYS, _FIELD_OF))
+            if name in fields:
+                first = dotted(origins[name][-1:])
+                raise FieldError((*at, key), f"is the same field as {first!r}; keep one of them")
+            fields[name], origins[name] = value, (*at, key)
     if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
         fields["id"] = str(fields["id"])
     return _Entry(at, fields, origins)
@@ -135,7 +144,8 @@ def _expanded(source: CaseSource) -> Iterator[CaseSource]:
     try:
         rows = combinations(names.tree(matrix, ("matrix",), lambda at: True), ("matrix",))
     except FieldError as error:
-        raise FieldError(source.located(error.at), error.reason) from error
+        others = [FieldError(source.located(one.at), one.reason) for one in error.also]
+        raise FieldError(source.located(error.at), error.reason, others) from error
     for values, suffix in rows:
         named = dict(fields)
         if isinstance(named.get("id"), str):

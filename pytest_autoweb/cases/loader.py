@@ -1,16 +1,24 @@
 """Loads case files and inline cases."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.case import (
+    Case,
+    CollectSpec,
+    Reset,
+    ServerHandle,
+    Webserver,
+    secret_value,
+)
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import ECHO, CaseSource, names_of, stand_in
-from pytest_autoweb.cases.validation import Document, read_document
+from pytest_autoweb.cases.validation import MISSING, Document, read_document
 from pytest_autoweb.checks.rubric_checks import JudgeCheck
-from pytest_autoweb.errors import CaseError
-from pytest_autoweb.specs import FieldError
+from pytest_autoweb.errors import CaseError, joined_errors
+from pytest_autoweb.specs import FieldError, FieldPath
 from pytest_autoweb.variants import StrategyName
 
 BETWEEN_CASES = ";;"
@@ -115,6 +123,41 @@ class LoadedCase:
         """Tell whether its pages are given secrets."""
         return bool(self._source.fields.get("secrets"))
 
+    @property
+    def collects(self) -> CollectSpec:
+        """Return what it says about collecting; values of a web server are only stood in for."""
+        return self._case.collect or CollectSpec()
+
+    def unmet(self, environ: Mapping[str, str], folder: Path) -> tuple[CaseError, ...]:
+        """Return what the case needs and does not find: files and values of secrets.
+
+        What depends on its running web server is left out, as that may still make it.
+
+        Args:
+            environ: the environment variables.
+            folder: the folder beside which an inline case looks for files.
+        """
+        base = self.path.parent if self.path else folder
+        errors = [
+            FieldError(at, f"there is no file {base / name}")
+            for at, name in self._files()
+            if not (base / name).is_file()
+        ]
+        for name, source in self._case.secrets.items():
+            if secret_value(source, environ) is None:
+                reason = f"needs the environment variable {source.env}, which is not set"
+                errors.append(FieldError(("secrets", name, "env"), reason))
+        return tuple(self._source.error(error) for error in errors)
+
+    def _files(self) -> Iterator[tuple[FieldPath, str]]:
+        """Yield the files that must exist before the run, with the fields that name them."""
+        state = self._case.setup.storage_state
+        if state is not None and not self._source.depends_on_server("setup"):
+            yield ("setup", "storage_state"), state
+        if self._case.files and not self._source.depends_on_server("files"):
+            for index, name in enumerate(self._case.files):
+                yield ("files", index), name
+
     def resolve(self, server: ServerHandle | None) -> Case:
         """Return the case with the values of its running web server.
 
@@ -168,16 +211,24 @@ def load_inline(text: str) -> tuple[LoadedCase, ...]:
 
 def _loaded(document: Document) -> tuple[LoadedCase, ...]:
     found: dict[str, LoadedCase] = {}
+    errors: list[CaseError] = []
     try:
         for source in sources(document):
-            case = _case(source)
-            if (first := found.get(case.id)) is not None:
-                raise source.error(
-                    FieldError(("id",), f"{case.id!r} is taken by the case on line {first.line}")
-                )
-            found[case.id] = case
+            try:
+                case = _case(source)
+            except CaseError as error:
+                known = (one for one in error.all() if one.reason != MISSING)
+                errors += known if source.incomplete else error.all()
+                continue
+            if source.incomplete:
+                continue
+            if (first := found.setdefault(case.id, case)) is not case:
+                taken = f"{case.id!r} is taken by the case on line {first.line}"
+                errors.append(source.error(FieldError(("id",), taken)))
     except FieldError as error:
-        raise document.error(error.at, error.reason) from error
+        errors.append(document.error(error))
+    if errors:
+        raise joined_errors(errors)
     return tuple(found.values())
 
 

@@ -13,7 +13,7 @@ from pytest_autoweb.cases.expressions import Expressions
 from pytest_autoweb.cases.validation import Document, keys, validated
 from pytest_autoweb.checks.check_type import CHECKS, Check
 from pytest_autoweb.errors import CaseError, listed, near_miss
-from pytest_autoweb.specs import FieldError, FieldPath
+from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 
 def holds_data(at: FieldPath) -> bool:
@@ -44,13 +44,16 @@ def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[Check, 
     """
     if not isinstance(entries, list):
         raise FieldError(at, "must be a list of checks, one '- ' each")
-    checks = tuple(_check(entry, (*at, index)) for index, entry in enumerate(entries))
-    for index, check in enumerate(checks):
-        try:
-            check.refuse_unusable(path)
-        except FieldError as error:
-            raise FieldError((*at, index, *error.at), error.reason) from error
-    return checks
+    checks: list[Check] = []
+    errors = FieldErrors()
+    for index, entry in enumerate(entries):
+        with errors.kept():
+            check = _check(entry, (*at, index))
+            with errors.kept((*at, index)):
+                check.refuse_unusable(path)
+            checks.append(check)
+    errors.raise_any()
+    return tuple(checks)
 
 
 def _check(entry: Any, at: FieldPath) -> Check:
@@ -95,12 +98,15 @@ class CaseSource:
     variables: Mapping[str, Any] = field(default_factory=dict)
     matrix: Mapping[str, Any] | None = None
     webserver: Mapping[str, Any] | None = None
+    incomplete: bool = False
+    """Whether fields that nobody knows were left out, so that it only serves to find other errors;
+    one of them may be a misspelt field that now seems to be missing."""
     literal: bool = False
     """Whether texts are taken as they are; inline cases hold no expressions."""
 
     def error(self, error: FieldError) -> CaseError:
         """Return an error at a field of the case or its web server, with its file and line."""
-        return self.document.error(self.located(error.at), error.reason)
+        return self.document.error(error, self.located)
 
     def located(self, at: FieldPath) -> FieldPath:
         """Return the place in the document of a field of the case."""
@@ -125,7 +131,13 @@ class CaseSource:
         Raises:
             FieldError: a name is unknown or an expression fails.
         """
-        return RenderedCase(self, {name: self.field(name, server) for name in self.fields})
+        fields: dict[str, Any] = {}
+        errors = FieldErrors()
+        for name in self.fields:
+            with errors.kept():
+                fields[name] = self.field(name, server)
+        errors.raise_any()
+        return RenderedCase(self, fields)
 
     def field(self, name: str, server: Mapping[str, str] | None) -> Any:
         """Return one field with its expressions replaced."""
@@ -134,6 +146,16 @@ class CaseSource:
             return value
         expressions = self._expressions(None if name in _STATIC_FIELDS else server)
         return expressions.tree(value, (name,), holds_data)
+
+    def depends_on_server(self, name: str) -> bool:
+        """Tell whether a field's value is known only when the web server runs."""
+        if self.webserver is None or self.literal:
+            return False
+        try:
+            return bool(self.field(name, ECHO) != self.field(name, _OTHER))
+        except FieldError:
+            # Its expression computes with the server's address.
+            return True
 
     def server(self) -> Webserver | None:
         """Return the file's web server; its reset request is rendered only when it is sent."""
@@ -175,16 +197,26 @@ class RenderedCase:
             FieldError: a value breaks the contract, or a secret is not declared.
         """
         fields = dict(self.fields)
+        errors = FieldErrors()
         if "expect" in fields:
-            path = self.source.document.path
-            fields["expect"] = read_checks(fields["expect"], ("expect",), path)
-        case = validated(Case, fields)
+            path, entries = self.source.document.path, fields.pop("expect")
+            with errors.kept():
+                fields["expect"] = read_checks(entries, ("expect",), path)
+        with errors.kept():
+            case = validated(Case, fields)
+            self._check_secrets(case)
+        errors.raise_any()
+        return case
+
+    def _check_secrets(self, case: Case) -> None:
+        errors = FieldErrors()
         for at, text in texts(self.fields, ()):
             for name in _SECRET.findall(text):
                 if name not in case.secrets:
                     known = near_miss(name, case.secrets)
-                    raise FieldError(at, f"unknown secret {name!r}{known}")
-        return case
+                    with errors.kept():
+                        raise FieldError(at, f"unknown secret {name!r}{known}")
+        errors.raise_any()
 
     def checksum(self, webserver: Webserver | None, reset: Reset | None) -> str:
         """Return the SHA-256 of all of this case but its checks, whatever else its file holds."""
@@ -233,6 +265,7 @@ def stand_in(webserver: Webserver | None) -> dict[str, str] | None:
 
 ECHO = {"url": "{{ webserver.url }}", "data": "{{ webserver.data }}"}
 """A server whose values are the expressions that ask for them, so that rendering keeps these."""
+_OTHER = {"url": "http://other.invalid/", "data": "/other"}
 
 
 def texts(value: Any, at: FieldPath) -> Iterator[tuple[FieldPath, str]]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_autoweb.cases.file_formats import MAX_BYTES, Unreadable, read_json, read_yaml
-from pytest_autoweb.errors import CaseError, near_miss
+from pytest_autoweb.errors import CaseError, joined_errors, near_miss
 from pytest_autoweb.specs import FieldError, FieldPath, pattern_sentence
 
 READERS = {".yaml": read_yaml, ".yml": read_yaml, ".json": read_json}
@@ -41,8 +41,18 @@ class Document:
                 return line
         return None
 
-    def error(self, at: FieldPath, reason: str) -> CaseError:
-        """Return what is wrong with a field as an error that names its file and line."""
+    def error(
+        self, error: FieldError, located: Callable[[FieldPath], FieldPath] = lambda at: at
+    ) -> CaseError:
+        """Return what is wrong with fields as an error that names their file and lines.
+
+        Args:
+            error: what is wrong.
+            located: returns the place in the file of a field that the error names.
+        """
+        return joined_errors(self._one(located(each.at), each.reason) for each in error.all())
+
+    def _one(self, at: FieldPath, reason: str) -> CaseError:
         return CaseError(reason, path=self.path, line=self.line(at), field=dotted(at) or None)
 
 
@@ -84,6 +94,8 @@ def _text(path: Path) -> str:
 
 Model = TypeVar("Model", bound=BaseModel)
 
+MISSING = "is missing"
+
 _KINDS = {
     "string": "text",
     "int": "a whole number",
@@ -113,24 +125,33 @@ def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
     """Return the model made of the data.
 
     Raises:
-        FieldError: the first thing that is wrong, at the user's field below `at`.
+        FieldError: what is wrong, at the user's fields below `at`.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        where, details = _worst(error.errors(include_url=False), data)
-        raise FieldError((*at, *where), _sentence(model, where, details)) from error
+        first, *others = (
+            FieldError((*at, *where), _sentence(model, where, details))
+            for where, details in _telling(error.errors(include_url=False), data)
+        )
+        raise FieldError(first.at, first.reason, others) from error
 
 
-def _worst(errors: list[ErrorDetails], data: Any) -> tuple[FieldPath, ErrorDetails]:
-    """Return the error that is worth reporting.
+def _telling(errors: list[ErrorDetails], data: Any) -> list[tuple[FieldPath, ErrorDetails]]:
+    """Return the errors that are worth reporting, one for each place.
 
-    An unknown key explains the missing one; a union's member that does not fit the value's shape
-    explains nothing.
+    An unknown key explains a missing one beside it; a union's member that does not fit the value's
+    shape explains nothing.
     """
     located = [(_located(error, data), error) for error in errors]
-    inside = [pair for pair in located if not _is_wrong_member(pair, located)]
-    return min(inside or located, key=lambda pair: pair[1]["type"] != "extra_forbidden")
+    inside = [pair for pair in located if not _is_wrong_member(pair, located)] or located
+    inside.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")
+    unknown = {where[:-1] for where, error in inside if error["type"] == "extra_forbidden"}
+    told: dict[FieldPath, ErrorDetails] = {}
+    for where, error in inside:
+        if error["type"] != "missing" or where[:-1] not in unknown:
+            told.setdefault(where, error)
+    return list(told.items())
 
 
 def _is_wrong_member(
@@ -161,7 +182,7 @@ def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> 
     if kind == "extra_forbidden":
         return unknown_key(str(where[-1]), _keys_at(model, where[:-1]))
     if kind == "missing":
-        return "is missing"
+        return MISSING
     if kind in _SENTENCES:
         return f"{_SENTENCES[kind](context)}{_got(value, kind)}"
     expected = _KINDS.get(kind.split("_")[0])

@@ -4,8 +4,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
+from playwright.sync_api import Page
 from pydantic import Field
 
 from pytest_autoweb.evidence.downloads import Download
@@ -13,9 +14,6 @@ from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.results import ToolCall, Usage
 from pytest_autoweb.specs import FieldPath, Spec
 from pytest_autoweb.variants import Variants
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 class JudgeQuery(Spec):
@@ -61,7 +59,7 @@ class RubricJudge(Protocol):
 class Evidence:
     """The end of an attempt, live or as stored."""
 
-    page: "Page"
+    page: Page
     answered: bool
     """Whether the code called `answer(...)`."""
     answer: Any

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from playwright.sync_api import Page
 from pydantic import Field
 
 from pytest_autoweb.checks.check_type import (
@@ -31,9 +32,6 @@ from pytest_autoweb.page.scripts import run_script
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, fitting
 from pytest_autoweb.values.normal_forms import normalise
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 _ROOT_FILES = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")
 
@@ -182,7 +180,7 @@ class CheckContext:
     """Files that the page handed out."""
     actions: Sequence[ToolCall]
     """What the code did to the page."""
-    _page: "Page" = field(repr=False)
+    _page: Page = field(repr=False)
 
     @property
     def url(self) -> str:

@@ -2,6 +2,8 @@
 
 import re
 
+from playwright.sync_api import Error
+
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
@@ -47,8 +49,6 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
 
 def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
     """Return a prompt for a script with the marked picture, for `--autoweb-visual-supplement`."""
-    from playwright.sync_api import Error
-
     if not (tools.settings.visual_supplement and tools.spec.vision):
         return messages
     try:

@@ -14,10 +14,11 @@ from pytest_autoweb.codegen.constrained import (
     offered_calls,
     schema,
 )
-from pytest_autoweb.codegen.generate import take_code, write_script
-from pytest_autoweb.codegen.show_pages import page_budget
+from pytest_autoweb.codegen.generate import take_code, with_marks, write_script
+from pytest_autoweb.codegen.show_pages import describe_picture, page_budget
 from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
 from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
+from pytest_autoweb.evidence.scene import snapshot_text
 from pytest_autoweb.language import (
     NOT_OFFERED,
     SAME_AGAIN,
@@ -46,6 +47,9 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
     failed = tools.previous
     assert failed is not None, "a repair has an attempt to repair"
     attempt = _with_plan_of(failed, attempt)
+    if not attempt.visual_description:
+        attempt = describe_picture(attempt, tools)
+    visual = attempt.visual_description
     messages = render(
         "repair",
         task=tools.case.user_task,
@@ -55,10 +59,12 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         hint="\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools)))),
         output=fence(execution_output(failed), "output"),
         page=_page_text(failed, tools),
+        visual=fence(visual, "picture of the entry page") if visual else "",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
     )
-    attempt, reply = ask(attempt, tools, "repair", with_sight(messages, tools))
+    told = with_marks(with_sight(messages, tools), tools)
+    attempt, reply = ask(attempt, tools, "repair", told)
     if attempt.failure:
         return attempt
     return _unless_the_same(take_code(attempt, tools, reply), failed)
@@ -211,11 +217,21 @@ def _step_lines(result: StepResult) -> list[str]:
 
 
 def _page_text(failed: Attempt, tools: Tools) -> str:
-    """Return the page at the failure, or the pages as captured for the first attempt."""
+    """Return the entry page and the page at the failure, or the pages of the first attempt.
+
+    The script runs again from the entry page. Where that is the page of the failure, it is shown
+    once.
+    """
     budget = page_budget(tools, 2) * CHARS_PER_TOKEN
     if failed.scene and failed.scene.snapshot:
         head = f"URL: {failed.scene.url}\n"
-        return fence(head + failed.scene.snapshot[:budget], "page at the failure")
+        at_failure = fence(head + failed.scene.snapshot[:budget], "page at the failure")
+        entry = snapshot_text(tools.page, tools.mode, tools.redact)
+        url = tools.redact(tools.page.url)
+        if not entry or (url, entry) == (failed.scene.url, failed.scene.snapshot):
+            return at_failure
+        at_entry = fence(f"URL: {url}\n{entry[:budget]}", "entry page")
+        return f"{at_entry}\n\n{at_failure}"
     text = "\n\n".join(f"URL: {s.url}\n{s.text}" for s in failed.snapshots)
     return fence(text[:budget], "page")
 

@@ -34,7 +34,7 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
             tools.log.write(f"capture: {error}")
             snapshots.append(_not_shown(url, action, tuple(indexes), str(error), tools))
     attempt = change(attempt, snapshots=tuple(snapshots))
-    return _describe_picture(attempt, tools)
+    return describe_picture(attempt, tools)
 
 
 def _not_shown(
@@ -94,7 +94,7 @@ def _capture(
             page.close()
 
 
-def _describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
+def describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     """Let the model describe a screenshot in words, for `--autoweb-visual-supplement`."""
     if not (tools.settings.visual_supplement and tools.spec.vision):
         return attempt

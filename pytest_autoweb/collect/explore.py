@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from playwright.sync_api import Error
+
 from pytest_autoweb.collect.guide import Guide, GuidedDecision, Picked
 from pytest_autoweb.collect.list_addresses import (
     MIN_CONFIDENCE,
@@ -89,8 +91,6 @@ def _told(step: NavStep, decided: GuidedDecision) -> str:
 
 
 def _links(site: Site) -> list[str]:
-    from playwright.sync_api import Error
-
     try:
         return [entry.url for entry in read_links(site.page)]
     except Error:
@@ -206,7 +206,7 @@ class _Visits:
     def enough(self) -> bool:
         return len(self.entries) >= self._wanted
 
-    def is_done(self, mark: "Mark") -> bool:
+    def is_done(self, mark: Mark) -> bool:
         return mark.identity in self._done
 
     def visit(self, picked: Picked) -> None:

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.act.actions import MAX_TEXT, fits
 from pytest_autoweb.choice.decision_json import (
@@ -28,9 +30,6 @@ from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.scripts import run_on_elements, run_script
 from pytest_autoweb.results import Decision, DecisionStatus, RefusalCause
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 Phase = Literal["navigate", "explore", "paginate", "collect"]
 
@@ -176,7 +175,7 @@ class GuideQuestion(NamedTuple):
     phase: Phase
     number: int
     """The number of the question over all phases, from 1."""
-    page: "Page"
+    page: Page
     marked: MarkedPage
     problems: tuple[Problem, ...]
     """What was wrong with the last decision."""
@@ -247,7 +246,7 @@ class Guide:
     def decide(
         self,
         phase: Phase,
-        page: "Page",
+        page: Page,
         *,
         known: Sequence[str] = (),
         over: Callable[[Mark], bool] = lambda mark: False,
@@ -379,7 +378,7 @@ class Guide:
             )
         )
 
-    def _picked(self, page: "Page", marked: MarkedPage, mark: Mark) -> Picked:
+    def _picked(self, page: Page, marked: MarkedPage, mark: Mark) -> Picked:
         """Return the mark as an entry with its place, from which a pattern can be learned."""
         located = marked.locator(mark.number)
         found = list(entries_of(run_on_elements(located, "list_links", {}))) if located else []
@@ -431,9 +430,7 @@ class _Look(NamedTuple):
     """The marks for the second look."""
 
 
-def _text_of(page: "Page") -> str:
-    from playwright.sync_api import Error
-
+def _text_of(page: Page) -> str:
     try:
         return str(run_script(page, "visible_text", timeout_ms=_TEXT_MS))
     except Error:

@@ -1,16 +1,15 @@
 """What a list page holds: its entries, and the controls that lead on."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from playwright.sync_api import Page
 
 from pytest_autoweb.collect.list_addresses import Place, fits, joined, read_place
 from pytest_autoweb.collect.next_page_control import Control, read_controls
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.scripts import run_script
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 class ListEntry(NamedTuple):
@@ -29,7 +28,7 @@ class ListEntry(NamedTuple):
         return self.url or self.text
 
 
-def read_entries(page: "Page", collection: Collection) -> tuple[ListEntry, ...]:
+def read_entries(page: Page, collection: Collection) -> tuple[ListEntry, ...]:
     """Return the entries that a collection's pattern finds on the page, in the order of the page.
 
     Entries without an address are only found by an XPath.
@@ -45,12 +44,12 @@ def read_entries(page: "Page", collection: Collection) -> tuple[ListEntry, ...]:
     )
 
 
-def read_links(page: "Page") -> tuple[ListEntry, ...]:
+def read_links(page: Page) -> tuple[ListEntry, ...]:
     """Return all links of the page that lead to another page."""
     return tuple(entry for entry in _read(page, "") if entry.url)
 
 
-def _read(page: "Page", xpath: str) -> Iterable[ListEntry]:
+def _read(page: Page, xpath: str) -> Iterable[ListEntry]:
     found = run_script(page, "list_links", {"xpath": xpath})
     if found["problem"]:
         raise CaseError(
@@ -69,6 +68,6 @@ def entries_of(found: dict[str, object]) -> Iterable[ListEntry]:
             yield ListEntry(url, item["text"], read_place(item["chain"]), item["path"])
 
 
-def page_controls(page: "Page") -> tuple[Control, ...]:
+def page_controls(page: Page) -> tuple[Control, ...]:
     """Return the clickable controls of the page."""
     return read_controls(run_script(page, "clickable_candidates")["controls"])

@@ -1,8 +1,10 @@
 """The ways to the next page of a list, and back to where a stopped collection was."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+
+from playwright.sync_api import Error, Locator
 
 from pytest_autoweb.cases.case import PageParameter
 from pytest_autoweb.choice.expected_text import compare_element
@@ -12,9 +14,6 @@ from pytest_autoweb.collect.next_page_control import by_text, choose_next
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.scripts import run_on_elements
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
 
@@ -133,8 +132,6 @@ def replay_steps(
 
 def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda text: text) -> str:
     """Do one step; return why it could not be done, empty if it was."""
-    from playwright.sync_api import Error
-
     try:
         if step.action == "press":
             site.page.keyboard.press(step.key or "Enter")
@@ -147,7 +144,7 @@ def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda tex
         return str(error).strip().splitlines()[0]
 
 
-def _perform(located: "Locator", step: NavStep, reveal: Callable[[str], str]) -> str:
+def _perform(located: Locator, step: NavStep, reveal: Callable[[str], str]) -> str:
     read = run_on_elements(located, "marks_texts", "name")[0]
     found = compare_element(step.expected_text, (*read["texts"], read["name"]))
     # The text of a field depends on what was typed there before, so only clicks compare it.
@@ -162,7 +159,7 @@ def _perform(located: "Locator", step: NavStep, reveal: Callable[[str], str]) ->
     return ""
 
 
-def _find(site: Site, step: NavStep) -> "Locator | None":
+def _find(site: Site, step: NavStep) -> Locator | None:
     """Return the element by the first XPath that finds exactly one, waiting for it a little."""
     for _ in range(_FIND_MS // _POLL_MS):
         for xpath in step.xpaths:
@@ -243,8 +240,6 @@ def _is_done(entries: tuple[ListEntry, ...], progress: CollectProgress) -> bool:
 
 
 def _jump(site: Site, progress: CollectProgress) -> bool:
-    from playwright.sync_api import Error
-
     field: Locator = site.page.locator(_JUMP_FIELDS)
     before = site.entries(progress.collection)
     try:

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
-    from pytest_autoweb.analysis.comparison import compare_models, contestants
+    from pytest_autoweb.analysis.comparison import compare_models, compare_modes, contestants
     from pytest_autoweb.report.any_run import load_any
 
     if args.model:
@@ -99,11 +99,15 @@ def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
     models = _names(args.models) or contestants(rows)
     for model in models:
         _check_model(model, rows, args.a)
-    if len(set(models)) != len(models) or len(models) < 2:
+    modes = {row.capture_mode for row in rows.rows if row.model in models and not row.any_capture}
+    if len(set(models)) != len(models) or (len(models) < 2 and len(modes) < 2):
         raise SettingsError(
             f"a comparison within {args.a} needs two of its models, got {listed(models)}"
         )
-    return compare_models(rows, metric=args.metric, models=models)
+    return (
+        *compare_models(rows, metric=args.metric, models=models),
+        *compare_modes(rows, metric=args.metric, models=models),
+    )
 
 
 def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":

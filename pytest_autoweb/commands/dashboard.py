@@ -47,10 +47,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a flag is invalid, or a package is missing.
         StoreError: the store cannot be read.
     """
-    store = open_store(args.store)
-    from pytest_autoweb.store.address import require_packages
-
-    require_packages("dashboard", "fastapi", "uvicorn")
+    store = open_store(args.store, extras=("dashboard",))
     from pytest_autoweb.dashboard.app import serve
 
     with store:

@@ -21,8 +21,9 @@ After a run in shards:
   autoweb gate autoweb-report --min-pass-rate 80 --compare --compare-fail pass_rate:5%,cost:20%
 
 Exit status: 0 when every gate holds, is soft or cannot be decided (no run to compare with yet);
-1 when a gate fails; 4 when the folder or a flag is invalid. Pinned cases (must_pass) and the groups
-of pyproject.toml are always checked.
+1 when a gate fails, or when none of a model's cells could be graded although they have checks; 4
+when the folder or a flag is invalid. Pinned cases (must_pass) and the groups of pyproject.toml are
+always checked.
 """
 
 
@@ -62,7 +63,9 @@ def add_parser(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Apply the gates and return the exit status, which is 1 when a gate fails.
+    """Apply the gates and return the exit status, which is 1 when the run is not green.
+
+    As in a test run, that is when a gate fails, or when a model has no graded cell.
 
     Raises:
         SettingsError: a flag is invalid, or the folder is not a run folder.
@@ -70,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.gates.gate_decision import decide, gate_lines, keep, read_gate_inputs
     from pytest_autoweb.report.write import write_report
     from pytest_autoweb.runs.run_folder import read_run
+    from pytest_autoweb.session.pytest_outcome import no_verdicts
 
     refuse_other_folders(args.folder)
     policy = _policy(args)
@@ -80,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
         path, why = keep(decision.rows, args.storage, name=args.save, autosave=args.autosave)
     except OSError as error:
         raise AutowebError(f"{error.filename}: {error.strerror}") from None
-    for notice in (*inputs.notices, why):
+    ungraded = no_verdicts(read_run(args.folder).cells)
+    for notice in (*inputs.notices, why, *ungraded):
         if notice:
             print(f"autoweb: {notice}")
     for line, _ in gate_lines(decision.gates):
@@ -91,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"saved as {path}")
     print(args.folder / "index.html")
     _tell_github(args.folder, decision, policy, report)
-    return 1 if decision.failed else 0
+    return 1 if decision.failed or ungraded else 0
 
 
 def refuse_other_folders(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.options import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -63,23 +64,25 @@ def add_store_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def open_store(text: str | None, *, must_exist: bool = True) -> "Store":
+def open_store(
+    text: str | None, *, extras: tuple[str, ...] = (), must_exist: bool = True
+) -> "Store":
     """Return the store that the command line or the environment names.
 
     Args:
         text: the URL on the command line, if there is one.
+        extras: what the command needs besides the store, for one message about all of it.
         must_exist: refuse a SQLite file that is not there; a new one would only hide a wrong name.
 
     Raises:
         SettingsError: the URL is invalid, there is no such file, or a package is missing.
     """
-    from pytest_autoweb.store.address import require_packages
-
-    require_packages("store", "sqlalchemy", "alembic")
+    text = text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE
+    require_extras(*extras, extra_of_store(text))
     from pytest_autoweb.store.address import read_address
     from pytest_autoweb.store.database import Store
 
-    url = read_address(text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE)
+    url = read_address(text)
     store = Store(url)
     if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         raise SettingsError(

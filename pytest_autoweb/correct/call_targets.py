@@ -2,13 +2,12 @@
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
 
 _BY_SELECTOR = words(
     "check click dblclick fill focus hover press select_option set_checked tap type uncheck "
@@ -55,7 +54,7 @@ class CallTarget(NamedTuple):
                 return str(part.options["has_text"])
         return ""
 
-    def on(self, page: "Page | Frame") -> "Locator":
+    def on(self, page: Page | Frame) -> Locator:
         """Return the locator on the live page or in one of its frames."""
         found: Any = page
         for part in self.parts:

@@ -306,7 +306,7 @@ _READ = 2_000
 
 # German joins words into one, so what decides may stand in the middle of a word.
 TABLES = {
-    language: [(name, re.compile(rf"{border}(?:{words})", re.IGNORECASE)) for name, words in table]
+    language: [(name, rf"{border}(?:{words})") for name, words in table]
     for language, border, table in (
         ("german", "", _GERMAN),
         ("french", r"\b", _FRENCH),
@@ -314,11 +314,11 @@ TABLES = {
     )
 }
 """For each language, the types with their words, in the order in which they are tried."""
-_SIGNS_OF = {name: re.compile(signs, re.IGNORECASE) for name, signs in _SIGNS.items()}
 
 
 def language_of(message: str) -> str:
     """Return `german`, `french` or `spanish`, or empty for English and all other languages."""
-    signs = {name: len(signs.findall(message[:_READ])) for name, signs in _SIGNS_OF.items()}
-    best = max(signs, key=lambda name: signs[name])
-    return best if best in TABLES and signs[best] > signs["english"] else ""
+    read = message[:_READ]
+    found = {name: len(re.findall(signs, read, re.IGNORECASE)) for name, signs in _SIGNS.items()}
+    best = max(found, key=lambda name: found[name])
+    return best if best in TABLES and found[best] > found["english"] else ""

@@ -310,17 +310,12 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
 )
 
 # Chinese is written without spaces, so its words have no borders that could be matched.
-_TABLE = [(name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in _ENGLISH] + [
-    (name, re.compile(words, re.IGNORECASE)) for name, words in _CHINESE
-]
-
-
-_OF_SERVICES = [(name, re.compile(words, re.IGNORECASE)) for name, words in _SERVICES]
+_TABLE = (*((name, rf"\b(?:{words})") for name, words in _ENGLISH), *_CHINESE)
 
 
 def find_of_service(message: str) -> tuple[FailureType, str] | None:
     """Return the same as `find`, but for a message of a model service."""
-    return _first(message, _OF_SERVICES)
+    return _first(message, _SERVICES)
 
 
 def find(message: str) -> tuple[FailureType, str] | None:
@@ -336,9 +331,11 @@ def find(message: str) -> tuple[FailureType, str] | None:
 
 
 def _first(
-    message: str, table: Sequence[tuple[FailureType, re.Pattern[str]]]
+    message: str, table: Sequence[tuple[FailureType, str]]
 ) -> tuple[FailureType, str] | None:
+    # The patterns are compiled, and kept by `re`, only when a message is looked at: all of them
+    # together take a tenth of a second, and most sessions need none.
     for failure_type, words in table:
-        if hit := words.search(message):
+        if hit := re.search(words, message, re.IGNORECASE):
             return failure_type, hit[0]
     return None

@@ -4,8 +4,10 @@ import datetime as dt
 from typing import Annotated, Any
 
 from fastapi import HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
+
+from pytest_autoweb.specs import Documented
 
 
 def since(days: int) -> dt.date:
@@ -31,7 +33,7 @@ Name = Annotated[str, StringConstraints(max_length=200)]
 Text = Annotated[str, StringConstraints(max_length=20_000)]
 
 
-class Shape(BaseModel):
+class Shape(Documented):
     """The base of all requests and responses: camelCase in JSON, and unknown fields refused."""
 
     model_config = ConfigDict(
@@ -40,7 +42,8 @@ class Shape(BaseModel):
         validate_by_alias=True,
         extra="forbid",
         strict=True,
-        use_attribute_docstrings=True,
+        # FastAPI wants models that are built.
+        defer_build=False,
     )
 
 
@@ -154,7 +157,7 @@ class VerifyRequest(Shape):
     factory_id: Name = ""
     """The id of the run to look in; empty means all runs."""
     tool_name: Name
-    params: Annotated[dict[Name, Any], Field(max_length=100)] = {}
+    params: Annotated[dict[Name, Any], Field(max_length=100, default_factory=dict)]
     """Parameters of the call. `target` and `arguments` are compared with the recorded ones; any
     others are not known to the records and named in `unknown`."""
     error: Text = ""

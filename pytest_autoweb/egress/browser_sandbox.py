@@ -12,10 +12,8 @@ import sys
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Error
 
 ON = "on"
 AS_ROOT = "pytest runs as root"
@@ -93,14 +91,12 @@ def _may_unshare() -> bool:
     return tried.returncode == 0
 
 
-def own_sandbox(browser: "Browser") -> str:
+def own_sandbox(browser: Browser) -> str:
     """Say what the processes of a running Chromium have, `on` or what is missing.
 
     Args:
         browser: a browser of this machine that shows a page, so that it has a renderer.
     """
-    from playwright.sync_api import Error
-
     try:
         session = browser.new_browser_cdp_session()
         try:

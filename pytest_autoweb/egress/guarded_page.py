@@ -6,15 +6,14 @@ cannot, requests are also routed inside the browser, and the run reports that eg
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, WebSocketRoute
 
 from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.egress.origin_policy import OriginPolicy, parse_origin
 from pytest_autoweb.egress.proxy import EgressProxy
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocketRoute
 
 REMOTE = "the browser runs elsewhere and cannot reach the proxy"
 NOT_CHROMIUM = "only Chromium can be told to send everything through the proxy"
@@ -24,13 +23,13 @@ SHARED = "other tests share the browser, so it looks up the names of WebRTC serv
 
 @contextmanager
 def guarded_page(
-    open_page: Callable[[dict[str, Any]], "Page"],
+    open_page: Callable[[dict[str, Any]], Page],
     context_args: dict[str, Any],
     policy: OriginPolicy,
     note: Callable[[str], None],
     *,
     remote: bool = False,
-) -> Iterator["Page"]:
+) -> Iterator[Page]:
     """Yield a page in a fresh context that can reach only the origins of the policy.
 
     Args:
@@ -59,7 +58,7 @@ def guarded_page(
                     note(f"blocked: {origin}: {count} requests in all")
 
 
-def missing_cover(browser: "Browser | None", *, remote: bool = False) -> str:
+def missing_cover(browser: Browser | None, *, remote: bool = False) -> str:
     """Say why the proxy does not see all traffic of a browser, or return "" if it does.
 
     Args:
@@ -87,9 +86,7 @@ def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> 
     return "proxy"
 
 
-def _command_line(browser: "Browser") -> str:
-    from playwright.sync_api import Error
-
+def _command_line(browser: Browser) -> str:
     try:
         # The real command line, because a fixture of the user may have dropped the plugin's flags.
         session = browser.new_browser_cdp_session()
@@ -102,7 +99,7 @@ def _command_line(browser: "Browser") -> str:
 
 
 def route_requests(
-    context: "BrowserContext", policy: OriginPolicy, on_blocked: Callable[[str], None]
+    context: BrowserContext, policy: OriginPolicy, on_blocked: Callable[[str], None]
 ) -> None:
     """Abort requests and WebSockets to other origins, as far as the browser exposes them.
 
@@ -113,11 +110,11 @@ def route_requests(
     def forbidden(url: str) -> bool:
         return not policy.allows(url)
 
-    def abort(route: "Route") -> None:
+    def abort(route: Route) -> None:
         on_blocked(_label(route.request.url))
         route.abort("blockedbyclient")
 
-    def close(socket: "WebSocketRoute") -> None:
+    def close(socket: WebSocketRoute) -> None:
         on_blocked(_label(socket.url))
         socket.close(code=1008, reason="blocked by allowed_origins")
 

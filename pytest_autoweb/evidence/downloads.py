@@ -5,16 +5,14 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
+from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Download as PlaywrightDownload
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.evidence.wire import run_after_event
 from pytest_autoweb.runs.saving import safe_name
-
-if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
-    from playwright.sync_api import Download as PlaywrightDownload
 
 FILE_BYTES = 20_000_000
 """Limit on a kept file; of a larger file only size and checksum are kept."""
@@ -56,7 +54,7 @@ class DownloadRecord(Sequence[Download]):
         self._files: list[Download] = []
         self._context: BrowserContext | None = None
 
-    def start(self, context: "BrowserContext") -> None:
+    def start(self, context: BrowserContext) -> None:
         """Start listening, also to pages that are opened later."""
         self._context = context
         context.on("page", self._attach)
@@ -82,10 +80,10 @@ class DownloadRecord(Sequence[Download]):
     def __getitem__(self, index: int | slice) -> Download | Sequence[Download]:
         return self._files[index]
 
-    def _attach(self, page: "Page") -> None:
+    def _attach(self, page: Page) -> None:
         page.on("download", self._on_download)
 
-    def _on_download(self, download: "PlaywrightDownload") -> None:
+    def _on_download(self, download: PlaywrightDownload) -> None:
         # A hostile page can offer files without end.
         if len(self._files) >= FILES:
             return
@@ -95,7 +93,7 @@ class DownloadRecord(Sequence[Download]):
         self._files.append(begun)
         run_after_event(lambda: self._finish(number, download))
 
-    def _finish(self, number: int, download: "PlaywrightDownload") -> None:
+    def _finish(self, number: int, download: PlaywrightDownload) -> None:
         begun = self._files[number]
         try:
             kept = self._keep(begun, Path(download.path()), number)

@@ -100,7 +100,7 @@ def take_scene(
         step_index=step_index,
         url=redact(page.url),
         title=redact(_title(page)),
-        snapshot=redact(_snapshot(page, mode)),
+        snapshot=snapshot_text(page, mode, redact),
         screenshot=str(picture) if taken else None,
         console=watch.console,
         failed_requests=watch.failed_requests,
@@ -148,14 +148,16 @@ def _title(page: "Page") -> str:
         return ""
 
 
-def _snapshot(page: "Page", mode: CaptureModeName) -> str:
+def snapshot_text(page: "Page", mode: CaptureModeName, redact: Callable[[str], str]) -> str:
+    """Return the page as a scene shows it, without secrets; empty if it is closed."""
     if page.is_closed():
         return ""
-    return capture_snapshot(
+    taken = capture_snapshot(
         page,
         mode,
         url=page.url,
         entry_action="",
         step_indexes=(),
         budget_tokens=_SNAPSHOT_TOKENS,
-    ).text
+    )
+    return redact(taken.text)

@@ -7,10 +7,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from pytest_autoweb.errors import SettingsError, near_miss
 from pytest_autoweb.options import Settings
+from pytest_autoweb.specs import Documented
 
 TABLE = "tool.autoweb.groups"
 
@@ -29,17 +30,15 @@ class GroupMember(Protocol):
         ...
 
 
-class CaseGroup(BaseModel):
+class CaseGroup(Documented):
     """One group: the cases that belong to it, and what its gates demand of them."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: str
-    tags: list[str] = []
+    tags: list[str] = Field(default_factory=list)
     """A case with one of these tags belongs to the group."""
-    cases: list[str] = []
+    cases: list[str] = Field(default_factory=list)
     """A case whose id fits one of these patterns (`*`, `?`, `[ab]`) belongs to it as well."""
     min_pass_rate: float | None = Field(default=None, ge=0, le=100)
     """The least pass rate of first attempts, in percent."""

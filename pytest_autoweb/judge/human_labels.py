@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from pytest_autoweb.cases.validation import read_document, validated
-from pytest_autoweb.specs import FieldError
+from pytest_autoweb.specs import Documented, FieldError
 
 HumanWord = Literal["pass", "fail"]
 
@@ -22,8 +22,8 @@ _HEAD = """\
 """
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class _Entry(Documented):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class JudgeVerdict(_Entry):
@@ -95,7 +95,7 @@ def read_labels(path: Path) -> LabelFile:
                 line = document.line(("labels", first))
                 raise FieldError(("labels", index), f"the same check is labelled on line {line}")
     except FieldError as error:
-        raise document.error(error.at, error.reason) from error
+        raise document.error(error) from error
     return file
 
 

@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from playwright.sync_api import Error
+
 from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
 from pytest_autoweb.results import CheckResult
 
@@ -147,8 +149,6 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
 
 def _pause(evidence: Evidence) -> None:
     """Wait in the browser's own loop, so that routed requests of the page go on meanwhile."""
-    from playwright.sync_api import Error
-
     try:
         evidence.page.wait_for_timeout(_POLL_S * 1000)
     except Error:

@@ -1,7 +1,6 @@
 """The engine processes of a session: each starts at its model's first call and then stays."""
 
 import importlib.metadata
-import importlib.util
 import os
 import secrets
 import subprocess
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.extras import missing_extras
 from pytest_autoweb.llm.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.llm.local_engine import EngineConfig
 from pytest_autoweb.llm.local_models import (
@@ -108,8 +108,8 @@ class EnginePool:
 
 def engine_problem(model: LocalModel) -> str | None:
     """Say why a model cannot run on this machine and what to do about it, or return None."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        return "the embedded engine is not installed: pip install 'pytest-autoweb[local]'"
+    if problem := missing_extras(["local"]):
+        return f"the embedded engine: {problem}"
     if not is_present(model):
         size = f"{model.size / 1e6:,.0f} MB"
         return f"the model's file is not here: autoweb models pull {model.full_name} ({size})"

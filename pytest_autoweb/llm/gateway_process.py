@@ -227,8 +227,11 @@ def _source(spec: ModelSpec) -> ReplySource:
         model = local_model(spec.litellm_model)
         return ReplySource(model.file_name, model.quantisation, engine_version())
     provider, slash, _ = spec.litellm_model.partition("/")
-    version = importlib.metadata.version("litellm")
-    return ReplySource(server=f"{provider if slash else 'hosted'} (litellm {version})")
+    try:
+        caller = f"litellm {importlib.metadata.version('litellm')}"
+    except importlib.metadata.PackageNotFoundError:
+        caller = "without litellm"
+    return ReplySource(server=f"{provider if slash else 'hosted'} ({caller})")
 
 
 def _connection_problem(url: str) -> str | None:

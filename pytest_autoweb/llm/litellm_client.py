@@ -1,5 +1,10 @@
-"""The only file that imports litellm; it runs inside the gateway process."""
+"""Live calls of models, in the gateway process; the only file that imports litellm.
 
+Importing it takes seconds, so a server of the user's own that speaks OpenAI's API is called by
+`openai_api`. Where litellm is not installed, OpenAI itself is called so as well.
+"""
+
+import json
 import logging
 import os
 import random
@@ -10,11 +15,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
+from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.call_limits import within
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
@@ -28,6 +36,7 @@ _CAUSES: tuple[tuple[str, ModelCause], ...] = (
     ("CallOverdue", "timeout"),
     ("Timeout", "timeout"),
     ("APITimeoutError", "timeout"),
+    ("TimeoutError", "timeout"),
     ("RateLimitError", "rate_limit"),
     ("AuthenticationError", "auth"),
     ("PermissionDeniedError", "auth"),
@@ -209,7 +218,8 @@ class LiteLLMClient:
         Raises:
             ModelError: the call failed; it carries the usage of all tries.
         """
-        completion = self._litellm().completion
+        litellm = self._litellm(spec)
+        completion = openai_api.completion if litellm is None else litellm.completion
         arguments = _arguments(spec, request, target)
         if spec.name in self._default_temperature:
             arguments.pop("temperature", None)
@@ -261,8 +271,10 @@ class LiteLLMClient:
         raise ModelError(cause, spec.name, detail, usage=used) from None
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
-        """Say why litellm cannot call this model (unknown provider, no key), or return None."""
-        litellm = self._litellm()
+        """Say why this model cannot be called (unknown provider, no key), or return None."""
+        litellm = self._litellm(spec)
+        if litellm is None:
+            return openai_api.provider_problem(spec.litellm_model, target)
         try:
             _, provider, _, _ = litellm.get_llm_provider(spec.litellm_model, api_base=None)
         except Exception:  # a model that litellm cannot place raises BadRequestError and others
@@ -287,7 +299,10 @@ class LiteLLMClient:
             return price
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None
-        return _table_price(self._litellm(), spec.litellm_model, input_tokens)
+        litellm = self._litellm(spec)
+        if litellm is None:
+            return None
+        return _table_price(litellm, spec.litellm_model, input_tokens)
 
     def _usage(self, response: Any, spec: ModelSpec, seconds: float) -> Usage:
         usage = getattr(response, "usage", None)
@@ -310,20 +325,42 @@ class LiteLLMClient:
             return price.of(input_tokens, output_tokens)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None  # litellm would ask the server about the model, once a call
+        litellm = self._litellm(spec)
+        if litellm is None:
+            return None
         try:
             # litellm also knows what tokens read from a provider's cache cost.
-            cost = self._litellm().completion_cost(
-                completion_response=response, model=spec.litellm_model
-            )
+            cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
         except Exception:  # the service may charge for something other than tokens
             return None
         return float(cost) if cost else None
 
-    def _litellm(self) -> ModuleType:
+    def _litellm(self, spec: ModelSpec) -> ModuleType | None:
+        """Return litellm, which the first call imports, or None if the model does without it."""
+        if find_spec("litellm") is None or _does_without_litellm(spec):
+            return None
         with self._lock:
             if self._module is None:
                 self._module = _import_litellm()
             return self._module
+
+
+def _does_without_litellm(spec: ModelSpec) -> bool:
+    """Tell whether a server of the user's own answers, and litellm knows nothing of its model."""
+    if spec.provider == "local":
+        return True
+    provider, _, model = spec.litellm_model.partition("/")
+    return provider == "openai" and bool(spec.api_base) and model not in _known_models()
+
+
+@cache
+def _known_models() -> frozenset[str]:
+    """Return the models in litellm's table of prices and limits, read without importing it."""
+    found = find_spec("litellm")
+    assert found is not None, "only asked where litellm is installed"
+    assert found.origin is not None, "a package has a file"
+    table = Path(found.origin).with_name("model_prices_and_context_window_backup.json")
+    return frozenset(json.loads(table.read_bytes()))
 
 
 def _import_litellm() -> ModuleType:
@@ -343,13 +380,13 @@ def _import_litellm() -> ModuleType:
     # httpx is loaded with litellm.
     from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
-    from pytest_autoweb.llm.server_replies import TidyingClient
+    from pytest_autoweb.llm.tidying_client import TidyingClient
 
     litellm.client_session = TidyingClient(verify=get_ssl_configuration(), follow_redirects=True)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    return litellm
+    return cast(ModuleType, litellm)
 
 
 def _refuses_temperature(error: Exception, spec: ModelSpec) -> bool:
@@ -436,7 +473,9 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
         if reason == "length":
             detail += "; the model spent max_tokens before it answered, raise max_tokens"
         raise ModelError("empty", spec.name, detail, usage=used)
-    served = str(getattr(response, "model", "") or "")
+    # For some providers litellm puts the provider's name before the one that the server gave.
+    provider = spec.litellm_model.partition("/")[0]
+    served = str(getattr(response, "model", "") or "").removeprefix(f"{provider}/")
     return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
 
 

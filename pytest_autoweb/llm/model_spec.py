@@ -9,22 +9,23 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import local_models
+from pytest_autoweb.specs import Documented
 
 Dialect = Literal["playwright", "refs"]
 """The two forms of the step language a model may be asked for (docs/models.md)."""
 
 
-class ModelSpec(BaseModel):
+class ModelSpec(Documented):
     """Settings of one model, from `[tool.autoweb.models."NAME"]` or a YAML file.
 
     Any provider that litellm knows needs no more than the name.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     """Name as given on the command line and shown in the report."""

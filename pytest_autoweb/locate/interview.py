@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 from pytest_autoweb.errors import ModelError
@@ -21,6 +21,7 @@ from pytest_autoweb.locate.types import (
     Outcome,
     PictureAnswer,
     PictureQuestion,
+    Rect,
     XRelation,
     YRelation,
 )
@@ -264,6 +265,9 @@ class Questioner:
     description: str
     candidates: Sequence[Candidate]
     save: Callable[[bytes], str | None]
+    known: dict[Hashable, Asked] = field(default_factory=dict)
+    """Earlier questions about the target, by picture. No picture is shown twice: searches of one
+    view for several kinds of elements may come to the same one."""
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
@@ -272,12 +276,17 @@ class Questioner:
         Raises:
             ModelError: the model could not be asked.
         """
+        shown = (self.view.digest, question.x, question.y, self._boxes(question))
+        if earlier := self.known.get(shown):
+            answer = earlier.answer and _with_calls(earlier.answer, 0)
+            self.asked.append(replace(earlier, question=question, answer=answer))
+            return answer
         picture = self.view.picture(
             question.x,
             question.y,
             [(badge.number, PageBox(*badge.box)) for badge in question.badges],
         )
-        asked = Asked(question, self.save(picture), None, "")
+        asked = self.known[shown] = Asked(question, self.save(picture), None, "")
         self.asked.append(asked)
         messages = self._messages(question, picture)
         for calls in range(1, 1 + min(1 + ASKED_AGAIN, max(1, question.calls_left))):
@@ -298,8 +307,13 @@ class Questioner:
             target=fence(self.description, "target"),
             x=question.x is not None,
             y=question.y is not None,
-            boxes=[(badge.number, self._role(badge.candidate)) for badge in question.badges],
+            boxes=[(number, role) for number, role, _ in self._boxes(question)],
             form=form_of(question),
+        )
+
+    def _boxes(self, question: PictureQuestion) -> tuple[tuple[int, str, Rect], ...]:
+        return tuple(
+            (badge.number, self._role(badge.candidate), badge.box) for badge in question.badges
         )
 
     def _role(self, candidate: int | None) -> str:

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.locate.interview import (
+    Asked,
     Questioner,
     VisionModel,
     denied,
@@ -31,9 +34,6 @@ from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Exchange
 from pytest_autoweb.results.decision import Location, LocatorAlgorithm, LocatorStatus, Probe
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
 
 class RememberedSearch(NamedTuple):
     """The result of an earlier search on the same picture."""
@@ -43,6 +43,10 @@ class RememberedSearch(NamedTuple):
     """The index of the chosen candidate of the picture; None when none was chosen."""
     confidence: float
     reason: str
+    box: Rect | None = None
+    """Of something drawn on a canvas, which is no candidate: where it is."""
+    point: tuple[float, float] | None = None
+    """The point of it to click."""
 
 
 class Memory:
@@ -86,7 +90,7 @@ class LocatorResult:
     """
 
     status: LocatorStatus
-    element: "Locator | None"
+    element: Locator | None
     """A locator that matches exactly the element that the model saw."""
     confidence: float
     """The probability of what the status claims, from 0 to 1."""
@@ -116,6 +120,8 @@ class _Search:
     viewport: tuple[float, float] | None = None
     cached: bool = True
     """No model was asked so far: all answers came from the memory."""
+    asked: dict[Hashable, Asked] = field(default_factory=dict)
+    """All questions so far, by picture."""
 
     def note(self, questioner: Questioner, outcome: Outcome | None, calls: int) -> None:
         """Add the questions of one view and the calls that they took."""
@@ -136,6 +142,8 @@ class _End:
     mark: Mark | None = None
     candidate: Candidate | None = None
     point: tuple[float, float] | None = None
+    asked: bool = False
+    """Whether the view had anything to ask about, so that the model was shown it."""
 
 
 class Sight:
@@ -153,7 +161,7 @@ class Sight:
 
     def __init__(
         self,
-        page: "Page",
+        page: Page,
         eyes: VisionModel,
         *,
         algorithm: LocatorAlgorithm = "bayes",
@@ -211,7 +219,7 @@ class Sight:
     def _calls_of_a_view(self) -> int:
         return self._limits.calls if self._algorithm == "bayes" else self._limits.seed_calls
 
-    def _anywhere(self, wanted: _Search) -> "tuple[_End, Locator | None]":
+    def _anywhere(self, wanted: _Search) -> tuple[_End, Locator | None]:
         """The end in the first view that has one other than `not_found`."""
         scroll = PageScroller(self._page)
         views = 0
@@ -228,9 +236,15 @@ class Sight:
         return end, None
 
     def _in_view(self, wanted: _Search) -> tuple[ViewportView, _End]:
-        """Search what can be acted on, then what only shows something, then what is drawn."""
+        """Search what can be acted on, then what only shows something, then what is drawn.
+
+        A model that surely does not see the target was shown the whole view, so it is not asked
+        again about other kinds of elements.
+        """
         view = take_view(self._page, hide=self._hide)
         end = self._search(view, wanted, "act")
+        if end.status == "not_found" and end.asked:
+            return view, end
         if end.status in ("not_found", "inconsistent") and wanted.calls_left:
             shown_only = take_view(self._page, hide=self._hide, texts=True)
             second = self._search(shown_only, wanted, "show") if shown_only.marks else end
@@ -268,7 +282,8 @@ class Sight:
             known = self._ask(view, wanted, candidates)
             self._memory.keep(key, known)
         if known.chosen is None or known.chosen >= len(candidates):
-            return _End(known.status, known.confidence, known.reason)
+            asked = bool(candidates)
+            return _End(known.status, known.confidence, known.reason, asked=asked)
         chosen = candidates[known.chosen]
         mark = marks[chosen.members[0]]
         return _End(known.status, known.confidence, known.reason, mark, chosen)
@@ -276,7 +291,7 @@ class Sight:
     def _ask(
         self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]
     ) -> RememberedSearch:
-        questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
+        questioner = self._questioner(view, wanted, candidates)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
         outcome = None
@@ -296,7 +311,18 @@ class Sight:
     def _on_canvas(self, view: ViewportView, wanted: _Search, canvas: Mark) -> _End:
         """Where on a canvas the target is drawn; all of it, if the canvas itself is meant."""
         whole = Candidate(Rect(*canvas.box), "canvas", canvas.text)
-        questioner = Questioner(view, self._eyes, wanted.description, (whole,), self._save)
+        key = key_of(view.digest, "drawn", whole.box, wanted.description, self._eyes.model)
+        known = self._memory.recall(key)
+        if known is None:
+            known = self._ask_where(view, wanted, whole)
+            self._memory.keep(key, known)
+        if known.box is None:
+            return _End(known.status, known.confidence, known.reason)
+        drawn = replace(whole, box=known.box)
+        return _End("found", known.confidence, known.reason, canvas, drawn, known.point)
+
+    def _ask_where(self, view: ViewportView, wanted: _Search, whole: Candidate) -> RememberedSearch:
+        questioner = self._questioner(view, wanted, (whole,))
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
         try:
@@ -304,13 +330,23 @@ class Sight:
         finally:
             wanted.note(questioner, None, len(self._eyes.exchanges) - before)
         if place.status != "found" or place.point is None:
-            return _End(place.status, place.confidence, "Its place on a canvas stayed unsure.")
+            reason = "Its place on a canvas stayed unsure."
+            return RememberedSearch(place.status, None, place.confidence, reason)
         if place.estimate.area >= WHOLE * whole.box.area:
-            return _End("found", place.confidence, "The canvas itself is meant.", canvas, whole)
+            reason = "The canvas itself is meant."
+            return RememberedSearch("found", None, place.confidence, reason, whole.box)
         x, y = place.point
         reason = f"It is drawn on a canvas at {x:.0f},{y:.0f}."
-        drawn = replace(whole, box=place.estimate)
-        return _End("found", place.confidence, reason, canvas, drawn, place.point)
+        return RememberedSearch(
+            "found", None, place.confidence, reason, place.estimate, place.point
+        )
+
+    def _questioner(
+        self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]
+    ) -> Questioner:
+        return Questioner(
+            view, self._eyes, wanted.description, candidates, self._save, wanted.asked
+        )
 
     def _location(self, wanted: _Search, end: _End) -> Location:
         hide = self._hide or (lambda text: text)
@@ -354,8 +390,6 @@ def _limited(limits: SearchLimits, calls: int) -> SearchLimits:
 
 def _box_of(within: Any) -> Rect | None:
     """Return the visible box of a frame or an element that a search is limited to."""
-    from playwright.sync_api import Frame, Page
-
     if (
         within is None
         or isinstance(within, Page)

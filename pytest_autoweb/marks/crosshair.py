@@ -2,16 +2,14 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.marks.drawing import board_of
 from pytest_autoweb.marks.marking import Mark, MarkedPage, PageBox, find_marks, hidden_boxes
 from pytest_autoweb.page.scripts import OBSERVE_TIMEOUT_MS, run_script, script
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
 
 _SETTLED_MS = 150.0
 _LOOK_MS = 3_000.0
@@ -21,11 +19,14 @@ class PageScroller:
     """A walk through the views of a page: from the current position down, then from the top.
 
     The page is scrolled, or its largest scrollable part if the page itself does not scroll; after
-    that, each frame is treated in the same way.
+    that, each frame is treated in the same way. Views that show no other elements than those before
+    are skipped.
     """
 
-    def __init__(self, page: "Page") -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
+        self._shown: set[Hashable] = set()
+        self._shows_more()
         self._parts: list[Frame] = list(page.frames)
         self._start: float | None = None
         self._wrapped = False
@@ -40,10 +41,26 @@ class PageScroller:
             if self._move(self._parts[0], share):
                 # Pages load images and list entries when they scroll into view.
                 self._page.wait_for_timeout(_SETTLED_MS)
-                return True
+                if self._shows_more():
+                    return True
+                continue
             self.back()
             self._parts.pop(0)
         return False
+
+    def _shows_more(self) -> bool:
+        """Note the elements in view; return True if one of them was not in view before.
+
+        An element of which another part is visible counts as another one, because what it is
+        known by may be in that part. A view with too many elements to list always shows more.
+        """
+        handle, seen, marks = find_marks(self._page, limit=LIMIT, texts=True)
+        handle.dispose()
+        before = len(self._shown)
+        self._shown |= {
+            (one.frame, one.selectors, one.text, one.name, one.box[2:]) for one in marks
+        }
+        return len(self._shown) > before or not seen["complete"]
 
     def back(self) -> None:
         """Scroll the current part back to its original position."""
@@ -51,7 +68,7 @@ class PageScroller:
             _scroll(self._parts[0], to=self._start)
         self._start, self._wrapped = None, False
 
-    def _move(self, part: "Frame", share: float) -> bool:
+    def _move(self, part: Frame, share: float) -> bool:
         moved = _scroll(part, by=share)
         if moved is None:
             return False
@@ -70,12 +87,8 @@ class PageScroller:
         return True
 
 
-def _scroll(
-    part: "Frame", *, by: float = 0.0, to: float | None = None
-) -> tuple[float, float] | None:
+def _scroll(part: Frame, *, by: float = 0.0, to: float | None = None) -> tuple[float, float] | None:
     """Return the positions before and after; None if it cannot scroll or the frame is gone."""
-    from playwright.sync_api import Error
-
     try:
         moved = run_script(part, "crosshair_scroll", {"by": by, "to": to}, timeout_ms=_LOOK_MS)
     except Error:
@@ -105,13 +118,13 @@ class ViewportView:
     """Pixels of a drawn picture per CSS pixel."""
     digest: str
     """Digest that is equal for equal pictures of the page."""
-    _page: "Page"
+    _page: Page
     _marked: MarkedPage
     _left: float
     _top: float
     _hidden: tuple[Sequence[float], ...]
 
-    def locator(self, mark: Mark) -> "Locator | None":
+    def locator(self, mark: Mark) -> Locator | None:
         """Return a locator for the element as it is now, or None if it is gone."""
         return self._marked.locator(mark.number)
 
@@ -148,7 +161,7 @@ class ViewportView:
 
 
 def take_view(
-    page: "Page", *, hide: Callable[[str], str] | None = None, texts: bool = False
+    page: Page, *, hide: Callable[[str], str] | None = None, texts: bool = False
 ) -> ViewportView:
     """Look at the viewport: take a screenshot and list the elements that are visible in it.
 

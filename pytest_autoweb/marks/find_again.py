@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Error, FrameLocator, JSHandle, Locator, Page
 
 from pytest_autoweb.page.scripts import element_script, run_on_elements
-
-if TYPE_CHECKING:
-    from playwright.sync_api import FrameLocator, JSHandle, Locator, Page
 
 _TEXT_CHARS = 30
 _HREF_CHARS = 5
@@ -92,7 +91,7 @@ _READ_MS = 2_000.0
 class KnownElement(NamedTuple):
     """An element that a script found and the browser remembers, without any trace in the page."""
 
-    handle: "JSHandle"
+    handle: JSHandle
     """Handle of all the elements that the script found."""
     number: int
     """Index of the element among them."""
@@ -108,8 +107,6 @@ class KnownElement(NamedTuple):
         return found[0] if found else None
 
     def _run(self, name: str) -> Any:
-        from playwright.sync_api import Error
-
         try:
             return json.loads(self.handle.evaluate(element_script(name), self.number))
         except Error:
@@ -118,8 +115,8 @@ class KnownElement(NamedTuple):
 
 
 def find_again(
-    page: "Page", known: KnownElement, frame: Sequence[str], own: Sequence[str], tag: str
-) -> "Locator | None":
+    page: Page, known: KnownElement, frame: Sequence[str], own: Sequence[str], tag: str
+) -> Locator | None:
     """Return a locator for the original element or, if that is gone, for one that matches it.
 
     Args:
@@ -143,7 +140,7 @@ def find_again(
     return _at(root, tuple(dict.fromkeys((*own, *selectors(paths["own"])))), places[-1])
 
 
-def _at(root: "Page | FrameLocator", choices: Sequence[str], place: str) -> "Locator | None":
+def _at(root: Page | FrameLocator, choices: Sequence[str], place: str) -> Locator | None:
     """Return the first selector that finds only the element at this position.
 
     If none is unique, the last one is narrowed by its index among the matches.
@@ -158,12 +155,8 @@ def _at(root: "Page | FrameLocator", choices: Sequence[str], place: str) -> "Loc
     return None
 
 
-def _look_alike(
-    page: "Page", frame: Sequence[str], own: Sequence[str], tag: str
-) -> "Locator | None":
+def _look_alike(page: Page, frame: Sequence[str], own: Sequence[str], tag: str) -> Locator | None:
     """Return a locator of the first selector that finds one visible element with the same tag."""
-    from playwright.sync_api import Error
-
     root: Page | FrameLocator = page
     for selector in frame:
         root = root.frame_locator(selector)
@@ -178,5 +171,5 @@ def _look_alike(
     return None
 
 
-def _tag(found: "Locator") -> str:
+def _tag(found: Locator) -> str:
     return str(found.evaluate("element => element.localName", timeout=_READ_MS)).lower()

@@ -4,7 +4,9 @@ import json
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Error, JSHandle, Locator, Page
 
 from pytest_autoweb.marks.drawing import covers, decoded_picture, draw
 from pytest_autoweb.marks.find_again import KnownElement, find_again, selectors, xpaths
@@ -16,15 +18,12 @@ from pytest_autoweb.page.scripts import (
     run_script_handle,
 )
 
-if TYPE_CHECKING:
-    from playwright.sync_api import JSHandle, Locator, Page
-
 CHARS = 80
 """Limit on the characters of one text."""
 
 
 def texts_near(
-    handle: "JSHandle",
+    handle: JSHandle,
     texts: Sequence[Sequence[str]],
     icons: Sequence[str],
     clean: Callable[[str], str],
@@ -184,8 +183,8 @@ class MarkedPage:
     """False if there were more elements than the limit."""
     labels: tuple[tuple[float, float, float, float] | None, ...]
     """Left, top, right and bottom of each mark's number in pixels; None if there was no room."""
-    _page: "Page"
-    _handle: "JSHandle"
+    _page: Page
+    _handle: JSHandle
     _indexes: tuple[int, ...]
 
     def mark(self, number: int) -> Mark | None:
@@ -199,7 +198,7 @@ class MarkedPage:
             lines.append(f"… and {len(self.marks) - limit} more")
         return "\n".join(lines)
 
-    def locator(self, number: int) -> "Locator | None":
+    def locator(self, number: int) -> Locator | None:
         """Return a locator that finds exactly the marked element, or None if it is gone.
 
         While the original element is still in the page, the locator has just been verified to match
@@ -217,8 +216,6 @@ class MarkedPage:
 
         The result is None if there is no such mark or its element is gone.
         """
-        from playwright.sync_api import Error
-
         found = self.locator(number)
         if found is None:
             return None
@@ -230,7 +227,7 @@ class MarkedPage:
 
 
 def mark_page(
-    page: "Page",
+    page: Page,
     *,
     only: Sequence[Mark] | None = None,
     failed: Collection[Mark] = (),
@@ -254,8 +251,6 @@ def mark_page(
     Raises:
         Error: Playwright's error if the page does not answer even at the second try.
     """
-    from playwright.sync_api import Error
-
     try:
         return _marked(page, only, failed, limit, hide)
     except Error:
@@ -264,7 +259,7 @@ def mark_page(
 
 
 def _marked(
-    page: "Page",
+    page: Page,
     only: Sequence[Mark] | None,
     failed: Collection[Mark],
     limit: int,
@@ -311,12 +306,12 @@ def _marked(
 
 
 def find_marks(
-    page: "Page",
+    page: Page,
     *,
     limit: int = MARK_LIMIT,
     hide: Callable[[str], str] | None = None,
     texts: bool = False,
-) -> tuple["JSHandle", Mapping[str, Any], list[Mark]]:
+) -> tuple[JSHandle, Mapping[str, Any], list[Mark]]:
     """Find the elements that get marks, without drawing a picture.
 
     Args:
@@ -373,7 +368,7 @@ def _mark(
 
 
 def _with_near(
-    handle: "JSHandle",
+    handle: JSHandle,
     marks: Sequence[Mark],
     hide: Callable[[str], str] | None,
     together: Sequence[int],
@@ -398,7 +393,7 @@ def _chosen(found: Sequence[Mark], only: Sequence[Mark] | None) -> list[int]:
     return [places[identity] for identity in wanted if identity in places]
 
 
-def hidden_boxes(page: "Page", hide: Callable[[str], str] | None) -> list[Sequence[float]]:
+def hidden_boxes(page: Page, hide: Callable[[str], str] | None) -> list[Sequence[float]]:
     """Return the boxes of the fields that the picture must not show.
 
     Playwright's own masks cannot be used, because they would be added to the page.

@@ -1,12 +1,18 @@
 """`report.json`: the whole run in one document with a published schema."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field
 
 from pytest_autoweb.analysis.cell_numbers import CaseKey, case_key
-from pytest_autoweb.analysis.comparison import Comparison, compare_models, compare_runs
+from pytest_autoweb.analysis.comparison import (
+    Comparison,
+    compare_models,
+    compare_modes,
+    compare_runs,
+)
 from pytest_autoweb.analysis.correction_gain import CorrectionFacts, corrections_of
 from pytest_autoweb.analysis.decision_facts import DecisionFacts, decision_facts
 from pytest_autoweb.analysis.judge_agreement import Agreement
@@ -101,7 +107,8 @@ class Report(Record):
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
     comparisons: tuple[Comparison, ...] = ()
-    """All pairs of models of the run; then each model with itself in the baseline."""
+    """All pairs of models of the run; then all pairs of capture modes of each model; then each
+    model with itself in the baseline."""
     baseline: RunRows | None = None
     """The earlier run that was compared with."""
     gates: tuple[GateResult, ...] = ()
@@ -158,14 +165,34 @@ def build_report(
         corrections=corrections_of(run.cells),
         rejudging=beside.rejudging,
         history=beside.history,
-        notes=(*run.notes, *beside.notes),
+        notes=(*run.notes, *beside.notes, *_once_for_all_modes(run)),
     )
 
 
 def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison, ...]:
     rows = run_rows(run.info, run.cells)
     since = compare_runs(baseline, rows) if baseline else ()
-    return (*compare_models(rows), *since)
+    return (*compare_models(rows), *compare_modes(rows), *since)
+
+
+def _once_for_all_modes(run: RecordedRun) -> Iterator[str]:
+    """Yield which models were run once for all capture modes, because they are shown none."""
+    modes = run.info.capture_modes
+    if len(modes) < 2:
+        return
+    once: dict[str, list[CellResult]] = {}
+    for cell in run.cells:
+        if cell.any_capture:
+            once.setdefault(cell.model, []).append(cell)
+    for model, cells in once.items():
+        ways = dict.fromkeys(
+            f"the dialect {cell.dialect}" if cell.strategy == "codegen" else f"`{cell.strategy}`"
+            for cell in cells
+        )
+        yield (
+            f"{model} was run once for all {len(modes)} capture modes (cells: {len(cells)}), "
+            f"because {' and '.join(ways)} shows pages in a form of its own"
+        )
 
 
 def report_json_schema() -> dict[str, Any]:

@@ -1,17 +1,21 @@
 """`summary.md`: the run on one screen, for a CI job's summary or a pull request."""
 
 import re
+from collections.abc import Collection
 
+from pytest_autoweb.analysis.cell_numbers import Numbers
 from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report
 from pytest_autoweb.report.panel_content import ReportedPanel, Scalar
-from pytest_autoweb.report.summary import ModelSummary, Summary
+from pytest_autoweb.report.summary import MatrixCell, Summary
 from pytest_autoweb.report.wording import (
+    different_cases,
     failed_steps,
     flaky_cases,
     flips,
     gate_state,
     in_order,
+    models_in_modes,
     money,
     newly_failing,
     one_line,
@@ -57,7 +61,7 @@ def render_markdown(report: Report) -> str:
         lines += _controls(summary.controls)
         lines += _unsteady(report)
         lines += _matrix(summary)
-        lines += _failures(report.cases)
+        lines += _failures(report.cases, models_in_modes(report))
     for panel in report.panels:
         lines += _panel(panel)
     lines += _analysis(report)
@@ -131,24 +135,31 @@ def _models(summary: Summary) -> list[str]:
         "median",
     ]
     lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
-    lines += [_row(_model_row(row)) for row in summary.models]
+    for row in summary.models:
+        lines.append(_row(_model_row(escape(row.model), row.numbers)))
+        if len(row.by_capture) > 1:
+            lines += [
+                _row(_model_row(f"↳ in {escape(each.capture_mode)}", each.numbers))
+                for each in row.by_capture
+            ]
     lines += [
         "",
         "Rates with 95% intervals over cases. Graded only: without broken and ungraded cells and "
         "without cases whose controls are broken.",
     ]
+    if about := list(different_cases(summary)):
+        lines += ["", escape(about[0], 600), "", *(f"- {escape(line, 600)}" for line in about[1:])]
     return [*lines, "", f"**{escape(summary.verdict)}**", ""] if summary.verdict else [*lines, ""]
 
 
-def _model_row(row: ModelSummary) -> list[str]:
-    n, counts = row.numbers, row.numbers.counts
+def _model_row(name: str, n: Numbers) -> list[str]:
     graded = f"{percent(n.first_attempt.graded.value)} → {percent(n.after_repair.graded.value)}"
     return [
-        escape(row.model),
+        name,
         rate(n.first_attempt.all_trials),
         rate(n.after_repair.all_trials),
         f"{graded} of {n.first_attempt.graded.trials}",
-        *(str(count) for count in counts.model_dump().values()),
+        *(str(count) for count in n.counts.model_dump().values()),
         str(n.false_success),
         money(n.cost, n.calls),
         f"{n.input_tokens:,} / {n.output_tokens:,}",
@@ -174,37 +185,44 @@ def _matrix(summary: Summary) -> list[str]:
     if not 0 < len(summary.matrix) <= _MATRIX_ROWS:
         return []
     models = [row.model for row in summary.models]
+    in_modes = {row.model for row in summary.models if len(row.by_capture) > 1}
     lines = [_row(["case", *map(escape, models)]), _row(["---"] * (len(models) + 1))]
     for row in summary.matrix:
         cells = {
-            model: [_MARKS[cell.outcome] for cell in row.cells if cell.model == model]
+            model: [_mark(cell, in_modes) for cell in row.cells if cell.model == model]
             for model in models
         }
         lines.append(_row([escape(row.case_id), *(", ".join(cells[model]) for model in models)]))
     return [*lines, ""]
 
 
-def _failures(cases: tuple[CaseReport, ...]) -> list[str]:
+def _mark(cell: MatrixCell, in_modes: Collection[str]) -> str:
+    mark = _MARKS[cell.outcome]
+    return f"{escape(cell.capture_mode)}: {mark}" if cell.model in in_modes else mark
+
+
+def _failures(cases: tuple[CaseReport, ...], in_modes: Collection[str]) -> list[str]:
     bad = [
         cell
         for case in cases
         for cell in case.cells
-        if cell.outcome in ("failed", "broken", "ungraded") and not is_control(cell.model)
+        if not (cell.passed or cell.outcome == "skipped" or is_control(cell.model))
     ]
     if not bad:
         return []
     lines = ["<details><summary>What went wrong</summary>", ""]
-    lines += [_failure_line(cell) for cell in bad[:_LISTED]]
+    lines += [_failure_line(cell, in_modes) for cell in bad[:_LISTED]]
     if len(bad) > _LISTED:
         lines.append(f"- and {len(bad) - _LISTED} more in index.html")
     return [*lines, "", "</details>", ""]
 
 
-def _failure_line(cell: CellResult) -> str:
+def _failure_line(cell: CellResult, in_modes: Collection[str]) -> str:
     failed = failed_steps(cell)
     where = f" ({escape(failed)})" if failed else ""
+    mode = f" in {escape(cell.capture_mode)}" if cell.model in in_modes else ""
     return (
-        f"- {escape(cell.case_id)} on {escape(cell.model)}: {cell.outcome}{where}: "
+        f"- {escape(cell.case_id)} on {escape(cell.model)}{mode}: {cell.outcome}{where}: "
         f"{escape(cell.reason)}"
     )
 

@@ -1,8 +1,9 @@
 """The body of a sticky comment on a pull request: what changed for each model, and the gates."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from pytest_autoweb.analysis.cell_numbers import case_key
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, compare_runs, points
 from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.pairing import first_attempt_rate
@@ -66,9 +67,26 @@ def _scores(rows: RunRows, pairs: dict[str, Comparison]) -> Iterator[str]:
         pair = pairs.get(model)
         yield f"| {escape(model)} | {_score(own)} | {_delta(pair)} | {_flips(pair)} |"
     yield ""
+    yield from _different_cases(by_model(contestants))
     if pairs:
         yield from (f"- {escape(pair.b.model)}: {escape(pair.verdict)}" for pair in pairs.values())
         yield ""
+
+
+def _different_cases(models: Mapping[str, Sequence[CellSummary]]) -> Iterator[str]:
+    """Yield the scores on the common cases, if the models were run on different ones."""
+    ran = {name: [row for row in own if row.outcome != "skipped"] for name, own in models.items()}
+    cases = [{case_key(row) for row in own} for own in ran.values() if own]
+    common = set.intersection(*cases) if cases else set()
+    if all(own == common for own in cases):
+        return
+    yield f"The models were run on different cases; {len(common)} of them on all:"
+    yield ""
+    for model, own in ran.items():
+        score = _score([row for row in own if case_key(row) in common])
+        count = len({case_key(row) for row in own})
+        yield f"- {escape(model)}: {count} cases; {score} on the common ones"
+    yield ""
 
 
 def _score(rows: Sequence[CellSummary]) -> str:

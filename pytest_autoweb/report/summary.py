@@ -9,10 +9,12 @@ from pytest_autoweb.analysis.cell_numbers import (
     FlakyRepeats,
     Numbers,
     PassRate,
+    Rates,
     case_key,
     count_outcomes,
     flaky,
     number,
+    rates_of,
 )
 from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.analysis.control_verdicts import (
@@ -91,6 +93,17 @@ class CaptureSummary(Record):
     """The model's numbers in this capture mode."""
 
 
+class CommonRates(Record):
+    """The rates of a model on the cases that all models of the run were run on."""
+
+    cases: int
+    """The number of these cases; 0 if no case was run on all models."""
+    first_attempt: Rates
+    """The rate of cells that passed without any repair."""
+    after_repair: Rates
+    """The rate of cells that passed or were healed."""
+
+
 class ModelSummary(Record):
     """One row of the leaderboard, with the numbers of a model."""
 
@@ -100,6 +113,10 @@ class ModelSummary(Record):
     """The model's numbers over all its cells."""
     by_capture: tuple[CaptureSummary, ...] = ()
     """The numbers for each capture mode, if the run used several."""
+    on_common: CommonRates | None = None
+    """The rates on the cases common to all models, if the models were run on different ones."""
+    not_run: tuple[str, ...] = ()
+    """The ids of cases that were run on another model and not on this one."""
 
 
 class MatrixCell(Record):
@@ -164,7 +181,9 @@ def summarise(run: RecordedRun, comparisons: Sequence[Comparison] = ()) -> Summa
     """
     contestants = [cell for cell in run.cells if not is_control(cell.model)]
     controls = control_rows(run.cells)
-    models = tuple(sorted(_models(run, contestants, broken_controls(controls)), key=_rank))
+    doubtful = broken_controls(controls)
+    rows = _on_common_cases(_models(run, contestants, doubtful), contestants, doubtful)
+    models = tuple(sorted(rows, key=_rank))
     decisive, verdict = _verdict(models, comparisons)
     return Summary(
         counts=count_outcomes(contestants),
@@ -200,6 +219,42 @@ def _models(
         )
 
 
+def _on_common_cases(
+    rows: Iterable[ModelSummary], cells: Sequence[CellResult], doubtful: Collection[CaseKey]
+) -> list[ModelSummary]:
+    """Add the rates on common cases, if the models were run on different ones."""
+    models = list(rows)
+    ran = [cell for cell in cells if cell.outcome != "skipped"]
+    cases = {row.model: {case_key(c) for c in ran if c.model == row.model} for row in models}
+    every = dict.fromkeys(case_key(cell) for cell in ran)
+    # A model that was not run at all has no rate that could be compared.
+    common = set(every).intersection(*(own for own in cases.values() if own))
+    if len(common) == len(every):
+        return models
+    return [
+        row.model_copy(
+            update={
+                "on_common": _common_rates(
+                    [c for c in ran if c.model == row.model], common, doubtful
+                ),
+                "not_run": tuple(key[1] for key in every if key not in cases[row.model]),
+            }
+        )
+        for row in models
+    ]
+
+
+def _common_rates(
+    cells: Sequence[CellResult], common: Collection[CaseKey], doubtful: Collection[CaseKey]
+) -> CommonRates:
+    own = [cell for cell in cells if case_key(cell) in common]
+    return CommonRates(
+        cases=len(common),
+        first_attempt=rates_of(own, {"passed"}, doubtful),
+        after_repair=rates_of(own, {"passed", "healed"}, doubtful),
+    )
+
+
 def _rank(row: ModelSummary) -> tuple[float, float, str]:
     first, after = row.numbers.first_attempt.all_trials, row.numbers.after_repair.all_trials
     return -_or_lowest(first), -_or_lowest(after), row.model
@@ -213,6 +268,10 @@ def _verdict(
     models: Sequence[ModelSummary], comparisons: Sequence[Comparison]
 ) -> tuple[bool | None, str]:
     leaders = {row.model for row in models[:2]}
+    if len(models) == 1:
+        # With a single model, its two modes are what the run compares.
+        modes = [pair for pair in comparisons if pair.kind == "modes"]
+        return (modes[0].decisive, modes[0].verdict) if len(modes) == 1 else (None, "")
     for pair in comparisons:
         if pair.kind == "models" and {pair.a.model, pair.b.model} == leaders:
             sides = "" if pair.decisive else f"{models[0].model} against {models[1].model}: "

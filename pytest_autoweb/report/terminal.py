@@ -1,9 +1,9 @@
 """What a run and a comparison print to the terminal, in pytest's style."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from pytest_autoweb.analysis.cell_numbers import Cost, PassRate
+from pytest_autoweb.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, p_text, signed
 from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
 from pytest_autoweb.analysis.pairing import LeftOut
@@ -13,9 +13,11 @@ from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.report.wording import (
     columns,
     count_of,
+    different_cases,
     failed_steps,
     flaky_cases,
     flips,
+    models_in_modes,
     money,
     newly_failing,
     one_line,
@@ -186,11 +188,12 @@ def terminal_lines(report: Report) -> list[Line]:
     summary = report.summary
     if not cells or summary is None:
         return [*lines, ("no cells were run", {"yellow": True})]
-    lines += _cells(contestants or cells)
+    lines += _cells(contestants or cells, models_in_modes(report))
     lines += _unsteady(report)
     lines += _controls(summary.controls)
     if summary.models:
         lines += _models(summary)
+        lines += [(one_line(line, 600), {}) for line in different_cases(summary)]
     lines += _baseline(report)
     if summary.verdict:
         lines.append((one_line(summary.verdict, 400), {"bold": summary.decisive is True}))
@@ -215,19 +218,26 @@ def _unsteady(report: Report) -> Iterable[Line]:
 
 def _models(summary: Summary) -> Iterable[Line]:
     head = ["model", "first attempt (95%)", "after repair (95%)", "outcomes", "cost", "median"]
-    rows = [
-        [
-            one_line(row.model, 48),
-            rate(row.numbers.first_attempt.all_trials),
-            rate(row.numbers.after_repair.all_trials),
-            _outcomes(row.numbers.counts.model_dump()),
-            money(row.numbers.cost, row.numbers.calls),
-            seconds(row.numbers.median_s),
-        ]
-        for row in summary.models
-    ]
+    rows = []
+    for row in summary.models:
+        rows.append(_model_row(one_line(row.model, 48), row.numbers))
+        if len(row.by_capture) > 1:
+            rows += [
+                _model_row(f"  in {each.capture_mode}", each.numbers) for each in row.by_capture
+            ]
     for i, line in enumerate(columns([head, *rows])):
         yield line, {"bold": True} if i == 0 else {}
+
+
+def _model_row(name: str, numbers: Numbers) -> list[str]:
+    return [
+        name,
+        rate(numbers.first_attempt.all_trials),
+        rate(numbers.after_repair.all_trials),
+        _outcomes(numbers.counts.model_dump()),
+        money(numbers.cost, numbers.calls),
+        seconds(numbers.median_s),
+    ]
 
 
 def _outcomes(counts: dict[str, int]) -> str:
@@ -244,10 +254,10 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
         yield f"control in doubt: {one_line(row.case_id)}: {one_line(row.reason)}", {"red": True}
 
 
-def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
+def _cells(cells: Sequence[CellResult], in_modes: Collection[str]) -> Iterable[Line]:
     lost = [cell for cell in cells if not cell.passed]
     shown = cells if len(cells) <= MATRIX_LINES else lost if len(lost) <= LISTED else ()
-    table = columns([_cell_row(cell) for cell in shown])
+    table = columns([_cell_row(cell, in_modes) for cell in shown])
     for cell, line in zip(shown, table, strict=True):
         yield line, _COLOURS[cell.outcome]
     if lost:
@@ -255,11 +265,12 @@ def _cells(cells: Sequence[CellResult]) -> Iterable[Line]:
         yield f"{of} did not pass: see the report, or add -rf", {}
 
 
-def _cell_row(cell: CellResult) -> list[str]:
+def _cell_row(cell: CellResult, in_modes: Collection[str]) -> list[str]:
     first = verdict_of(cell.attempts[0]) if cell.attempts else "-"
     repaired = f"repaired={verdict_of(cell.attempts[-1])}" if len(cell.attempts) > 1 else ""
     failed = failed_steps(cell)
-    run = "" if cell.repeat == 1 else f" repeat {cell.repeat}"
+    run = f" in {cell.capture_mode}" if cell.model in in_modes else ""
+    run += "" if cell.repeat == 1 else f" repeat {cell.repeat}"
     return [
         cell.outcome.upper(),
         one_line(cell.model, 48),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results import Attempt, CellResult, Outcome
 from pytest_autoweb.runs.side_files import GateResult
 
@@ -20,6 +21,9 @@ _LETTERS: dict[Outcome, str] = {
     "needs_input": "Q",
 }
 
+
+NAMED = 5
+"""The most cases that one line names."""
 
 _URGENCY = ("failed", "failed (soft)", "not decided", "holds")
 
@@ -52,25 +56,61 @@ def flaky_cases(report: Report) -> Iterator[str]:
     """Yield the flaky cases of this run, then those that are flaky only across several runs."""
     repeats = report.summary.flaky if report.summary else ()
     known = set()
+    several = models_in_modes(report)
     for row in repeats:
         known.add((row.case_path, row.case_id, row.model, row.capture_mode))
         letters = " ".join(_LETTERS[outcome] for outcome in row.outcomes)
-        yield f"{row.case_id} on {row.model}: {letters}"
+        mode = f" in {row.capture_mode}" if row.model in several else ""
+        yield f"{row.case_id} on {row.model}{mode}: {letters}"
     for case in report.history.flaky if report.history else ():
         if (case.case_path, case.case_id, case.model, case.capture_mode) in known:
             continue
         passed = case.passed + case.healed
         trials = count_of(passed + case.failed, "try", "tries")
         runs = count_of(case.runs, "run")
-        yield f"{case.case_id} on {case.model}: passed {passed} of {trials} in {runs}"
+        mode = f" in {case.capture_mode}" if case.model in several else ""
+        yield f"{case.case_id} on {case.model}{mode}: passed {passed} of {trials} in {runs}"
+
+
+def models_in_modes(report: Report) -> set[str]:
+    """Return the models that were run in several capture modes, so that lines name the mode."""
+    models = report.summary.models if report.summary else ()
+    return {row.model for row in models if len(row.by_capture) > 1}
+
+
+def different_cases(summary: Summary) -> Iterator[str]:
+    """Yield on which cases the rate of each model stands, if these are not the same ones."""
+    rows = [(row, row.on_common) for row in summary.models if row.on_common]
+    if not rows:
+        return
+    common = count_of(rows[0][1].cases, "case") if rows[0][1].cases else "no case"
+    yield f"The models were run on different cases ({common} on all of them):"
+    for row, rates in rows:
+        own = count_of(row.numbers.first_attempt.all_trials.cases, "case")
+        line = f"{one_line(row.model, 48)}: {own}{_without(row.not_run)}"
+        if rates.cases:
+            first, after = rates.first_attempt.all_trials, rates.after_repair.all_trials
+            line += f"; on the common ones {rate(first)} at first, {rate(after)} after repair"
+        yield line
+
+
+def _without(cases: Sequence[str]) -> str:
+    if not cases:
+        return ""
+    named = ", ".join(one_line(case, 48) for case in cases[:NAMED])
+    more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
+    return f", without {named}{more}"
 
 
 def newly_failing(report: Report) -> Iterator[str]:
     """Yield the cases that never failed in earlier runs and now fail on every repeat."""
+    several = models_in_modes(report)
     for case in report.history.steady if report.history else ():
         if case.broke:
             before = count_of(case.trials, "time")
-            yield f"{case.case_id} on {case.model}: passed {before} before, now fails every time"
+            mode = f" in {case.capture_mode}" if case.model in several else ""
+            who = f"{case.case_id} on {case.model}{mode}"
+            yield f"{who}: passed {before} before, now fails every time"
 
 
 _UNSEEN = re.compile(

@@ -69,6 +69,9 @@ class PlannedCell(Record):
     """The number of the repeat, from 1."""
     strategy: str = "codegen"
     """How the model drove the browser."""
+    any_capture: bool = False
+    """Whether it stands for all capture modes, because its strategy shows pages in a form of its
+    own. Such a cell is run once, whatever modes the run has."""
     nodeid: str = ""
     """pytest's id of the cell."""
     folder: str = ""

@@ -2,7 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from pytest_autoweb.specs import Documented
 
 VARIANT_NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 
@@ -20,10 +22,10 @@ CorrectionArmName = VariantName
 """How a failed attempt was tried again."""
 
 
-class Record(BaseModel):
+class Record(Documented):
     """Base of everything saved: frozen, unknown fields refused, docstrings become the schema."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 Outcome = Literal["passed", "failed", "healed", "broken", "ungraded", "skipped", "needs_input"]

@@ -57,7 +57,7 @@ from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
-from pytest_autoweb.strategies.strategy import prompts_of, stages_for
+from pytest_autoweb.strategies.strategy import prompts_of, stages_for, strategy_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -202,6 +202,7 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
         capture_mode=cell.mode,
         repeat=cell.repeat,
         strategy=cell.strategy,
+        any_capture=not strategy_of(cell.strategy, cell.spec).uses_capture,
         nodeid=cell.nodeid,
         folder=cell.folder,
     )

@@ -29,6 +29,14 @@ class AnsweredCall(NamedTuple):
     """Whether a retry performs it again: listeners, answers, and calls inside a callback."""
 
 
+class OverdueCall(NamedTuple):
+    """A call that ended because its time ran out, with the error that the code got."""
+
+    number: int
+    key: str
+    error: tuple[str, str]
+
+
 class DivergedError(Exception):
     """Raised when a retried step makes other calls than in its first run."""
 

@@ -24,6 +24,8 @@ class Budget:
         waited: returns the seconds spent so far on what is not counted, such as model calls.
 
     Attributes:
+        patience: what the current call's timeout is multiplied by.
+        granted_ms: the timeout of the current call.
         cut: whether the current call got less time than it asked for.
         spent: whether a call was ended by the step's limit.
     """
@@ -31,6 +33,8 @@ class Budget:
     def __init__(self, seconds: float, waited: Callable[[], float] = lambda: 0.0) -> None:
         self._waited, self._waited_before = waited, waited()
         self._over = self._hard = time.monotonic() + seconds
+        self.patience = 1.0
+        self.granted_ms = 0.0
         self.cut = False
         self.spent = False
 
@@ -51,10 +55,11 @@ class Budget:
             TypeError: the requested timeout is not a number.
         """
         left = self.remaining_s * 1000
-        wanted = _milliseconds(requested, default)
+        wanted = _milliseconds(requested, default) * self.patience
         # Only then is a timeout the fault of the step's limit instead of the call's own timeout.
         self.cut = wanted > left
-        return float(max(1, round(min(wanted, left))))
+        self.granted_ms = float(max(1, round(min(wanted, left))))
+        return self.granted_ms
 
     def allow_grace(self) -> None:
         """Give the worker a moment to handle a late reply."""

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.sandbox.binding import Bound
-from pytest_autoweb.sandbox.call_record import CallTimer, DivergedError, Reply, StepRecord, key_of
+from pytest_autoweb.sandbox.call_record import (
+    CallTimer,
+    DivergedError,
+    OverdueCall,
+    Reply,
+    StepRecord,
+    key_of,
+)
 from pytest_autoweb.sandbox.crossing_values import MAX_TARGET, outgoing, redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget, StuckError
 from pytest_autoweb.sandbox.engine import Limits, RecalledCall, SandboxBorder, StepCallError
@@ -82,6 +89,8 @@ class Listeners:
 
 
 CALLBACK_S = 2.0
+# Enough to find the one that ended the step behind those that the code caught meanwhile.
+_MAX_OVERDUE = 20
 _SPIN_S = 0.005
 _OVER = "the step's time is over"
 
@@ -95,6 +104,8 @@ class Dialogue:
         diverged: the reason why a retried step could not be continued.
         answered: whether `answer(...)` was called, and with what.
         call_error: the last error raised by a finder or function that the cell offers.
+        overdue: the last calls whose time ran out.
+        patient_with: the call, by its key, whose timeout is multiplied by the limits' `patience`.
     """
 
     def __init__(
@@ -118,6 +129,8 @@ class Dialogue:
         self.gone: WorkerGoneError | DeadlineError | None = None
         self.answered: tuple[bool, Any] = (False, None)
         self.call_error: StepCallError | None = None
+        self.overdue: list[OverdueCall] = []
+        self.patient_with: str | None = None
         self.log: list[str] = []
         self._log_chars = 0
         self._number = 0
@@ -211,7 +224,24 @@ class Dialogue:
         if self.budget.remaining_s == 0:
             self.budget.spent = True
             return None, ("TimeoutError", _OVER)
-        return self._perform(frame, key, CallTimer(self.record, number, live=nested or listening))
+        live, began = nested or listening, time.monotonic()
+        granted = self.budget.granted_ms
+        reply = self._perform(frame, key, CallTimer(self.record, number, live=live))
+        if live:
+            # The call that is still running around this one is judged by its own timeout.
+            self.budget.granted_ms = granted
+        else:
+            self._note_overdue(number, key, reply, (time.monotonic() - began) * 1000)
+        return reply
+
+    def _note_overdue(self, number: int, key: str, reply: Reply, took_ms: float) -> None:
+        """Remember the call if its time ran out; claims say so with an AssertionError."""
+        error = reply[1]
+        if error is None or error[0] not in {"TimeoutError", "AssertionError"}:
+            return
+        # Claims that can never hold, e.g. of an ambiguous locator, fail without waiting.
+        if error[0] == "TimeoutError" or took_ms >= 0.9 * self.budget.granted_ms > 0:
+            self.overdue = [*self.overdue, OverdueCall(number, key, error)][-_MAX_OVERDUE:]
 
     def _perform(self, frame: dict[str, Any], key: str, timed: CallTimer) -> Reply:
         bound: Bound | None = None
@@ -221,6 +251,10 @@ class Dialogue:
         try:
             bound = self._bind(frame)
             known = self._recalled(bound, key)
+            # A pause is no call that may be late: it takes as long as the code says.
+            patient = bound.member.timeout and key == self.patient_with
+            self.budget.patience = self._limits.patience if patient else 1.0
+            self.budget.granted_ms = 0.0
             result = self._result_of(bound, known)
             reply = outgoing(result, self._handles, self._border.redact), None
         except Refusal as refusal:

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Concatenate, Literal, NamedTuple, Protocol, TypeAlias
+
+from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.results import Failure, ToolCall
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
 
 Level = Literal["auto", "strict", "off"]
 """`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the
@@ -75,6 +74,9 @@ class Limits:
     output_chars: int = 200_000
     calls: int = 2_000
     """Calls of one step across the border."""
+    patience: float = 1.0
+    """How many times its own timeout the call may take at which the last run of this block ended;
+    of use only in a run that continues or repeats the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ class StepOutcome:
     killed: bool = False
     """The worker was killed and a fresh one stands ready with the plain values of the last good
     step; functions defined in earlier steps are gone."""
+    timed_out: bool = False
+    """The block ended with an error of the class of timeouts, whoever had set the limit: the step,
+    Playwright's defaults or the code itself. A failure of kind `timeout` always is one."""
+    overdue: ToolCall | None = None
+    """The recorded call whose timeout ended the block, if it was one."""
 
 
 class StepCallError(Exception):
@@ -127,7 +134,7 @@ class RecalledCall(Protocol):
 class CallMemory(Protocol):
     """Knows the calls that were made before."""
 
-    def ask(self, page: "Page", method: str, identity: str, *, acting: bool) -> RecalledCall:
+    def ask(self, page: Page, method: str, identity: str, *, acting: bool) -> RecalledCall:
         """What is known of a call; `identity` is receiver, method and arguments in full."""
         ...
 
@@ -140,7 +147,7 @@ Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]
 class SandboxBorder:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
 
-    page: "Page"
+    page: Page
     """Playwright's Page, never handed to the worker."""
     artifacts: Path
     """Folder for screenshots and downloads that the code asks for."""
@@ -156,7 +163,7 @@ class SandboxBorder:
     """Bare name -> file, for uploads."""
     redact: Callable[[str], str] = lambda text: text
     """Removes secrets from text that leaves the host."""
-    covers: "Callable[[Page], Sequence[Locator]]" = lambda page: ()
+    covers: Callable[[Page], Sequence[Locator]] = lambda page: ()
     """Locators of what a picture of the page must not show."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
@@ -185,7 +192,7 @@ class StepEngine(Protocol):
         index: int,
         code: str,
         *,
-        root: "Page | Frame",
+        root: Page | Frame,
         limits: Limits,
         resume: tuple[ToolCall, ...] = (),
     ) -> StepOutcome:

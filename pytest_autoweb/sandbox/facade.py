@@ -269,8 +269,9 @@ class Facade:
         """Leave the `with` block; after an error the wait stays open, as a retry may need it."""
         wait = self.open_waits.get(id(info))
         if wait is not None and not failed:
-            del self.open_waits[id(info)]
             wait.manager.__exit__(None, None, None)
+            # One that was in vain is kept, or a retry of the step would take it for a success.
+            del self.open_waits[id(info)]
 
     def cancel_waits(self) -> None:
         """Cancel every wait whose `with` block was never left."""

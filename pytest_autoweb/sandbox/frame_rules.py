@@ -41,7 +41,7 @@ _SHAPES: dict[str, dict[str, Any]] = {
         "vars": (dict, type(None)),
     },
 }
-_ERROR_SHAPE: dict[str, Any] = {"type": str, "message": str, "line": _OPT_INT}
+_ERROR_SHAPE: dict[str, Any] = {"type": str, "message": str, "causes": list, "line": _OPT_INT}
 
 
 def read_frame(line: bytes) -> dict[str, Any]:
@@ -83,11 +83,19 @@ def check_chain(chain: Any) -> None:
 def _check_done(frame: dict[str, Any]) -> None:
     if frame["error"] is not None:
         _check_shape("error", frame["error"], _ERROR_SHAPE)
+        _check_causes(frame["error"]["causes"])
     if frame["ok"] is not (frame["error"] is None):
         raise WireError("done is neither ok nor an error")
     if not all(isinstance(name, str) and len(name) <= MAX_NAME_CHARS for name in frame["names"]):
         raise WireError("malformed names")
     frame["names"] = [name for name in frame["names"] if name.isidentifier()][:500]
+
+
+def _check_causes(causes: list[Any]) -> None:
+    for cause in causes:
+        pair = isinstance(cause, list) and len(cause) == 2
+        if not pair or not all(isinstance(text, str) for text in cause):
+            raise WireError("malformed error: causes")
 
 
 def _check_shape(what: str, frame: Mapping[str, Any], shape: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results import Failure, ToolCall
-from pytest_autoweb.sandbox.call_record import AnsweredCall, StepRecord
+from pytest_autoweb.sandbox.call_record import AnsweredCall, OverdueCall, StepRecord
 from pytest_autoweb.sandbox.crossing_values import redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
@@ -61,6 +61,8 @@ class WorkerEngine:
         self._talk: Dialogue | None = None
         self._last: tuple[int, str] | None = None
         self._entries: list[AnsweredCall] = []
+        self._overdue: OverdueCall | None = None
+        self._timed_out = False
         self._names: tuple[str, ...] = ()
         self._variables: dict[str, Any] = {}
         self._restore = False
@@ -116,6 +118,8 @@ class WorkerEngine:
             return StepOutcome(ok=False, failure=_failure(index, "step", reason))
         self._open_step(index, code, rerun=rerun)
         talk = self._new_talk(index, earlier, limits)
+        talk.patient_with = self._overdue.key if rerun and self._overdue else None
+        self._overdue, self._timed_out = None, False
         killed, failure = self._converse(talk, index, code, root, rerun=rerun)
         self._entries = talk.record.entries
         self._answers[-1] = talk.answered if talk.answered[0] else self._answers[-1]
@@ -126,8 +130,16 @@ class WorkerEngine:
             log="\n".join(talk.log),
             names=self._names,
             duration_ms=(time.perf_counter() - began) * 1000,
+            timed_out=failure is not None and (self._timed_out or failure.kind == "timeout"),
+            overdue=self._overdue_call(talk.record.calls),
             killed=killed,
         )
+
+    def _overdue_call(self, calls: tuple[ToolCall, ...]) -> ToolCall | None:
+        if self._overdue is None:
+            return None
+        number = self._overdue.number
+        return next((call for call in calls if call.seq == number), None)
 
     # -- before the step ---------------------------------------------------------------
 
@@ -218,6 +230,7 @@ class WorkerEngine:
         if talk.diverged is not None:
             return _failure(index, "step", str(talk.diverged), line=line)
         assert error is not None
+        self._note_timeout(talk, error)
         if error["type"] == "MemoryError":
             reason = f"the code used more than {self._limits.memory_mb} MB of memory"
             return _failure(index, "sandbox", reason, rule="AW506", line=line)
@@ -239,6 +252,20 @@ class WorkerEngine:
             line=line,
             evidence=evidence,
         )
+
+    def _note_timeout(self, talk: Dialogue, error: dict[str, Any]) -> None:
+        """Decide by the classes of the error and of its causes whether the block ran out of time.
+
+        The innermost one is looked at first, as code may act, and fail again, while it handles one.
+        """
+        chain = [(error["type"], error["message"]), *map(tuple, error["causes"])]
+        self._timed_out = any(kind == "TimeoutError" for kind, _ in chain)
+        for kind, message in reversed(chain):
+            text = self._border.redact(message)
+            for call in reversed(talk.overdue):
+                if (kind, text) == call.error:
+                    self._overdue, self._timed_out = call, True
+                    return
 
     def _failed_early(self, talk: Dialogue, index: int, gone: WorkerGoneError) -> Failure:
         if talk.refusal is not None:

@@ -73,7 +73,8 @@ def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
         case ast.Name():
             yield from _check_name(place, node, names)
         case ast.Attribute():
-            yield from _check_attribute(place, node, names.offered)
+            if not _names_a_class(place, node, names.bound):
+                yield from _check_attribute(place, node, names.offered)
         case ast.FunctionDef():
             yield from _check_function(place, node)
         case ast.While():
@@ -223,6 +224,33 @@ def _check_attribute(
         yield place.finding("AW304", f"{subject} attribute {_quoted(name)}", hint)
 
 
+def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str]) -> bool:
+    """Tell whether this is a part of `type(x).__name__` or `x.__class__.__name__`.
+
+    Both give a text. The class itself is not left in anybody's hands, so nothing can be asked of it
+    but its name.
+    """
+    if not isinstance(node.ctx, ast.Load):
+        return False
+    parent = place.parent.node if place.parent else None
+    match node:
+        case ast.Attribute(value=ast.Attribute(attr="__class__"), attr="__name__"):
+            return True
+        case ast.Attribute(
+            value=ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]), attr="__name__"
+        ):
+            # A `type` of the code's own could return anything.
+            return "type" not in bound and not isinstance(argument, ast.Starred)
+        case ast.Attribute(attr="__class__"):
+            # What assigns to the name is refused as well.
+            return (
+                isinstance(parent, ast.Attribute)
+                and parent.attr == "__name__"
+                and isinstance(parent.ctx, ast.Load)
+            )
+    return False
+
+
 def _has_finder(kind: str | None, name: str) -> bool:
     return name in FINDERS and (kind is None or member_of(kind, name) is not None)
 
@@ -244,6 +272,10 @@ def _kind_of(node: ast.AST) -> str | None:
 
 
 def _attribute_hint(name: str, kind: str | None) -> str:
+    if name in ("__class__", "__name__"):
+        return "only the name of a value's class can be read: type(error).__name__"
+    if name.startswith("__"):
+        return "names with two underscores are out of reach"
     near = _near_attribute(name, kind)
     if near:
         return f"did you mean {near!r}?"

@@ -21,6 +21,8 @@ from pytest_autoweb.sandbox import (
 
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
+_MAX_CAUSES = 5
+_MAX_MESSAGE = 20_000
 
 
 class Error(Exception):
@@ -149,11 +151,9 @@ class Worker:
             exec(compile(code, self._file, "exec", dont_inherit=True), self.names)
         except BaseException as error:  # whatever the block raised is data for the host
             kind = "Refused" if isinstance(error, Refused) else type(error).__name__
-            try:
-                message = str(error)[:20_000]
-            except Exception:
-                message = ""
-            return {"type": kind, "message": message, "line": self._line_of(error)}
+            causes = [[type(cause).__name__, _text_of(cause)] for cause in _causes_of(error)]
+            told = {"type": kind, "message": _text_of(error), "causes": causes}
+            return {**told, "line": self._line_of(error)}
         return None
 
     def _line_of(self, error: BaseException) -> int | None:
@@ -268,6 +268,26 @@ class Worker:
         if tag == "$error":
             return _ERRORS.get(data[0], Error)(data[1])
         raise frame_codec.WireError(f"unexpected {tag}")
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)[:_MAX_MESSAGE]
+    except Exception:
+        return ""
+
+
+def _causes_of(error: BaseException) -> list[BaseException]:
+    """Return the errors that led to this one, as a traceback would show them."""
+    causes: list[BaseException] = []
+    while len(causes) < _MAX_CAUSES:
+        shown = None if error.__suppress_context__ else error.__context__
+        cause = error.__cause__ or shown
+        if cause is None:
+            break
+        causes.append(cause)
+        error = cause
+    return causes
 
 
 def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:

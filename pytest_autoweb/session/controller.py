@@ -15,6 +15,7 @@ import pytest
 from pytest_autoweb.egress.browser_sandbox import ASKED_FOR, found_sandbox, planned_sandbox
 from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
+from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.options import SandboxLevel, Settings
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
@@ -23,9 +24,9 @@ from pytest_autoweb.runs.saving import check_run_folder, save_manifest, save_run
 from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.cell_protocol import reruns_notice
-from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, planned
+from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, open_cache, planned
 from pytest_autoweb.session.progress import Display, LastingStream
-from pytest_autoweb.session.pytest_outcome import is_lost, never_graded, policy_of
+from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 
@@ -92,7 +93,7 @@ class RunController:
         if self._settings.browser_sandbox == "strict" and self._own_sandbox != ASKED_FOR:
             why = self._own_sandbox or "not there: no browser of this session is a Chromium"
             raise SandboxError(f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}")
-        self._check_store()
+        self._check_places()
         if self._settings.models:
             # The folder is made once there is something to run, so that a start that fails leaves
             # the report of the last run where it is.
@@ -100,12 +101,12 @@ class RunController:
         session.check_models()
         return session
 
-    def _check_store(self) -> None:
-        """Check the store's URL before the run costs anything; connecting is left to the end."""
+    def _check_places(self) -> None:
+        """Check the URLs of store and cache before the run costs anything, without connecting."""
+        if "://" in self._settings.cache:
+            open_cache(self._settings.cache, self._settings.rootdir).close()
         if self._settings.store:
-            from pytest_autoweb.store.address import require_packages
-
-            require_packages("store", "sqlalchemy", "alembic")
+            require_extras(extra_of_store(self._settings.store))
             from pytest_autoweb.store.address import read_address
 
             read_address(self._settings.store, base=self._settings.rootdir)
@@ -243,11 +244,8 @@ class RunController:
 
         if int(session.exitstatus) != pytest.ExitCode.OK:
             return
-        if ungraded := never_graded(read_run(run.run_folder).cells):
-            self._notices += [
-                f"no verdict on {model}: none of its cells could be graded ({why})"
-                for model, why in ungraded.items()
-            ]
+        if ungraded := no_verdicts(read_run(run.run_folder).cells):
+            self._notices += ungraded
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
 
@@ -290,6 +288,7 @@ class RunController:
             settings=self._settings.describe(),
             environment=_environment(run)
             | {
+                "browser": run.seen_browsers(),
                 "sandbox": self._sandbox,
                 "browser_sandbox": found_sandbox(run.seen_sandboxes(), self._own_sandbox),
             },

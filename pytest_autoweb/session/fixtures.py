@@ -44,6 +44,24 @@ def browser_type_launch_args(
     return cell_launch_args(found, os.environ, alone=not any(map(_shares_browser, items)))
 
 
+OLD_BASE_URL = "playwright-base-url"
+"""The plugin in which pytest-playwright declares `base_url` where pytest-base-url is not there."""
+
+
+class BaseUrl:
+    """The fixture `base_url` in place of pytest-playwright's own.
+
+    Theirs is a method of an object, against which pytest warns since 9.2: every test with a page,
+    and so every cell, would fail under `-W error`.
+    """
+
+    @pytest.fixture(scope="session")
+    @staticmethod
+    def base_url(pytestconfig: pytest.Config) -> str | None:
+        """Return what pytest-playwright's fixture returns."""
+        return pytestconfig.getoption("--base-url") or pytestconfig.getini("base_url") or None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let cells be run by a protocol of their own, in sessions that have some."""

@@ -1,5 +1,6 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms.correction_arm import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.errors import CaseError, joined_errors
+from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
@@ -23,6 +25,7 @@ from pytest_autoweb.session.browser_life import leave_living, open_living
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies.strategy import CODEGEN
+from pytest_autoweb.strategies.strategy import strategy_of as variant_of
 from pytest_autoweb.variants import StrategyName
 
 if TYPE_CHECKING:
@@ -101,12 +104,13 @@ class _Axes(NamedTuple):
 def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem]:
     session = parent.config.stash[SESSION]
     for position, case in enumerate(cases):
-        for axes in _axes(session.settings, case, position):
+        for axes in _axes(session, case, position):
             yield _item(parent, session, case, axes)
 
 
-def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes]:
+def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axes]:
     """Yield the controls first, if they were asked for, and then the models."""
+    settings = session.settings
     models = settings.models
     if settings.controls:
         yield from _control_axes(settings, case)
@@ -114,7 +118,10 @@ def _axes(settings: Settings, case: LoadedCase, position: int) -> Iterator[_Axes
     # Rotated, so that no model always gets a freshly started server, or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
-        for mode in settings.capture_modes:
+        strategy = variant_of(strategy_of(case, model, settings), session.spec(model))
+        # In each mode, the prompts of a strategy that uses none would be the same.
+        modes = settings.capture_modes if strategy.uses_capture else settings.capture_modes[:1]
+        for mode in modes:
             for repeat in range(1, settings.repeat + 1):
                 yield _Axes(model, mode, repeat)
 
@@ -271,11 +278,25 @@ def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
     if "://" not in settings.cache:
         return None
     if _CACHE not in config.stash:
-        from pytest_autoweb.store.caches import open_cache
-
-        config.stash[_CACHE] = opened = open_cache(settings.cache, base=settings.rootdir)
+        config.stash[_CACHE] = opened = open_cache(settings.cache, settings.rootdir)
         config.add_cleanup(opened.close)
     return config.stash[_CACHE]
+
+
+def open_cache(url: str, rootdir: Path) -> "Cache":
+    """Open the cache that a URL names, whose packages are imported only then.
+
+    Raises:
+        SettingsError: the URL is invalid, or a package is missing.
+    """
+    from pytest_autoweb.store.redis_cache import SCHEMES, open_redis_cache
+
+    if url.startswith(SCHEMES):
+        return open_redis_cache(url)
+    require_extras(extra_of_store(url))
+    from pytest_autoweb.store.caches import open_store_cache
+
+    return open_store_cache(url, base=rootdir)
 
 
 def _run_or_break(cell: Cell, resources: Any) -> CellResult:
@@ -311,6 +332,35 @@ def was_interrupted(error: BaseException) -> bool:
     while seen is not None and not isinstance(seen, KeyboardInterrupt):
         seen = seen.__cause__ or seen.__context__
     return seen is not None
+
+
+def report_unmet(session: pytest.Session) -> None:
+    """Report, as errors of collection, what the selected cases need and do not find.
+
+    Only now is known which of them are selected: whoever leaves out the cases with secrets need not
+    have the secrets.
+    """
+    unmet: dict[str, list[CaseError]] = {}
+    met: list[pytest.Item] = []
+    known: dict[int, tuple[CaseError, ...]] = {}
+    for item in session.items:
+        errors: tuple[CaseError, ...] = ()
+        if isinstance(item, CellItem):
+            case = item.cell.case
+            if id(case) not in known:
+                known[id(case)] = case.unmet(os.environ, session.config.rootpath)
+            errors = known[id(case)]
+            unmet.setdefault(item.nodeid.partition("::")[0], []).extend(errors)
+        if not errors:
+            met.append(item)
+    # xdist runs what else was collected, as does --continue-on-collection-errors.
+    session.items[:] = met
+    for nodeid, found in unmet.items():
+        if not found:
+            continue
+        text = f"{BAD_CASES}\n{joined_errors(found)}"
+        report = pytest.CollectReport(nodeid, "failed", longrepr=text, result=[])
+        session.config.hook.pytest_collectreport(report=report)
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_autoweb.analysis.cell_numbers import Cost
 from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.cases.case import CollectSpec
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.cost import Price, price_in_spec
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -19,6 +20,7 @@ from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.storage import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
 from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.strategies.strategy import ACT, CODEGEN, COLLECT, strategy_of
 
 Basis = Literal["case", "model", "prompts", "control"]
 """What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's
@@ -38,6 +40,7 @@ class RepeatGroup(NamedTuple):
     cells: int
     checksum: str
     """The checksum of the case as it is now."""
+    strategy: str = "codegen"
 
 
 class Estimate(NamedTuple):
@@ -67,7 +70,8 @@ def from_history(
 ) -> Estimate | None:
     """Return the mean of earlier cells, or None if there are none.
 
-    These are cells of the same unchanged case, or else of any case of the model in this mode.
+    These are cells of the same unchanged case, or else of any case of the model in this mode, by
+    the same strategy.
     """
     rows = [row for run in reversed(runs) for row in run.rows if _is_like(row, group)]
     same = [row for row in rows if _is_of(row, group)]
@@ -101,7 +105,8 @@ def preview_lines(rows: Sequence[PreviewRow]) -> list[str]:
 def _is_like(row: CellSummary, group: RepeatGroup) -> bool:
     """Tell whether a row is of the same model and mode, and the model was really asked."""
     asked = row.calls > 0 and row.outcome not in ("broken", "skipped")
-    return asked and row.model == group.model and row.capture_mode == group.mode
+    mine = (group.model, group.mode, group.strategy)
+    return asked and (row.model, row.capture_mode, row.strategy) == mine
 
 
 def _is_of(row: CellSummary, group: RepeatGroup) -> bool:
@@ -172,10 +177,22 @@ TURNS, TURN_TOKENS = 2, 30
 """Assumed for models that act in turns (dialect `refs`)."""
 PICTURE_TOKENS, DESCRIPTION_TOKENS = 1000, 250
 """Assumed for a screenshot and its description."""
+DECISIONS, DECISION_TOKENS = 8, 80
+"""Assumed for the strategy `act`, where each decision is a call; and for a reply that decides."""
+FILTER_STEPS = 3
+"""Assumed for the strategy `collect`: decisions to set filters first, where a case allows them."""
 
 ASSUMED = (
     f"Estimates from the size of the prompts take a page as {PAGE_TOKENS:,} tokens, a plan as "
     f"{PLAN_TOKENS} and a script as {SCRIPT_TOKENS}; repairs and model judges are not in them."
+)
+ACTS = (
+    "The number of decisions of `act` is not known before: {calls} are assumed, each one call; an "
+    "attempt ends after {limit} (--autoweb-max-decisions)."
+)
+COLLECTS = (
+    f"For `collect` a call is assumed for each page that is explored, up to {FILTER_STEPS} to set "
+    "filters, and one to find the next page; with a known pattern no model is asked."
 )
 REPLAYED = "Replies come from cassettes only: nothing is paid."
 
@@ -228,7 +245,12 @@ class _Forecast:
         prices = self._prices(list(specs.values()))
         first = {_axes(cell): cell for cell in reversed(cells)}
         groups = {
-            axes: RepeatGroup(*axes, cells=count, checksum=first[axes].case.checksum)
+            axes: RepeatGroup(
+                *axes,
+                cells=count,
+                checksum=first[axes].case.checksum,
+                strategy=first[axes].strategy,
+            )
             for axes, count in Counter(map(_axes, cells)).items()
         }
         rows = [
@@ -259,6 +281,8 @@ class _Forecast:
     def _sizes(self, cell: Cell) -> tuple[int, int, int]:
         """Return the calls, and the tokens in and out, of a first attempt."""
         task = estimate_tokens(cell.case.user_task_template)
+        if cell.strategy != CODEGEN.name:
+            return self._decision_sizes(cell, task)
         if cell.spec.dialect == "refs":
             given = _prompt_tokens("refs") + task + PAGE_TOKENS // 2
             return TURNS, TURNS * given, TURNS * TURN_TOKENS
@@ -269,6 +293,29 @@ class _Forecast:
         looked = _prompt_tokens("visual") + task + PICTURE_TOKENS
         made = PLAN_TOKENS + SCRIPT_TOKENS + DESCRIPTION_TOKENS
         return 3, plan + looked + script + DESCRIPTION_TOKENS, made
+
+    def _decision_sizes(self, cell: Cell, task: int) -> tuple[int, int, int]:
+        """Return the sizes for a strategy that decides step by step, by a call for each decision.
+
+        A strategy of the user's own is taken to ask once with each of its prompts.
+        """
+        spec, prompts = cell.spec, strategy_of(cell.strategy, cell.spec).prompts
+        shown = PICTURE_TOKENS if spec.vision else PAGE_TOKENS // 2
+        if cell.strategy not in (ACT.name, COLLECT.name):
+            given = sum(_prompt_tokens(name) + task + PAGE_TOKENS for name in prompts)
+            return len(prompts), given, len(prompts) * SCRIPT_TOKENS
+        if cell.strategy == ACT.name:
+            limit = self._settings.max_decisions
+            calls = min(DECISIONS, limit)
+            note = ACTS.format(calls=calls, limit=limit)
+        else:
+            calls, note = _questions(cell.case.collects), COLLECTS
+        if note not in self._notes:
+            self._notes.append(note)
+        brief = spec.dialect == "refs" and not spec.vision
+        prompt = next(name for name in prompts if name.endswith("_brief") is brief)
+        made = TURN_TOKENS if brief else DECISION_TOKENS
+        return calls, calls * (_prompt_tokens(prompt) + task + shown), calls * made
 
     def _is_replayed(self, spec: ModelSpec) -> bool:
         settings = self._settings
@@ -299,6 +346,13 @@ class _Forecast:
 
 def _axes(cell: Cell) -> tuple[str, str, str, str]:
     return cell.case_path, cell.case.id, cell.spec.name, cell.mode
+
+
+def _questions(spec: CollectSpec) -> int:
+    """Return how many questions a collection is expected to take."""
+    if spec.pattern is not None or spec.xpath is not None or spec.config is not None:
+        return 0
+    return min(spec.navigate, FILTER_STEPS) + spec.explore + 1
 
 
 def _prompt_tokens(name: str) -> int:

@@ -78,10 +78,18 @@ def never_graded(cells: Sequence[CellResult]) -> dict[str, str]:
     return {
         cell.model: cell.reason
         for cell in reversed(cells)
-        if cell.outcome in ("ungraded", "needs_input")
+        if cell.outcome in ("broken", "ungraded", "needs_input")
         and cell.model not in graded
         and cell.reason != NO_CHECKS
     }
+
+
+def no_verdicts(cells: Sequence[CellResult]) -> list[str]:
+    """Return a sentence for each model that was never graded; with one, a run is not green."""
+    return [
+        f"no verdict on {model}: none of its cells could be graded ({why})"
+        for model, why in never_graded(cells).items()
+    ]
 
 
 def describe(result: CellResult) -> list[str]:

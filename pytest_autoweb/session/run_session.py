@@ -130,7 +130,7 @@ class RunSession:
         return self.run_folder
 
     def see_browser(self, browser: "Browser | None", *, remote: bool) -> None:
-        """Note what sandbox of its own a browser has, once for each.
+        """Note a browser's version and what sandbox of its own it has, once for each.
 
         Args:
             browser: the browser of a page that has just been opened.
@@ -145,6 +145,8 @@ class RunSession:
             found = f"not Chromium but {browser.browser_type.name}"
         else:
             found = "unknown: the browser runs elsewhere" if remote else own_sandbox(browser)
+        with self.shared.browser_file.open("a", encoding="utf-8") as file:
+            file.write(f"{browser.browser_type.name} {browser.version}\n")
         with self.shared.sandbox_file.open("a", encoding="utf-8") as file:
             file.write(f"{found}\n")
         if self.settings.browser_sandbox == "strict" and found != ON:
@@ -155,11 +157,11 @@ class RunSession:
 
     def seen_sandboxes(self) -> str:
         """Return what sandboxes the browsers of all processes had, or "" if none was started."""
-        try:
-            seen = self.shared.sandbox_file.read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return ""
-        return "; ".join(dict.fromkeys(seen))
+        return _noted(self.shared.sandbox_file)
+
+    def seen_browsers(self) -> str:
+        """Return names and versions of the browsers of all processes, or "" if none was started."""
+        return _noted(self.shared.browser_file)
 
     def cell_resources(
         self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]
@@ -285,3 +287,11 @@ def end_shared(shared: SharedRun) -> None:
     stop_shared_gateway(folder)
     stop_all(folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _noted(file: Path) -> str:
+    try:
+        noted = file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return "; ".join(dict.fromkeys(noted))

@@ -29,6 +29,11 @@ class SharedRun:
         return Path(self.session_folder) / "browser-sandbox"
 
     @property
+    def browser_file(self) -> Path:
+        """Return the file to which all processes append what browsers they use."""
+        return Path(self.session_folder) / "browsers"
+
+    @property
     def opened_file(self) -> Path:
         """Return the file that exists once a process has opened the run folder."""
         return Path(self.session_folder) / "run-folder-opened"

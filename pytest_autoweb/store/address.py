@@ -1,27 +1,13 @@
-"""Where a store is, shown without its password, and the packages that it needs."""
+"""Where a store is, shown without its password."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.extras import require_extras
 from pytest_autoweb.values.normal_forms import without_password
-
-
-def require_packages(extra: str, *packages: str) -> None:
-    """Check that the packages of an extra are installed.
-
-    Raises:
-        SettingsError: one of them is missing; the message says how to install it.
-    """
-    missing = [package for package in packages if find_spec(package) is None]
-    if missing:
-        raise SettingsError(
-            f"this needs {' and '.join(missing)}: pip install 'pytest-autoweb[{extra}]'"
-        )
-
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",
@@ -55,7 +41,7 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
         )
     url = url.set(drivername=driver)
     if driver != _DRIVERS["sqlite"]:
-        require_packages("postgres", "psycopg")
+        require_extras("postgres")
         return url
     if not url.database or url.database.startswith((":", "file:")):
         raise SettingsError(f"{text!r} names no file; write sqlite:///PATH")

@@ -8,7 +8,17 @@ writing a run again writes the same rows. A change here needs a new file in `mig
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, String, Text, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    Double,
+    ForeignKey,
+    String,
+    Text,
+    TypeDecorator,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Id = String(32)
@@ -39,7 +49,14 @@ class UtcTime(TypeDecorator[dt.datetime]):
 class Base(DeclarativeBase):
     """The base class of all tables."""
 
-    type_annotation_map = {dt.datetime: UtcTime, dict[str, Any]: JSON, list[str]: JSON, str: Text}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        dt.datetime: UtcTime,
+        # What SQLAlchemy 2.1 takes by itself, and the migrations always did.
+        float: Double,
+        str: Text,
+    }
 
 
 def _child_of(column: str) -> ForeignKey:

@@ -34,6 +34,9 @@ class Strategy:
     """The stages of a retry, whose tools hold the failed attempt; empty if they are the same."""
     prompts: tuple[str, ...] = ()
     """Files in `prompts/` that it uses. Runs are not comparable if one of these differs."""
+    uses_capture: bool = True
+    """Whether it shows pages in the cell's capture mode. One that has a form of its own is run
+    once, however many modes a run has."""
     in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
     """The strategies that replace it for models of other dialects of the step language."""
 
@@ -96,6 +99,7 @@ BY_TURNS = Strategy(
     summary=SUMMARY,
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
     prompts=("refs",),
+    uses_capture=False,
 )
 """`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
 
@@ -117,6 +121,7 @@ ACT = STRATEGIES.add(
         summary="one decision at a time on marked screenshots",
         first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
         prompts=("act", "act_brief"),
+        uses_capture=False,
     )
 )
 
@@ -127,5 +132,6 @@ COLLECT = STRATEGIES.add(
         summary="addresses behind a list",
         first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
         prompts=("collect", "collect_brief"),
+        uses_capture=False,
     )
 )

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from PIL import Image, ImageChops
-
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.extras import missing_extras
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.results import Usage
+
+if problem := missing_extras(["testing"]):
+    raise ImportError(problem)
+from PIL import Image, ImageChops  # only here, so that its absence is explained
 
 Colour = tuple[int, int, int]
 Rect = tuple[int, int, int, int]

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from playwright.sync_api import Browser
 
 from pytest_autoweb.attempt.tools import change
 from pytest_autoweb.checks.check_type import Check, Evidence, RubricJudge
@@ -15,9 +17,6 @@ from pytest_autoweb.evidence.har import read_har
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.results import Attempt, CheckResult, Failure, Usage
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 MISSING = "this run kept no {what}"
 
@@ -109,7 +108,7 @@ class CurrentCheck:
 class RejudgeTools:
     """The browser, the judge and the settings for judging again."""
 
-    browser: "Callable[[], Browser]"
+    browser: Callable[[], Browser]
     """Starts the browser when the first stored page must be shown."""
     changed_only: bool = False
     """Keep the recorded verdict of every check that is still the same."""

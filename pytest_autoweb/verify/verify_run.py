@@ -6,7 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Browser, Error, sync_playwright
 
 from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
@@ -34,9 +35,6 @@ from pytest_autoweb.verify.rejudge import (
     read_stored,
     rejudge,
 )
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 VERIFICATION_FILE = "verification.json"
 
@@ -162,7 +160,7 @@ def _rejudge_cell(
     cell: CellResult,
     loaded: LoadedCase | None,
     order: Order,
-    browser: "Callable[[], Browser]",
+    browser: Callable[[], Browser],
 ) -> tuple[CellResult, tuple[str, ...]]:
     if loaded is None or not cell.attempts:
         return cell, ()
@@ -314,15 +312,13 @@ def _check_change(
 
 
 @contextmanager
-def _browser() -> "Iterator[Callable[[], Browser]]":
+def _browser() -> Iterator[Callable[[], Browser]]:
     """Provide a function that starts the browser on its first call, and stop it at the end."""
     # Late: a run whose checks need no page is judged without loading Playwright.
-    from playwright.sync_api import Error, sync_playwright
-
     with ExitStack() as stack:
         started: list[Browser] = []
 
-        def browser() -> "Browser":
+        def browser() -> Browser:
             if not started:
                 kind = stack.enter_context(sync_playwright()).chromium
                 arguments = launch_args({}, playwright_executable=kind.executable_path)

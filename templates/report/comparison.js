@@ -13,18 +13,20 @@ class Comparisons {
     this.links = links;
     this.baseline = report.baseline;
     this.pairs = report.comparisons.filter((c) => c.kind === "models");
+    this.modes = report.comparisons.filter((c) => c.kind === "modes");
     this.runs = report.comparisons.filter((c) => c.kind === "runs");
     const rank = (report.summary?.models ?? []).map((row) => row.model);
     const seen = new Set(this.pairs.flatMap((c) => [c.a.model, c.b.model]));
     this.models = [...rank.filter((m) => seen.has(m)), ...[...seen].filter((m) => !rank.includes(m))];
-    this.kind = this.pairs.length ? "models" : "runs";
+    this.kind = this.pairs.length ? "models" : this.modes.length ? "modes" : "runs";
+    this.mode = 0;
     [this.a, this.b] = this.models;
     this.run = this.runs.findIndex((c) => c.b.model === rank.find((m) => this.runs.some((r) => r.b.model === m)));
     this.box = el("div");
   }
 
   section() {
-    if (!this.pairs.length && !this.runs.length) return null;
+    if (!this.pairs.length && !this.modes.length && !this.runs.length) return null;
     this.draw();
     return el("section", { "aria-labelledby": "compare-heading" },
       el("div.heading", el("h2", { id: "compare-heading" }, "Compare two"), el("p.small", "The same cases on both sides, case by case. Only the cases that differ are listed.")),
@@ -39,17 +41,20 @@ class Comparisons {
 
   chosen() {
     if (this.kind === "runs") return this.runs[Math.max(0, this.run)];
+    if (this.kind === "modes") return this.modes[this.mode];
     return this.pairs.find((c) => this.a !== this.b && [this.a, this.b].every((m) => m === c.a.model || m === c.b.model));
   }
 
   controls() {
-    const kinds = this.pairs.length > 0 && this.runs.length > 0 && el("div.pills", { role: "group", "aria-label": "What to compare" },
-      [["models", "Two models"], ["runs", "With the baseline"]].map(([kind, label]) =>
+    const known = [["models", "Two models", this.pairs], ["modes", "Two capture modes", this.modes], ["runs", "With the baseline", this.runs]].filter(([, , found]) => found.length);
+    const kinds = known.length > 1 && el("div.pills", { role: "group", "aria-label": "What to compare" },
+      known.map(([kind, label]) =>
         el("button.pill", { type: "button", "aria-pressed": String(this.kind === kind), "data-focus": kind, on: { click: () => {
           this.kind = kind;
           this.draw(kind);
         } } }, label)));
-    return el("div.toolbar", kinds, this.kind === "runs" ? this.runChoice() : this.modelChoice());
+    const choice = { runs: () => this.runChoice(), modes: () => this.modeChoice(), models: () => this.modelChoice() }[this.kind];
+    return el("div.toolbar", kinds, choice());
   }
 
   modelChoice() {
@@ -60,6 +65,13 @@ class Comparisons {
       this.draw(side);
     });
     return [pick("a", "Compare"), pick("b", "with")];
+  }
+
+  modeChoice() {
+    return select("Compare", "mode", this.modes.map((c, i) => [String(i), `${c.a.label} with ${c.b.label}`]), String(this.mode), (value) => {
+      this.mode = Number(value);
+      this.draw("mode");
+    });
   }
 
   runChoice() {
@@ -157,7 +169,7 @@ function flipsTable(c, flips, links) {
 
 function flipRows(c, flips, links) {
   const marks = (outcomes, folders, label) => el("td", el("div.group", outcomes.map((outcome, i) => cellMark(outcome, label, folders[i] && links.opener(folders[i])))));
-  const here = c.kind === "models"; // The baseline's cells are in another report.
+  const here = c.kind !== "runs"; // The baseline's cells are in another report.
   return el("div.scroll-x", el("table.rows.flips",
     el("thead", el("tr", ["Case", "A", "B", ""].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", flips.map((pair) => el("tr",
@@ -168,7 +180,7 @@ function flipRows(c, flips, links) {
 
 /* A change between runs is good or bad; a difference between models is neither. */
 function direction(c, { flip }) {
-  if (c.kind === "models") return el("span.direction.plain", flip === "gained" ? "B better" : "A better");
+  if (c.kind !== "runs") return el("span.direction.plain", flip === "gained" ? "B better" : "A better");
   return el("span.direction.is-" + (flip === "gained" ? "passed" : "failed"), flip === "gained" ? "better now" : "worse now");
 }
 

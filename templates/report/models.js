@@ -20,7 +20,7 @@ function leaderboard(summary) {
 function modelRows(row) {
   const n = row.numbers;
   const main = el("tr",
-    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded)),
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded), otherCasesLine(row)),
     rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
     rateCell("After repair", "gain", n.after_repair, n),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
@@ -42,6 +42,15 @@ function rateCell(label, tone, rates, n, size = "") {
 function leftOutLine({ broken, ungraded, controls, needs_input: asking }) {
   const parts = [broken && `${broken} broken`, ungraded && `${ungraded} ungraded`, controls && `${controls} with broken controls`, asking && `${asking} that need input`].filter(Boolean);
   return parts.length > 0 && el("div.soft.small", `not graded: ${parts.join(", ")}`);
+}
+
+/* Rates of models that were run on different cases cannot be compared; those on the common cases can. */
+function otherCasesLine({ on_common: common, not_run: missing, numbers }) {
+  if (!common) return null;
+  const without = missing.length > 0 && `, without ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? ` and ${missing.length - 5} more` : ""}`;
+  const rates = [common.first_attempt, common.after_repair].map((r) => percent(r.all_trials.value)).join(" → ");
+  return el("div.soft.small.other-cases", text(`on ${plural(numbers.first_attempt.all_trials.cases, "case")}${without || ""}; `),
+    common.cases ? `on the ${plural(common.cases, "case")} common to all models: ${rates}` : "no case is common to all models");
 }
 
 function strip(n) {

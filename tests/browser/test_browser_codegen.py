@@ -1,10 +1,15 @@
 """What a model that writes a script is shown, and where its steps work."""
 
 from pathlib import Path
+from typing import Any
 
-from acting import act
+from acting import act, run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser
+
+from pytest_autoweb.llm.client import Request
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.testing import ScriptedClient
 
 BIG = "style='width:600px;height:400px'"
 PLAN = """Step 1: Press the button
@@ -56,3 +61,76 @@ def test_the_entry_page_is_shown_whatever_a_plan_names_and_what_is_missing_is_to
     assert "[Step 1] URL: https://far.example/x" in prompt
     assert "NOT SHOWN: https://far.example/x is outside the case's origins" in prompt
     assert len(result.attempts[0].snapshots) == 2
+
+
+LOST = (
+    "```python\n# Step 1\n{first}\npage.get_by_role('button', name='Gone').click(timeout=200)\n```"
+)
+FOUND = (
+    "```python\n# Step 1\npage.get_by_role('link', name='Rooms').click()\n"
+    "page.get_by_role('button', name='Book').click()\n```"
+)
+
+
+def repaired(
+    browser: Browser, folder: Path, site: Site, first: str, **more: Any
+) -> tuple[CellResult, list[Request]]:
+    """A cell whose script fails after its first line; the result, and what the repair was told."""
+    site.put("/rooms", "<button onclick=\"document.title = 'booked'\">Book</button>")
+    url = site.put("/", "<p>Welcome</p><a href=/rooms>Rooms</a>")
+    client = ScriptedClient(
+        {
+            "plan": PLAN.format(button="Gone", url="CURRENT_PAGE"),
+            "generate": LOST.format(first=first),
+            "repair": FOUND,
+            "visual": "A page with a green link.",
+        }
+    )
+    result = run_one(
+        browser,
+        {"entry_url": url, "user_task": "Go.", "expect": [{"js": "document.title == 'booked'"}]},
+        client,
+        settings(folder, max_repairs=1, check_timeout=0.5, **more),
+        strategy="codegen",
+        spec={"vision": "visual_supplement" in more},
+        opened=lambda page: None,
+    )
+    return result, [request for request in client.requests if request.stage == "repair"]
+
+
+def test_a_repair_is_shown_the_entry_page_and_the_page_of_the_failure(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, (request,) = repaired(
+        browser, tmp_path, site, "page.get_by_role('link', name='Rooms').click()"
+    )
+
+    assert result.outcome == "healed"
+    prompt = request.messages[-1].content
+    entry, failure = prompt.index("<<entry page "), prompt.index("<<page at the failure ")
+    assert entry < prompt.index('link "Rooms"') < failure < prompt.index('button "Book"')
+    assert prompt.count("\nURL: ") == 2
+
+
+def test_where_the_failure_is_on_the_entry_page_it_is_shown_once(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    _, (request,) = repaired(browser, tmp_path, site, "page.title()")
+
+    prompt = request.messages[-1].content
+    assert "<<entry page " not in prompt
+    assert prompt.count('link "Rooms"') == 1
+    assert "picture" not in prompt
+    assert request.messages[-1].images == ()
+
+
+def test_a_repair_has_the_visual_supplement_where_it_is_on(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    _, (request,) = repaired(browser, tmp_path, site, "page.title()", visual_supplement=True)
+
+    prompt, images = request.messages[-1].content, request.messages[-1].images
+    assert "<<picture of the entry page " in prompt
+    assert "A page with a green link." in prompt
+    assert len(images) == 1
+    assert 'link "Rooms"' in prompt

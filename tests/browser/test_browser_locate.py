@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from local_site import Site
-from PIL import Image
+from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page, expect
 
 from pytest_autoweb.cli import main
@@ -21,6 +21,7 @@ from pytest_autoweb.marks.crosshair import take_view
 from pytest_autoweb.report.html_report import render_film
 from pytest_autoweb.results import Location, LocatorAlgorithm, Probe
 from pytest_autoweb.testing.pixels import (
+    HORIZONTAL,
     Form,
     Noise,
     PixelReadingClient,
@@ -157,7 +158,8 @@ def test_a_target_below_is_found_by_scrolling_and_a_missing_one_is_not_found(sim
     nowhere = looking.locate("nowhere")
 
     assert (nowhere.status, nowhere.element) == ("not_found", None)
-    assert nowhere.location.calls <= 16
+    # The model was shown the whole view, so it is not asked about texts as well.
+    assert nowhere.location.calls <= 3
     assert far.location.probes[0].answer == "not found"
 
 
@@ -189,6 +191,60 @@ def test_what_is_drawn_on_a_canvas_has_a_place_to_click(simple: Page) -> None:
     assert ball.y < result.point[1] < ball.y + ball.height
     simple.mouse.click(*result.point)
     assert simple.title() != ""
+
+
+def test_a_place_on_a_canvas_is_searched_once_and_no_picture_is_shown_twice(simple: Page) -> None:
+    simple.set_content("<button>Help</button><br><canvas width=600 height=400></canvas>")
+    box = simple.locator("canvas").bounding_box()
+    assert box is not None
+    ball = PixelTarget(box["x"] + 350, box["y"] + 120, 90, 80)
+    client = PixelReadingClient({"the ball": ball}, viewport=(800, 600))
+    looking = sight(simple, client)
+
+    first, again = looking.locate("the ball"), looking.locate("the ball")
+
+    shown = [
+        message.images for one in client.requests for message in one.messages if message.images
+    ]
+    assert len(set(shown)) == len(shown) == first.location.calls
+    assert (again.point, again.location.calls) == (first.point, 0)
+
+
+def test_a_view_that_shows_nothing_new_is_skipped(simple: Page) -> None:
+    simple.set_content(
+        "<button>Save</button><p>Some text</p><div style='height: 1400px'></div>"
+        "<button id=far>Far</button><div style='height: 1000px'></div>"
+    )
+    client = client_for(simple, {"nowhere": None})
+
+    nowhere = sight(simple, client).locate("nowhere")
+
+    # Of the five positions that cover the page, only the first and that of "Far" have elements.
+    assert nowhere.status == "not_found"
+    assert nowhere.location.calls == 2 * sight_of_one_view(simple)
+
+
+def sight_of_one_view(page: Page) -> int:
+    """How many calls it takes to tell that a target is missing from a view."""
+    page.set_content("<button>Save</button>")
+    client = client_for(page, {"nowhere": None})
+    return sight(page, client).locate("nowhere").location.calls
+
+
+def test_text_under_a_line_stays_readable(simple: Page) -> None:
+    simple.set_content("<body style='margin: 0'><p style='font: 40px serif'>Readable text</p>")
+    view = take_view(simple)
+    bare, lined = (
+        Image.open(io.BytesIO(png)).convert("RGB")
+        for png in (view.picture(), view.picture(x=100, y=70))
+    )
+
+    changed = ImageChops.difference(bare, lined).crop((200, 0, 600, 500)).getbbox()
+    opaque = [y for y in range(500) if lined.getpixel((300, y)) == HORIZONTAL]
+
+    assert changed is not None
+    assert changed[3] - changed[1] <= 5
+    assert len(opaque) == 1
 
 
 def test_the_same_question_on_the_same_page_state_is_asked_once(simple: Page) -> None:

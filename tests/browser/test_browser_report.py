@@ -385,3 +385,20 @@ def test_a_cell_of_many_opens(tmp_path: Path, open_page: Open) -> None:
     page.locator(".matrix button.cell").nth(150).click()
 
     expect(page.locator("#detail .detail-head")).to_be_visible()
+
+
+def test_the_report_says_on_which_cases_rates_stand_and_compares_modes(
+    tmp_path: Path, open_page: Open
+) -> None:
+    cells = [
+        *(cell(CellKey("a", "m", mode)) for mode in ("ARIA", "RAW_HTML")),
+        *(cell(CellKey(c, "n", "ARIA"), any_capture=True) for c in ("a", "b")),
+    ]
+    page = open_page(report_on(tmp_path, *cells))
+
+    told = page.locator(".other-cases")
+    expect(told.filter(has_text="without b")).to_have_text(
+        "on 1 case, without b; on the 1 case common to all models: 100% → 100%"
+    )
+    page.get_by_role("button", name="Two capture modes").click()
+    expect(page.locator(".compare thead")).to_contain_text("m in RAW_HTML")

@@ -151,3 +151,67 @@ def test_a_step_run_anew_registers_its_listeners_once(step: Step) -> None:
     step(code, index=1)
 
     assert step.engine.answer == (True, ["logged 7"])
+
+
+IN_VAIN = "try:\n    page.click('#none', timeout=100)\nexcept TimeoutError"
+
+
+@pytest.mark.parametrize(
+    ("code", "timed_out"),
+    [
+        ("page.click('#none', timeout=100)", True),
+        ("expect(page.locator('#none')).to_be_visible(timeout=100)", True),
+        ("expect(page).to_have_title('Other', timeout=100)", True),
+        (IN_VAIN + " as error:\n    raise RuntimeError('no button') from error", True),
+        (IN_VAIN + ":\n    raise RuntimeError('no button')", True),
+        (IN_VAIN + ":\n    page.title()\n    raise", True),
+        (IN_VAIN + ":\n    raise RuntimeError('no button') from None", False),
+        (IN_VAIN + ":\n    pass\nassert page.url == ''", False),
+        ("raise ValueError('Timeout 100ms exceeded')", False),
+        # An ambiguous locator is refused at once, and waiting would not make it clear.
+        ("page.locator('.item').click(timeout=100)", False),
+    ],
+)
+def test_whether_a_step_ran_out_of_time_is_decided_by_the_class_of_its_error(
+    step: Step, code: str, timed_out: bool
+) -> None:
+    outcome = step(code)
+
+    assert why(outcome)[0] == "step"
+    assert outcome.timed_out is timed_out
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "expect(page.locator('#soon')).to_be_visible(timeout=600)",
+        "page.locator('#soon').click(timeout=600)",
+        "page.set_default_timeout(600)\npage.click('#soon')",
+        # What the code did about the error is not kept, or the error would only be repeated.
+        "page.fill('#user', 'ana')\ntry:\n    page.click('#soon', timeout=600)\n"
+        "except TimeoutError:\n    page.title()\n    raise",
+    ],
+)
+def test_the_call_that_was_late_may_take_three_times_its_own_timeout(step: Step, code: str) -> None:
+    first = step(code, index=1)
+    before = tuple(call for call in first.calls if first.overdue and call.seq < first.overdue.seq)
+    step.border.page.evaluate(
+        "() => { setTimeout(() => { document.querySelector('h1').id = 'soon' }, 1000) }"
+    )
+
+    second = step(code, index=1, limits=Limits(patience=3), resume=before[:1])
+
+    assert first.timed_out
+    assert first.overdue is not None
+    assert second.failure is None
+
+
+def test_only_the_call_that_was_late_gets_more_time(step: Step) -> None:
+    probe = "try:\n    page.click('#maybe', timeout=500)\nexcept TimeoutError:\n    pass\n"
+    code = probe + "page.click('#none', timeout=300)"
+    step(code, index=1)
+
+    second = step(code, index=1, limits=Limits(patience=3))
+
+    tried, late = second.calls
+    assert tried.duration_ms < 900 <= late.duration_ms

@@ -63,7 +63,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     cases = pytester.mkdir("cases")
     (cases / "shop.yaml").write_text(CASES.replace("static: site", "static: ../site"))
     pytester.makeini(
-        "[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n"
+        "[pytest]\n"
         # A check that fails waits so long; here nothing comes late.
         "autoweb_check_timeout = 1\n"
         # Their imports would double what a small session costs.

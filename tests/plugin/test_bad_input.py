@@ -108,3 +108,63 @@ def test_no_browser_is_one_broken_cell_that_says_what_to_install(
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*BROKEN*missing*"])
+
+
+NEEDY = """
+version: 1
+cases:
+  - id: signed-in
+    entry_url: http://127.0.0.1:9/
+    user_task: Look.
+    files: [there.txt, gone.pdf]
+    setup:
+      storage_state: auth.json
+  - id: secret
+    entry_url: http://127.0.0.1:9/
+    user_task: Log in with {{ secrets.password }}.
+    secrets:
+      password:
+        env: NEEDY_PASSWORD
+  - id: plain
+    entry_url: http://127.0.0.1:9/
+    user_task: Look.
+    secrets: {word: {env: NEEDY_WORD, default: x}}
+"""
+
+
+def test_what_selected_cases_need_and_do_not_find_is_told_at_collection(
+    project: pytest.Pytester, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEEDY_PASSWORD", "")  # as CI systems set a missing secret
+    (project.path / "cases/needy.yaml").write_text(NEEDY)
+    (project.path / "cases/there.txt").write_text("x")
+    flags = ("cases", "--autoweb-models=builtin/noop")
+
+    result = project.runpytest_subprocess(*flags, *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR collecting cases/needy.yaml*",
+            "bad case file",
+            "*needy.yaml:7: cases[[]0].files[[]1]: there is no file *gone.pdf",
+            "*needy.yaml:9: cases[[]0].setup.storage_state: there is no file *auth.json",
+            "*needy.yaml:15: cases[[]1].secrets.password.env: needs the environment variable "
+            "NEEDY_PASSWORD, which is not set",
+        ],
+        consecutive=True,
+    )
+    result.stdout.no_fnmatch_line("*secret[[]builtin/noop]*")
+    # Like after any error of collection, xdist alone runs what else there is.
+    assert (project.path / "autoweb-report").exists() is bool(workers)
+
+
+def test_cases_that_are_left_out_need_nothing(project: pytest.Pytester) -> None:
+    (project.path / "cases/needy.yaml").write_text(NEEDY)
+    flags = ("cases/needy.yaml", "--autoweb-models=builtin/noop", "--collect-only", "-q")
+
+    project.runpytest(*flags, "-k", "plain").assert_outcomes()
+    assert project.runpytest(*flags, "-k", "plain").ret == pytest.ExitCode.OK
+    assert project.runpytest(*flags, "-k", "secret").ret == pytest.ExitCode.USAGE_ERROR
+    preview = project.runpytest(*flags[:2], "--autoweb-preview")
+    assert preview.ret == pytest.ExitCode.OK

@@ -121,10 +121,10 @@ def test_lint_errors_gate_execution_and_offer_repair(
 
 
 def test_a_model_service_that_fails_is_broken_with_its_cause_never_an_empty_plan(
-    project: pytest.Pytester, scripted: Callable[[str], None], workers: tuple[str, ...]
+    project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
     scripted('{"fake/down": {"plan": ModelError("rate_limit", "fake/down", "slow down")}}')
-    result = project.runpytest_subprocess("cases", "--autoweb-models=fake/down", *workers)
+    result = project.runpytest_subprocess("cases", "--autoweb-models=fake/down")
 
     result.assert_outcomes(failed=2)
     cell = cells(project)["login fake/down"]
@@ -267,7 +267,7 @@ def test_an_earlier_run_is_moved_aside(project: pytest.Pytester) -> None:
     assert all((project.path / name / "report.json").is_file() for name in folders)
 
 
-def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_python_code_can_run_a_case(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         def test_login(autoweb):
@@ -278,7 +278,7 @@ def test_python_code_can_run_a_case(project: pytest.Pytester, workers: tuple[str
             assert not autoweb.run("cases/shop.yaml::login", model="builtin/noop").passed
         """
     )
-    result = project.runpytest_subprocess(*workers)
+    result = project.runpytest_subprocess("-n", "2")
 
     result.assert_outcomes(passed=2)
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
@@ -380,3 +380,25 @@ def test_secrets_in_checks_reach_the_server_and_no_report(project: pytest.Pytest
     cell = cells(project)["login builtin/oracle"]
     assert cell["outcome"] == "passed"
     assert "Welcome" not in json.dumps(cell)
+
+
+def test_what_is_shown_no_capture_mode_is_run_once_and_says_so(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    project.makepyprojecttoml('[tool.autoweb.models."fake/refs"]\ndialect = "refs"\n')
+    scripted('{"fake/refs": {"generate": "DONE"}, "fake/m": {"plan": scripted_plan("look")}}')
+    flags = ("cases", "-k", "login", "--autoweb-capture=ARIA,RAW_HTML")
+    models = "--autoweb-models=fake/refs,fake/m"
+
+    listed = project.runpytest(*flags, models, "--collect-only", "-q")
+    names = [line.partition("::")[2] for line in listed.outlines if "::" in line]
+    assert names == ["login[fake/refs-ARIA]", "login[fake/m-ARIA]", "login[fake/m-RAW_HTML]"]
+    acting = project.runpytest(
+        *flags, "--autoweb-models=fake/m", "--autoweb-strategy=act", "--collect-only", "-q"
+    )
+    assert sum("::" in line for line in acting.outlines) == 1
+
+    result = project.runpytest_subprocess(*flags, models, "--autoweb-max-repairs=0")
+    result.stdout.fnmatch_lines(
+        ["fake/refs was run once for all 2 capture modes (cells: 1), because the dialect refs *"]
+    )

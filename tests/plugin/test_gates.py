@@ -9,6 +9,7 @@ import pytest
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.cli import main
+from pytest_autoweb.run.corrections import NO_CHECKS
 
 FILL = 'page.get_by_label("Name").fill("ana")'
 PRESS = 'page.get_by_role("button").click()'
@@ -174,3 +175,51 @@ def test_gate_reads_groups_from_pyproject_or_another_file(run: Path) -> None:
 
     assert main(["gate", str(run)]) == 0
     assert main(["gate", str(run), "--groups-from", str(other)]) == 1
+
+
+def test_gate_on_a_saved_run_keeps_the_rule_that_a_model_without_verdict_is_not_green(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    passed = cell(CellKey("a", "x/y"), "passed")
+    down = [
+        cell(CellKey("a", "x/down"), "ungraded", reason="the judge is down"),
+        cell(CellKey("b", "x/down"), "broken"),
+    ]
+    free = cell(CellKey("free", "x/free"), "ungraded", reason=NO_CHECKS)
+
+    assert main(["gate", str(save_run(tmp_path / "free", [passed, free]))]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(save_run(tmp_path / "down", [passed, *down])), "--max-cost", "9"]) == 1
+    assert (
+        "autoweb: no verdict on x/down: none of its cells could be graded (the judge is down)"
+        in capsys.readouterr().out.splitlines()
+    )
+
+
+@pytest.mark.parametrize("gate", ["--autoweb-min-pass-rate=80", "--autoweb-compare-fail=cost:20%"])
+def test_a_gate_with_nothing_to_judge_is_refused(
+    project: pytest.Pytester, workers: tuple[str, ...], gate: str
+) -> None:
+    project.makepyfile("def test_other(): pass")
+
+    result = project.runpytest_subprocess(gate, *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = result.stdout if workers else result.stderr
+    told.fnmatch_lines(
+        [
+            f"ERROR: {gate.partition('=')[0]} has nothing to judge: --autoweb-models names no "
+            "models, and no selected test uses the fixture `autoweb`"
+        ]
+    )
+
+
+def test_a_gate_in_addopts_or_for_tests_of_the_fixture_is_fine(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_one(autoweb): pass\ndef test_other(): pass")
+    gate = "--autoweb-min-pass-rate=80"
+
+    assert project.runpytest_subprocess(gate).ret == pytest.ExitCode.OK
+    assert project.runpytest_subprocess(gate, "-k", "other").ret == pytest.ExitCode.USAGE_ERROR
+    plain = project.runpytest_subprocess("-k", "other", "-o", f"addopts={gate}")
+    assert plain.ret == pytest.ExitCode.OK

@@ -38,11 +38,11 @@ def summary_of(project: pytest.Pytester) -> str:
 
 
 def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones(
-    project: pytest.Pytester, workers: tuple[str, ...]
+    project: pytest.Pytester,
 ) -> None:
     project.makeconftest(CONFTEST)
 
-    result = project.runpytest_subprocess(*RUN, *workers)
+    result = project.runpytest_subprocess(*RUN, "-n", "2")
 
     result.assert_outcomes(passed=2, xfailed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -115,3 +115,46 @@ def test_flags_about_cells_are_refused_without_models(project: pytest.Pytester, 
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*needs --autoweb-models*for the controls alone*"])
+
+
+LISTS = """
+version: 1
+cases:
+  - {id: known, entry_url: "http://x.test/", user_task: Collect., collect: {pattern: "**/a/*"}}
+  - {id: unknown, entry_url: "http://x.test/", user_task: Collect., collect: {explore: 4}}
+  - {id: list, entry_url: "http://x.test/", user_task: Collect., collect: {navigate: 0}}
+"""
+
+
+def test_a_strategy_that_decides_is_a_call_for_each_decision(project: pytest.Pytester) -> None:
+    project.makepyprojecttoml(PRICED)
+    (project.path / "cases/lists.yaml").write_text(LISTS)
+    login = load_case_file(project.path / "cases/shop.yaml")[0]
+    # What a script took says nothing about decisions.
+    history(project, row("login", 500, 0.01, login.checksum))
+    flags = ("cases", "--autoweb-preview", "--autoweb-models=openai/priced")
+
+    acting = project.runpytest(*flags, "-k", "login", "--autoweb-strategy=act")
+    few = project.runpytest(
+        *flags, "-k", "login", "--autoweb-strategy=act", "--autoweb-max-decisions=3"
+    )
+    collecting = project.runpytest(*flags, "-k", "known or list", "--autoweb-strategy=collect")
+
+    acting.stdout.re_match_lines(
+        [
+            r"login +openai/priced +\S+ +1 +8 +\d\d,\d\d\d / 640 .* size of the prompts",
+            r"The number of decisions of `act` .*: 8 are assumed.* after 30 .*",
+        ],
+        consecutive=False,
+    )
+    few.stdout.re_match_lines([r"login +openai/priced +\S+ +1 +3 "])
+    collecting.stdout.re_match_lines(
+        [
+            r"known +openai/priced +\S+ +1 +0 +0 / 0 ",
+            r"unknown +openai/priced +\S+ +1 +8 ",
+            r"list +openai/priced +\S+ +1 +4 ",
+            r"For `collect` a call is assumed for each page that is explored, .*",
+        ],
+        consecutive=False,
+    )
+    assert "`act`" not in collecting.stdout.str()

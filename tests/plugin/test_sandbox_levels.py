@@ -1,6 +1,7 @@
 """--autoweb-sandbox: what a session says about it, and what it refuses."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,7 @@ def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
     cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
     assert cells["fake/scripts"]["failure"]["rule"] == "AW310"
     assert "landlock abi" in report["environment"]["sandbox"]
+    assert re.fullmatch(r"chromium \d+(\.\d+)+", report["environment"]["browser"])
     found = report["environment"]["browser_sandbox"]
     assert found == (own if own.startswith("OFF") else "on")
     assert report["notes"] == []

@@ -52,6 +52,31 @@ def test_a_step_out_of_time_is_continued_once_without_repeating_what_it_did(
     assert ["Add" in call["target"] for call in clicks if call["ok"]].count(True) == 1
 
 
+@pytest.mark.parametrize(
+    "late",
+    [
+        'expect(page.get_by_role("button", name="Finish")).to_be_visible(timeout=900)\n',
+        'page.get_by_role("button", name="Finish").click(timeout=900)\n',
+    ],
+)
+def test_a_step_is_continued_too_when_a_timeout_of_its_own_ran_out(
+    project: pytest.Pytester, late: str
+) -> None:
+    (project.path / "site/slow.html").write_text(SLOW_PAGE)
+    finish = '      page.get_by_role("button", name="Finish").click()\n'
+    assert finish in CASE
+    last = f"      {late}" + (finish if "expect" in late else "")
+    (project.path / "cases/shop.yaml").write_text(CASE.replace(finish, last))
+    project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle").assert_outcomes(
+        passed=1
+    )
+
+    cell = cell_of(project)
+    assert cell["slow"]
+    clicks = [c for c in cell["attempts"][0]["tool_calls"] if c["method"] == "click"]
+    assert ["Add" in call["target"] for call in clicks if call["ok"]].count(True) == 1
+
+
 def test_a_hung_step_is_killed_and_the_attempt_goes_on_to_its_report(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

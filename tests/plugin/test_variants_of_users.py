@@ -66,12 +66,10 @@ def extended(project: pytest.Pytester, scripted: Callable[[str], None]) -> pytes
     return project
 
 
-def test_a_run_uses_them_and_the_report_shows_them(
-    extended: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_run_on_workers_uses_them_and_the_report_shows_them(extended: pytest.Pytester) -> None:
     result = extended.runpytest_subprocess(
         *("cases", "-k", "login", "--autoweb-models=fake/m", "--autoweb-capture=title,RAW_HTML"),
-        *("--autoweb-correction=ending,plain", "--autoweb-max-repairs=1", *workers),
+        *("--autoweb-correction=ending,plain", "--autoweb-max-repairs=1", "-n", "2"),
     )
 
     assert result.parseoutcomes()["passed"] == 2

@@ -21,10 +21,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
 COPIED = ("pytest_autoweb", "prompts", "templates", "tests", "docs", "pyproject.toml")
 INSIDE = "Inside the project"
-INI = (
-    "[pytest]\nfilterwarnings = ignore::pytest.PytestRemovedIn10Warning\n"
-    "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
-)
+INI = "[pytest]\naddopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
 
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)

@@ -181,6 +181,13 @@ ATTACKS: dict[str, list[str]] = {
     ],
     "AW304": [
         "().__class__",
+        "t = type(1)\nprint(t.__name__.__class__)",
+        "type(*[1]).__name__",
+        "type(1, 2).__name__",
+        "def type(x):\n    return x\nprint(type(log).__name__)",
+        "print(().__class__.__name__.__class__.__mro__)",
+        "print(().__class__.__class__.__name__)",
+        "().__class__.__name__ = 'x'",
         "print(().__class__.__base__.__subclasses__())",
         "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
         ".__init__.__globals__['system']('touch {marker}')",

@@ -1,7 +1,9 @@
 """The built-in capture modes: ARIA, ARIA_SNAPSHOT, A11Y and RAW_HTML."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from playwright.sync_api import CDPSession, Error, Frame, Page
 
 from pytest_autoweb.page.accessibility import aria_outline, ax_outline
 from pytest_autoweb.page.capture import (
@@ -18,11 +20,8 @@ from pytest_autoweb.page.clean_html import clean_html
 from pytest_autoweb.page.outline import Line
 from pytest_autoweb.page.scripts import run_script
 
-if TYPE_CHECKING:
-    from playwright.sync_api import CDPSession, Frame, Page
 
-
-def show_aria(root: "Page | Frame", budget: int) -> ShownPage:
+def show_aria(root: Page | Frame, budget: int) -> ShownPage:
     """Show roles, names, states and links, with the frames in their places."""
     snapshot = aria_snapshot(root, for_models=True)
     return fitted(aria_outline(snapshot, secret_texts(root)), budget)
@@ -38,10 +37,8 @@ ARIA = CAPTURE_MODES.add(
 )
 
 
-def show_classic_aria(root: "Page | Frame", budget: int) -> ShownPage:
+def show_classic_aria(root: Page | Frame, budget: int) -> ShownPage:
     """Show the body; this form leaves frames out, so each visible one is appended."""
-    from playwright.sync_api import Error
-
     secrets = secret_texts(root)
     lines = list(aria_outline(aria_snapshot(root, for_models=False), secrets))
     notes: list[str] = []
@@ -68,14 +65,12 @@ ARIA_SNAPSHOT = CAPTURE_MODES.add(
 )
 
 
-def show_full_tree(root: "Page | Frame", budget: int) -> ShownPage:
+def show_full_tree(root: Page | Frame, budget: int) -> ShownPage:
     """Show every node that assistive technology could reach.
 
     Raises:
         NotPossible: it is a frame, or another browser than Chromium.
     """
-    from playwright.sync_api import Page
-
     if not isinstance(root, Page):
         raise NotPossible("the browser gives the full tree of a page only, not of a frame")
     browser = root.context.browser
@@ -92,10 +87,8 @@ def show_full_tree(root: "Page | Frame", budget: int) -> ShownPage:
 
 
 def _inner_trees(
-    session: "CDPSession",
+    session: CDPSession,
 ) -> tuple[Mapping[int, Sequence[Mapping[str, Any]]], tuple[str, ...]]:
-    from playwright.sync_api import Error
-
     found: dict[int, Sequence[Mapping[str, Any]]] = {}
     notes: list[str] = []
     for frame in _frame_tree(session.send("Page.getFrameTree")["frameTree"]):
@@ -124,7 +117,7 @@ A11Y = CAPTURE_MODES.add(
 )
 
 
-def show_html(root: "Page | Frame", budget: int) -> ShownPage:
+def show_html(root: Page | Frame, budget: int) -> ShownPage:
     """Show the live document; the script that reads it leaves secret values out itself."""
     cut = clean_html(str(run_script(root, "serialize")), budget)
     return ShownPage(cut.text, cut.truncated)

@@ -22,10 +22,12 @@ async ({ picture, hidden, port, longest, x, y, boxes }) => {
   };
   for (const box of hidden.map(place)) fill('#555555', ...box);
 
-  // Colours that pages hardly ever use, in lines thick enough to survive shrinking.
+  // Colours that pages hardly ever use. A line is as thin as it can be without getting lost, and its
+  // casing shines through, because what lies under both must remain readable.
   const VERTICAL = '#ff00ff';
   const HORIZONTAL = '#00c800';
-  const CASING = [[3, '#ffffff'], [2, '#000000'], [1, null]];
+  const THIN = Math.max(0, Math.round(scale) - 1);
+  const CASING = [[THIN + 2, 'rgba(255,255,255,0.45)'], [THIN, null]];
   const FONT = Math.max(15, Math.round(14 * scale));
   const HIGH = FONT + 6;
   pen.font = `bold ${FONT}px "DejaVu Sans", Verdana, Arial, sans-serif`;

@@ -390,3 +390,76 @@ def test_a_folder_is_no_case_file(tmp_path: Path) -> None:
 def test_other_endings_are_refused(load: Callable[..., tuple[LoadedCase, ...]]) -> None:
     with pytest.raises(CaseError, match=r"ends in \.yaml, \.yml, \.json"):
         load(CASE, "shop.toml")
+
+
+MANY = """\
+version: 1
+vars: {a: 1}
+cases:
+  - id: one
+    entry_ulr: http://shop.test/
+    user_task: "{{ vars.b }}"
+    tmieout: 3
+  - id: two
+    user_task: 7
+    timeout: -1
+    expect:
+      - txt: Welcome
+      - url: {matches: "("}
+  - id: two
+    entry_url: http://shop.test/
+    user_task: "{{ vars.b }} {{ nothing }}"
+    setup: {js: "{{ nowhere }}"}
+  - id: three
+    entry_url: http://shop.test/
+    user_task: Type <secret:pin> and <secret:pan>.
+    matrix: {a: [1, 2, 3]}
+"""
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(
+    load: Callable[[str], tuple[LoadedCase, ...]],
+) -> None:
+    with pytest.raises(CaseError) as raised:
+        load(MANY)
+
+    assert [(error.line, error.field) for error in raised.value.all()] == [
+        (5, "cases[0].entry_ulr"),
+        (6, "cases[0].user_task"),
+        (7, "cases[0].tmieout"),
+        (8, "cases[1].entry_url"),
+        (9, "cases[1].user_task"),
+        (10, "cases[1].timeout"),
+        (12, "cases[1].expect[0].txt"),
+        (13, "cases[1].expect[1].url.matches"),
+        (16, "cases[2].user_task"),
+        (17, "cases[2].setup.js"),
+        (20, "cases[3].user_task"),
+        (20, "cases[3].user_task"),
+    ]
+    lines = str(raised.value).splitlines()
+    assert len(lines) == 12
+    assert all(line.startswith(f"{raised.value.path}:") for line in lines)
+
+
+def test_what_every_case_shares_is_told_once(load: Callable[[str], tuple[LoadedCase, ...]]) -> None:
+    shared = MANY.replace("cases:\n", "defaults: {timeout: soon}\nwebsevrer: {}\ncases:\n")
+    with pytest.raises(CaseError) as top:
+        load(shared)
+    assert [error.field for error in top.value.all()] == ["websevrer"]
+
+    with pytest.raises(CaseError) as raised:
+        load("version: 1\ndefaults: {timeout: soon}\ncases:\n" + CASE.partition("cases:\n")[2] * 2)
+    assert [(error.line, error.field) for error in raised.value.all()] == [
+        (2, "defaults.timeout"),
+    ]
+
+
+def test_the_list_of_mistakes_ends_somewhere(load: Callable[[str], tuple[LoadedCase, ...]]) -> None:
+    cases = "".join(f"  - {{id: c{i}, user_task: Buy., url: http://a.test}}\n" for i in range(70))
+    with pytest.raises(CaseError) as raised:
+        load("version: 1\ncases:\n" + cases.replace("Buy.", "''"))
+
+    lines = str(raised.value).splitlines()
+    assert len(lines) == 51
+    assert lines[-1].endswith("and 20 more errors")

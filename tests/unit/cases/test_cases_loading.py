@@ -310,3 +310,15 @@ def test_a_saved_case_is_read_back(load: Any) -> None:
 
 def test_webserver_defaults_suit_a_folder_of_files() -> None:
     assert Webserver(static="site").url == "http://127.0.0.1:{port}/"
+
+
+def test_what_only_the_server_makes_is_not_missed_before_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "version: 1\nwebserver: {command: x}\ncases:\n"
+        "  - id: a\n    entry_url: http://a.test/\n    user_task: Look.\n"
+        "    files: [gone.txt]\n"
+        "    setup: {storage_state: '{{ webserver.data }}/auth.json'}\n"
+    )
+    (case,) = load_case_file(tmp_path / "a.yaml")
+
+    assert [error.field for error in case.unmet({}, Path())] == ["cases[0].files[0]"]

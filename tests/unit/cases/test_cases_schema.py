@@ -1,5 +1,6 @@
 """The published JSON Schema accepts what the loader accepts and refuses its common mistakes."""
 
+import functools
 import importlib
 from pathlib import Path
 from typing import Any
@@ -83,12 +84,17 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
+@functools.cache
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(case_json_schema())
+
+
 def validate(data: Any) -> None:
-    jsonschema.Draft202012Validator(case_json_schema()).validate(data)
+    validator().validate(data)
 
 
 def test_the_schema_is_valid_itself() -> None:
-    jsonschema.Draft202012Validator.check_schema(case_json_schema())
+    jsonschema.Draft202012Validator.check_schema(validator().schema)
 
 
 def test_every_feature_is_accepted() -> None:
@@ -115,7 +121,7 @@ def test_a_file_needs_version_and_cases(data: Any) -> None:
 
 
 def test_every_name_is_in_the_schema_with_a_description() -> None:
-    schema = case_json_schema()
+    schema = validator().schema
     fields = schema["$defs"]["Case"]["properties"]
     names = {*CASE_KEYS, *(alias for aliases in ALIASES.values() for alias in aliases)}
 

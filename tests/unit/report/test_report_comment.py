@@ -43,6 +43,16 @@ def test_a_comment_says_score_change_flips_and_gates() -> None:
     assert "of commit abc1234" in lines[-1]
 
 
+def test_a_comment_says_so_when_models_ran_on_different_cases() -> None:
+    both = run(cells({"a": "P", "b": "F"}), cells({"a": "P", "c": "P"}, "n"))
+
+    lines = comment_body(both, (), None).splitlines()
+
+    assert "The models were run on different cases; 1 of them on all:" in lines
+    assert "- n: 2 cases; 100% (21–100%), 1 of 1 on the common ones" in lines
+    assert "different" not in comment_body(BEFORE, (), None)
+
+
 def test_a_change_that_is_not_significant_is_called_not_decisive() -> None:
     after = run(cells({**dict.fromkeys(NAMES, "P"), "case00": "F"}), day=1)
 

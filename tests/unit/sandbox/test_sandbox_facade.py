@@ -14,6 +14,7 @@ from made_up_facade import PASSWORDS, URL, Ground, Locator, Made
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.sandbox.binding import Callback
+from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, Budget
 from pytest_autoweb.sandbox.handles import Refusal
 
 
@@ -23,6 +24,14 @@ def ground(tmp_path: Path) -> Ground:
 
 
 # -- time ------------------------------------------------------------------------------
+
+
+def test_a_late_call_may_take_all_the_time_that_its_step_has() -> None:
+    budget = Budget(60)
+    budget.patience = 3
+    assert 59_000 < budget.grant_ms(None, DEFAULT_MS) <= 60_000
+    assert budget.grant_ms(None, CLAIM_MS) == 15_000
+    assert budget.grant_ms(1_000, DEFAULT_MS) == 3_000
 
 
 def test_a_call_with_a_timeout_is_stopped_a_moment_after_it(ground: Ground) -> None:
@@ -509,6 +518,20 @@ def test_a_wait_is_entered_and_left(ground: Ground) -> None:
 
     assert manager.left == [(None, None, None)]
     assert ground.facade.open_waits == {}
+
+
+def test_a_wait_in_vain_is_in_vain_for_a_retry_too(ground: Ground) -> None:
+    class InVain(Manager):
+        def __exit__(self, *error: object) -> None:
+            super().__exit__(*error)
+            raise PlaywrightTimeout("Timeout 30000ms exceeded")
+
+    ground.page.answers["expect_popup"] = InVain()
+    info = ground.call("expect_popup")
+
+    for _ in range(2):
+        with pytest.raises(PlaywrightTimeout):
+            ground.call("$exit", on=info, kind="EventInfo")
 
 
 def test_a_wait_that_failed_stays_open_for_a_retry(ground: Ground) -> None:

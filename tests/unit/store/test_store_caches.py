@@ -9,8 +9,9 @@ import pytest
 
 from pytest_autoweb.correct.call_cache import Cache
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.session.items import open_cache
 from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.caches import StoreCache, open_cache
+from pytest_autoweb.store.caches import StoreCache
 from pytest_autoweb.store.database import Store
 
 KEY = "0" * 64
@@ -25,7 +26,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_an_answer_is_kept_for_others_replaced_and_forgotten_in_time(url: str) -> None:
-    one, other = open_cache(url), open_cache(url)
+    one, other = open_cache(url, Path()), open_cache(url, Path())
     one.put(KEY, '"früher"', 300)
     one.put(KEY, '"später"', 300)
     one.put("1" * 64, "brief", 0.05)
@@ -59,7 +60,7 @@ def test_the_table_holds_an_answer_for_exactly_its_time(store_url: str) -> None:
 def test_a_lost_server_is_an_empty_cache_that_says_so_once_without_its_password(
     lost: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache: Cache = open_cache(lost)
+    cache: Cache = open_cache(lost, Path())
     with caplog.at_level(logging.WARNING):
         cache.put(KEY, "kept", 300)
         answers = [cache.get(KEY) for _ in range(3)]
@@ -73,4 +74,4 @@ def test_a_lost_server_is_an_empty_cache_that_says_so_once_without_its_password(
 
 def test_a_url_that_is_none_is_refused_without_its_password() -> None:
     with pytest.raises(SettingsError, match=r"redis://:\*\*\*@h:port/0"):
-        open_cache("redis://:geheim@h:port/0")
+        open_cache("redis://:geheim@h:port/0", Path())

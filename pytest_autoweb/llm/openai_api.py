@@ -1,0 +1,198 @@
+"""Calls of servers that speak OpenAI's API, without litellm: what a lean installation has.
+
+The replies and errors have the attributes that those of litellm have, so `litellm_client` reads
+both alike. Everything else that litellm can do (its other providers, its table of prices) is said
+to need it.
+"""
+
+import http.client
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from email.message import Message
+from types import SimpleNamespace
+from typing import Any
+
+from pytest_autoweb.llm.model_spec import Endpoint
+from pytest_autoweb.llm.server_replies import error_status, tidy_choices
+
+OPENAI = "https://api.openai.com/v1"
+PREFIX = "openai/"
+LARGEST_REPLY = 32 * 1024 * 1024
+"""A longer body is refused, because nothing that a model says is as long."""
+_KEY = "OPENAI_API_KEY"
+# What a reasoning model puts before its reply if its server does not take it apart.
+_THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
+
+
+class ServerRefused(Exception):
+    """Raised when the server answers with an error.
+
+    Args:
+        message: the server's own words.
+        status: the HTTP status.
+        headers: the headers of the answer.
+    """
+
+    def __init__(self, message: str, status: int, headers: Message) -> None:
+        super().__init__(message)
+        self.status_code, self.headers = status, headers
+
+
+def completion(
+    *,
+    model: str,
+    messages: list[dict[str, Any]],
+    max_tokens: int,
+    timeout: float,
+    api_base: str | None = None,
+    api_key: str | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> SimpleNamespace:
+    """Ask a server for one reply, once.
+
+    Args:
+        model: the model's name, with or without `openai/`.
+        messages: the messages in OpenAI's form.
+        max_tokens: the limit of the reply.
+        timeout: seconds for each single read.
+        api_base: the server's URL; None is OpenAI's own.
+        api_key: its key; None is the one in the environment.
+        extra_body: additional fields of the body.
+        fields: further fields of the API. Those that only steer litellm are left out.
+
+    Raises:
+        ServerRefused: the server answered with an error.
+        OSError: there is no connection.
+        ValueError: the answer is no JSON, or too long.
+    """
+    fields = {name: value for name, value in fields.items() if not name.endswith("_retries")}
+    base = api_base or default_base()
+    limit = "max_completion_tokens" if base == OPENAI else "max_tokens"
+    body = {"model": model.removeprefix(PREFIX), "messages": messages, limit: max_tokens}
+    request = urllib.request.Request(
+        f"{base.rstrip('/')}/chat/completions",
+        data=json.dumps(body | fields | dict(extra_body or {})).encode(),
+        headers={
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Authorization": f"Bearer {api_key or os.environ.get(_KEY, '')}",
+        },
+    )
+    return _reply(_sent(request, timeout))
+
+
+def provider_problem(model: str, target: Endpoint) -> str | None:
+    """Say why a model cannot be called without litellm, or return None."""
+    if "/" in model and not model.startswith(PREFIX):
+        return (
+            f"{model!r} needs litellm, which is not installed: pip install litellm. Without it, "
+            "models of OpenAI can be called, and every server with OpenAI's API, as openai/NAME "
+            "with api_base in the model's settings"
+        )
+    if target.api_key or target.api_base or os.environ.get(_KEY):
+        return None
+    return (
+        f"no key for provider openai: set {_KEY} in the environment, or name another variable with "
+        "api_key_env in the model's settings"
+    )
+
+
+def default_base() -> str:
+    """Return the URL of OpenAI, or the one that the environment sets in its place."""
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it would carry the key to another server, and lose the body."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Leave the answer as it is, which is then an error."""
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
+def _sent(request: urllib.request.Request, timeout: float) -> Any:
+    """Return the JSON that the server answers.
+
+    Raises:
+        ServerRefused: see `completion`; so do the others.
+    """
+    try:
+        with _OPENER.open(request, timeout=timeout) as answer:
+            headers, content = answer.headers, answer.read(LARGEST_REPLY + 1)
+    except urllib.error.HTTPError as error:
+        with error:
+            content = error.read(LARGEST_REPLY)
+        raise ServerRefused(_words(content, error), error.code, error.headers) from None
+    except urllib.error.URLError as error:
+        # Its own words only wrap those of the connection.
+        reason = error.reason
+        raise (reason if isinstance(reason, OSError) else OSError(str(reason))) from None
+    except http.client.HTTPException as error:
+        raise OSError(f"the server broke off: {type(error).__name__}: {error}") from None
+    if len(content) > LARGEST_REPLY:
+        raise ValueError(f"the reply is longer than {LARGEST_REPLY} bytes")
+    found = json.loads(content)
+    if (status := error_status(found)) is not None:
+        raise ServerRefused(str(found["error"].get("message") or found["error"]), status, headers)
+    tidy_choices(found)
+    return found
+
+
+def _words(content: bytes, error: urllib.error.HTTPError) -> str:
+    """Return what a server says about its error, whatever form it has."""
+    try:
+        said = json.loads(content)
+    except ValueError:
+        said = content.decode(errors="replace").strip()[:600]
+    inner = said.get("error") or said.get("message") or said if isinstance(said, dict) else said
+    if isinstance(inner, dict):
+        inner = inner.get("message") or inner
+    code = said["error"].get("code") if isinstance(said, dict) and _has_code(said) else None
+    text = str(inner) if inner else f"HTTP {error.code} {error.reason}"
+    return f"{text} ({code})" if code and str(code) not in text else text
+
+
+def _has_code(said: Mapping[str, Any]) -> bool:
+    return isinstance(said.get("error"), dict) and not str(said["error"].get("code")).isdecimal()
+
+
+def _reply(found: Any) -> SimpleNamespace:
+    """Return a reply with attributes in place of keys, its refusal and reasoning taken apart."""
+    if not isinstance(found, dict) or not isinstance(found.get("choices"), list):
+        raise ValueError("Empty or invalid response: there are no choices")
+    for choice in found["choices"]:
+        message = choice["message"]
+        message["provider_specific_fields"] = {
+            name: message.get(name) for name in ("refusal", "reasoning") if message.get(name)
+        }
+        if thoughts := _THOUGHTS.match(message.get("content") or ""):
+            message["content"] = message["content"][thoughts.end() :]
+            message.setdefault("reasoning_content", thoughts[1])
+    fields = _Fields()
+    for name in ("choices", "usage", "model"):
+        setattr(fields, name, _with_attributes(found.get(name)))
+    return fields
+
+
+class _Fields(SimpleNamespace):
+    """An object of the reply."""
+
+
+def _with_attributes(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_attributes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return _Fields(
+        **{
+            name: inner if name == "provider_specific_fields" else _with_attributes(inner)
+            for name, inner in value.items()
+        }
+    )

@@ -1,0 +1,44 @@
+"""The HTTP client that litellm is given.
+
+httpx comes with litellm, so this module is imported together with it, in the gateway process.
+"""
+
+import json
+from typing import Any
+
+import httpx
+
+from pytest_autoweb.llm.server_replies import error_status, tidy_choices
+
+
+class TidyingClient(httpx.Client):
+    """An HTTP client whose answers keep the promises of OpenAI's API, for litellm to read.
+
+    Some servers report an error with status 200, and some send the text of a reply in parts or as
+    a number; litellm loses the words of the first and cannot read the others.
+    """
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """Send a request and return the answer in its proper form."""
+        response = super().send(request, **options)
+        if options.get("stream") or response.status_code != 200:
+            return response
+        try:
+            found = json.loads(response.content)
+        except ValueError:
+            return response
+        status = error_status(found)
+        if status is None and not tidy_choices(found):
+            return response
+        # The body is decoded already, so headers about its coding and length no longer hold.
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
+        ]
+        return httpx.Response(
+            status or response.status_code,
+            headers=headers,
+            content=json.dumps(found).encode(),
+            request=request,
+        )

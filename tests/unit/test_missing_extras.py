@@ -1,0 +1,69 @@
+"""The sentence about missing extras, and the table behind it, which agrees with pyproject.toml."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pytest_autoweb import extras
+from pytest_autoweb.errors import SettingsError
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
+
+
+def packages_of(extra: str) -> set[str]:
+    """What an extra brings, with the extras that it is made of."""
+    names: set[str] = set()
+    for line in PROJECT["optional-dependencies"][extra]:
+        if inner := re.match(r"pytest-autoweb\[(.*)\]", line):
+            names |= {name for other in inner[1].split(",") for name in packages_of(other)}
+        else:
+            names.add(re.split(r"[^A-Za-z0-9-]", line)[0].lower())
+    return names
+
+
+def test_each_extra_is_asked_for_the_packages_that_it_declares() -> None:
+    asked = {
+        extra: {extras._PACKAGES.get(module, module) for module in modules}
+        for extra, modules in extras._MODULES.items()
+    }
+
+    assert asked == {extra: packages_of(extra) for extra in asked}
+    assert set(PROJECT["optional-dependencies"]) - set(asked) == {"demo", "dev"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "wanted", "says"),
+    [
+        (("redis",), ("redis",), "redis is not installed: pip install 'pytest-autoweb[redis]'"),
+        (("psycopg",), ("dashboard", "postgres"), "psycopg is not installed: *[postgres]'"),
+        (("sqlalchemy", "alembic"), ("dashboard", "store"), "*alembic are *[dashboard]'"),
+        (
+            ("fastapi", "uvicorn", "psycopg"),
+            ("dashboard", "postgres"),
+            "fastapi, uvicorn and psycopg are not *[dashboard,postgres]'",
+        ),
+        (("PIL",), ("testing",), "pillow is not installed*[testing]'"),
+    ],
+)
+def test_one_sentence_names_what_is_missing_and_what_brings_it(
+    missing: tuple[str, ...],
+    wanted: tuple[str, ...],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(SettingsError) as caught:
+        extras.require_extras(*wanted)
+
+    assert re.fullmatch(re.escape(says).replace(r"\*", ".*"), str(caught.value))
+
+
+def test_nothing_is_said_of_what_is_there() -> None:
+    assert extras.missing_extras(extras._MODULES) is None

@@ -13,7 +13,8 @@ from pytest_autoweb.choice.feedback import Feedback, section
 from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.collect.collect_run import Job, collect
 from pytest_autoweb.collect.guide import Guide, GuideQuestion, forms_text, grammar, schema
-from pytest_autoweb.collect.list_site import Site
+from pytest_autoweb.collect.list_site import Site, robots_of
+from pytest_autoweb.collect.robots import Robots
 from pytest_autoweb.collect.saved_state import (
     Collection,
     CollectProgress,
@@ -25,6 +26,7 @@ from pytest_autoweb.collect.walk import Pacer
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.model_spec import is_loopback
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
 from pytest_autoweb.page.scripts import run_script
@@ -102,7 +104,7 @@ def job_of(
             Feedback(enabled=tools.settings.feedback),
         )
     return Job(
-        site=Site(tools.page, tools.policy.allows, tools.log.write),
+        site=Site(tools.page, tools.policy.allows, tools.log.write, _robots(tools, spec)),
         collection=collection,
         spec=spec,
         pacer=Pacer(spec.rate, tools.clock.sleep),
@@ -111,6 +113,14 @@ def job_of(
         reveal=tools.reveal,
         clean=tools.redact,
         over=over,
+    )
+
+
+def _robots(tools: Tools, spec: CollectSpec) -> Robots:
+    """Return the rules of the sites that are not one's own."""
+    own = spec.own_site
+    return robots_of(
+        tools.page, tools.policy.allows, lambda url: not (is_loopback(url) if own is None else own)
     )
 
 

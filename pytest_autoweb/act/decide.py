@@ -18,6 +18,7 @@ from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
 from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
 from pytest_autoweb.choice.feedback import section
 from pytest_autoweb.choice.mark_listing import listing
+from pytest_autoweb.choice.mistaken import warning
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
@@ -138,6 +139,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "second_look": " ".join(situation.second_look.split())[:80],
         "unsure": situation.unsure,
         "problem": problem,
+        "warning": "" if brief else warning(memory.often_mistaken()),
         "listing": fence(_listing(tools, situation, near), "page") if listed else "",
     }
     if brief:

@@ -6,12 +6,13 @@ state of the page, so that pressing `Next` on page after page is not a circle.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from pytest_autoweb.act.actions import Banned
 from pytest_autoweb.choice.feedback import Feedback, Problem
+from pytest_autoweb.choice.mistaken import often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15
@@ -113,6 +114,8 @@ class ActMemory:
     """Number of model calls so far."""
     last_action: str = ""
     """Name of the last action that was performed."""
+    mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often each expected text was refused since the last action that was performed."""
 
@@ -159,6 +162,12 @@ class ActMemory:
     def history(self) -> Sequence[str]:
         """Return the lines about the last actions."""
         return self.done[-HISTORY:]
+
+    def often_mistaken(self) -> tuple[str, ...]:
+        """Return the kinds of elements to be careful with; none in the control arm."""
+        if not self.feedback.enabled:
+            return ()
+        return often_mistaken(self.mistaken, self.feedback.per_kind())
 
     def banned(self, digest: str) -> Banned:
         """Return what was tried in vain on this very page; nothing in the control arm."""

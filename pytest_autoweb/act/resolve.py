@@ -16,6 +16,7 @@ from pytest_autoweb.choice.disambiguate import (
     resolve_apart,
 )
 from pytest_autoweb.choice.feedback import Problem
+from pytest_autoweb.choice.mistaken import confidence_limit
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
 SIGHT_AFTER = 2
@@ -58,7 +59,9 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     first = resolve_apart(choice, fitting, page_text=view.text)
     chosen = Chosen(view, first)
     # The vision locator is the second look of an icon without text.
-    again = look_again_at(first, fitting, action.confidence)
+    kind = (first.mark.role or first.mark.tag) if first.mark else ""
+    limit = confidence_limit(kind, memory.often_mistaken())
+    again = look_again_at(first, fitting, action.confidence, limit)
     if not again or _is_doubtful(turn, action, chosen):
         return replace(turn, chosen=chosen)
     return _looked_again(turn, action, first, again, memory)

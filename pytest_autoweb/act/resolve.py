@@ -77,6 +77,9 @@ def _looked_again(
     """
     view, unsure = turn.view, not first.candidates
     closer = look_again(view, turn.tools, numbers)
+    second = turn.picture.with_name(f"{turn.picture.stem}-again.png")
+    second.write_bytes(closer.marked.picture)
+    turn = replace(turn, second_picture=second)
     situation = Situation(
         closer, turn.situation.problems, second_look=action.expected_text, unsure=unsure
     )
@@ -88,8 +91,8 @@ def _looked_again(
         return replace(turn, chosen=Chosen(view, stopped, second_look=True, given_up=True))
     expected = again.expected_text if unsure else action.expected_text
     choice = Choice(again.mark_id, expected, again.near or action.near)
-    second = resolve_apart(choice, closer.marks, again=True)
-    both = combined(first, second, view.marks)
+    found = resolve_apart(choice, closer.marks, again=True)
+    both = combined(first, found, view.marks)
     if unsure:
         turn = replace(turn, action=again)
     return replace(turn, chosen=Chosen(closer if both.mark else view, both, second_look=True))

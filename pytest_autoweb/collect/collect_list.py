@@ -10,7 +10,7 @@ from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
 from pytest_autoweb.attempt.tools import Tools, ask, change, charge, fail
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.choice.feedback import Feedback, section
-from pytest_autoweb.choice.mark_listing import listing
+from pytest_autoweb.choice.mark_listing import listing, option_lines
 from pytest_autoweb.collect.collect_run import Job, collect
 from pytest_autoweb.collect.guide import Guide, GuideQuestion, forms_text, grammar, schema
 from pytest_autoweb.collect.list_site import Site, robots_of
@@ -37,7 +37,6 @@ from pytest_autoweb.sandbox.engine import StepCallError
 _TEXT_MS = 3_000.0
 _LINE_CHARS = 200
 _NEAR_CHARS = 80
-_OPTIONS = 30
 
 
 def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
@@ -249,14 +248,8 @@ def _options(question: GuideQuestion) -> list[str]:
     """Return the options of select boxes, which no picture shows; only for setting filters."""
     if question.phase != "navigate":
         return []
-    lines = []
-    for mark in question.marked.marks:
-        wanted = mark.tag == "select" and mark.number not in question.banned
-        located = question.marked.locator(mark.number) if wanted else None
-        if located is not None:
-            offered = located.locator("option").all_inner_texts()[:_OPTIONS]
-            lines.append(f"[{mark.number}] options: {', '.join(map(str.strip, offered))}")
-    return lines
+    marked, banned = question.marked, question.banned
+    return option_lines(marked, [mark for mark in marked.marks if mark.number not in banned])
 
 
 def _redacted(value: Any, redact: Any) -> Any:

@@ -31,8 +31,8 @@ def saved(folder: Path, *cells: CellResult) -> Path:
     for result in cells:
         for attempt in result.attempts:
             for decision in attempt.decisions:
-                if decision.picture:
-                    target = folder / result.folder / decision.picture
+                for picture in filter(None, (decision.picture, decision.second_picture)):
+                    target = folder / result.folder / picture
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(PICTURE)
     write_report(folder, max_chars=8_000_000)
@@ -102,6 +102,9 @@ def test_the_chosen_mark_is_ringed_and_the_picture_opens_by_keyboard(
 ) -> None:
     page = opened(kept_page, folder, "fake/seeing")
 
+    expect(
+        typed.get_by_role("button", name="Enlarge: The second look at decision 3")
+    ).to_be_visible()
     thumbnail = page.get_by_role("button", name="Enlarge: The page with its marks at decision 1")
     thumbnail.press("Enter")
 

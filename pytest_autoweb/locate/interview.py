@@ -1,5 +1,6 @@
 """Puts the questions of one search to a vision model, on pictures, and reads its answers."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -243,6 +244,7 @@ class VisionModel:
 ASKED_AGAIN = 2
 """How many times a question is repeated when its answer cannot be used."""
 UNNAMED = "clickable"
+SAID_BEFORE = "(the same picture was answered before)"
 
 
 @dataclass(slots=True)
@@ -264,6 +266,10 @@ class Questioner:
     description: str
     candidates: Sequence[Candidate]
     save: Callable[[bytes], str | None]
+    known: Mapping[str, PictureAnswer] = field(default_factory=dict)
+    """The answers of earlier searches, by a digest of picture and question."""
+    answers: dict[str, PictureAnswer] = field(default_factory=dict)
+    """Where the answers of this search are added for later ones."""
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
@@ -277,9 +283,14 @@ class Questioner:
             question.y,
             [(badge.number, PageBox(*badge.box)) for badge in question.badges],
         )
+        messages = self._messages(question, picture)
+        digest = _digest(messages)
+        if (before := self.known.get(digest)) is not None:
+            # The model would see the very same picture again.
+            self.asked.append(Asked(question, None, before, SAID_BEFORE))
+            return _with_calls(before, 1)
         asked = Asked(question, self.save(picture), None, "")
         self.asked.append(asked)
-        messages = self._messages(question, picture)
         for calls in range(1, 1 + min(1 + ASKED_AGAIN, max(1, question.calls_left))):
             asked.reply = self.eyes.look(messages)
             reading = read_reply(asked.reply, question)
@@ -289,6 +300,8 @@ class Questioner:
             again = render("locate_again", problem=reading.problem, form=form_of(question))
             said = Message(role="assistant", content=asked.reply)
             messages = (*messages, said, again[1])
+        if asked.answer is not None:
+            self.answers[digest] = asked.answer
         return asked.answer
 
     def _messages(self, question: PictureQuestion, picture: bytes) -> tuple[Message, ...]:
@@ -308,6 +321,12 @@ class Questioner:
         With the name in the prompt, the text that the model reads would be no independent evidence.
         """
         return UNNAMED if candidate is None else self.candidates[candidate].role or UNNAMED
+
+
+def _digest(messages: Sequence[Message]) -> str:
+    """Return a digest that is equal for equal questions about equal pictures."""
+    parts = [part for message in messages for part in (message.content, *message.images)]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _with_calls(answer: PictureAnswer, calls: int) -> PictureAnswer:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_autoweb.errors import ModelError
@@ -20,6 +20,7 @@ from pytest_autoweb.locate.types import (
     Candidate,
     Element,
     Outcome,
+    PictureAnswer,
     Rect,
     SearchLimits,
     Viewport,
@@ -43,6 +44,12 @@ class RememberedSearch(NamedTuple):
     """The index of the chosen candidate of the picture; None when none was chosen."""
     confidence: float
     reason: str
+    unseen: bool = False
+    """The model saw the target nowhere in the picture, whatever was asked about."""
+    point: tuple[float, float] | None = None
+    """The place on a canvas that was found."""
+    place: Rect | None = None
+    """The box around that place; None if the canvas itself is meant."""
 
 
 class Memory:
@@ -71,6 +78,7 @@ MOST_VIEWS = 6
 """The most viewports that are searched while scrolling down a page."""
 SEARCHES = 3
 """The budget of calls for all views together, in full searches of one view."""
+NOTHING_NEW = "The view shows nothing that the views before it did not show."
 NOT_IN_A_BOX = "The model sees the target, but in none of the numbered boxes."
 WHOLE = 0.6
 """The share of a canvas above which a found place counts as the canvas itself."""
@@ -116,6 +124,21 @@ class _Search:
     viewport: tuple[float, float] | None = None
     cached: bool = True
     """No model was asked so far: all answers came from the memory."""
+    answers: dict[str, PictureAnswer] = field(default_factory=dict)
+    """The answers about pictures that were shown, so that none is shown twice."""
+    seen: set[object] = field(default_factory=set)
+    """What was in full sight in the views that were searched."""
+
+    def is_new(self, view: ViewportView) -> bool:
+        """Tell whether a view shows anything that no view before it showed in full."""
+        fully = {
+            mark.identity
+            for mark in view.marks
+            if mark.box[1] > 1 and mark.box[1] + mark.box[3] < view.height - 1
+        }
+        new = any(mark.identity not in self.seen for mark in view.marks)
+        self.seen |= fully
+        return new
 
     def note(self, questioner: Questioner, outcome: Outcome | None, calls: int) -> None:
         """Add the questions of one view and the calls that they took."""
@@ -136,6 +159,8 @@ class _End:
     mark: Mark | None = None
     candidate: Candidate | None = None
     point: tuple[float, float] | None = None
+    unseen: bool = False
+    """The model is sure that the target is not in the picture at all."""
 
 
 class Sight:
@@ -215,8 +240,11 @@ class Sight:
         """The end in the first view that has one other than `not_found`."""
         scroll = PageScroller(self._page)
         views = 0
+        end: _End | None = None
         while True:
-            view, end = self._in_view(wanted)
+            view, found = self._in_view(wanted)
+            # A view with nothing new says nothing about the target that was not known before.
+            end = found if end is None or found.reason != NOTHING_NEW else end
             if end.status == "found" and end.mark is not None:
                 return end, view.locator(end.mark)
             views += 1
@@ -230,9 +258,16 @@ class Sight:
     def _in_view(self, wanted: _Search) -> tuple[ViewportView, _End]:
         """Search what can be acted on, then what only shows something, then what is drawn."""
         view = take_view(self._page, hide=self._hide)
+        shown_only = take_view(self._page, hide=self._hide, texts=True)
+        # Views overlap; one that holds nothing new is not asked about.
+        new = [wanted.is_new(view), wanted.is_new(shown_only)]
+        if not any(new) and wanted.calls:
+            return view, _End("not_found", 0.0, NOTHING_NEW)
         end = self._search(view, wanted, "act")
+        if end.unseen:
+            # What is not in the picture is not among its texts or drawings either.
+            return view, end
         if end.status in ("not_found", "inconsistent") and wanted.calls_left:
-            shown_only = take_view(self._page, hide=self._hide, texts=True)
             second = self._search(shown_only, wanted, "show") if shown_only.marks else end
             # A target drawn on a canvas makes the answers contradict all boxes, so a canvas in this
             # view is worth searching next.
@@ -268,7 +303,7 @@ class Sight:
             known = self._ask(view, wanted, candidates)
             self._memory.keep(key, known)
         if known.chosen is None or known.chosen >= len(candidates):
-            return _End(known.status, known.confidence, known.reason)
+            return _End(known.status, known.confidence, known.reason, unseen=known.unseen)
         chosen = candidates[known.chosen]
         mark = marks[chosen.members[0]]
         return _End(known.status, known.confidence, known.reason, mark, chosen)
@@ -276,7 +311,7 @@ class Sight:
     def _ask(
         self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]
     ) -> RememberedSearch:
-        questioner = Questioner(view, self._eyes, wanted.description, candidates, self._save)
+        questioner = self._questioner(view, wanted, candidates)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
         outcome = None
@@ -291,12 +326,40 @@ class Sight:
         if unsettled and outcome.guess is not None and denied(questioner.asked, outcome.guess):
             # The target may be in the picture without being a candidate, which is not a success.
             return RememberedSearch("inconsistent", None, outcome.absent, NOT_IN_A_BOX)
-        return RememberedSearch(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
+        said = [one.answer.visible for one in questioner.asked if one.answer]
+        unseen = outcome.status == "not_found" and bool(said) and set(said) == {False}
+        return RememberedSearch(
+            outcome.status, outcome.chosen, outcome.confidence, outcome.reason, unseen
+        )
+
+    def _questioner(
+        self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]
+    ) -> Questioner:
+        # Only answers of earlier searches: within one, a repeated answer would count twice.
+        known = dict(wanted.answers)
+        return Questioner(
+            view, self._eyes, wanted.description, candidates, self._save, known, wanted.answers
+        )
 
     def _on_canvas(self, view: ViewportView, wanted: _Search, canvas: Mark) -> _End:
         """Where on a canvas the target is drawn; all of it, if the canvas itself is meant."""
         whole = Candidate(Rect(*canvas.box), "canvas", canvas.text)
-        questioner = Questioner(view, self._eyes, wanted.description, (whole,), self._save)
+        key = key_of(view.digest, "canvas", wanted.description, whole.box, self._eyes.model)
+        known = self._memory.recall(key)
+        if known is None:
+            known = self._ask_about_canvas(view, wanted, whole)
+            self._memory.keep(key, known)
+        if known.status != "found":
+            return _End(known.status, known.confidence, known.reason)
+        if known.place is None:
+            return _End("found", known.confidence, known.reason, canvas, whole)
+        drawn = replace(whole, box=known.place)
+        return _End("found", known.confidence, known.reason, canvas, drawn, known.point)
+
+    def _ask_about_canvas(
+        self, view: ViewportView, wanted: _Search, whole: Candidate
+    ) -> RememberedSearch:
+        questioner = self._questioner(view, wanted, (whole,))
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
         try:
@@ -304,13 +367,16 @@ class Sight:
         finally:
             wanted.note(questioner, None, len(self._eyes.exchanges) - before)
         if place.status != "found" or place.point is None:
-            return _End(place.status, place.confidence, "Its place on a canvas stayed unsure.")
+            reason = "Its place on a canvas stayed unsure."
+            return RememberedSearch(place.status, None, place.confidence, reason)
         if place.estimate.area >= WHOLE * whole.box.area:
-            return _End("found", place.confidence, "The canvas itself is meant.", canvas, whole)
+            reason = "The canvas itself is meant."
+            return RememberedSearch("found", None, place.confidence, reason)
         x, y = place.point
         reason = f"It is drawn on a canvas at {x:.0f},{y:.0f}."
-        drawn = replace(whole, box=place.estimate)
-        return _End("found", place.confidence, reason, canvas, drawn, place.point)
+        return RememberedSearch(
+            "found", None, place.confidence, reason, point=place.point, place=place.estimate
+        )
 
     def _location(self, wanted: _Search, end: _End) -> Location:
         hide = self._hide or (lambda text: text)

@@ -99,6 +99,8 @@ class Stretch:
 
 KNOWN_WITHIN = 20
 """The mean error of an edge in pixels at which the place is first put to the model."""
+CONFIRMED = 0.9
+"""The confidence from which a confirmed box ends the search; acting by sight asks for as much."""
 CONFIRMATIONS = 3
 """How many times the model is asked to confirm the place, with more lines in between."""
 
@@ -161,7 +163,8 @@ class _Bracketing:
             if self.calls >= self.limits.place_calls:
                 return "budget"
             refused = self._confirm()
-            if self.confidence >= self.limits.confidence:
+            # A box that the model confirms needs no more lines, unless they contradict it.
+            if self.confidence >= min(CONFIRMED, self.limits.confidence):
                 return "found"
         return "inconsistent" if refused else "ambiguous"
 

@@ -93,6 +93,8 @@ def test_each_decision_is_a_card_with_choice_verdict_and_feedback(
     expect(overridden.locator(".choice")).to_contain_text("14 → 16the text decided")
     expect(typed).to_contain_text("textchamber")
     expect(typed).to_contain_text("second look · 2 model calls")
+    closer = typed.get_by_role("button", name="Enlarge: The second look at decision 3")
+    expect(closer).to_be_visible()
     expect(failed.locator(".error")).to_contain_text("another element covers the button")
     expect(invalid).to_contain_text("no decision")
 
@@ -102,9 +104,6 @@ def test_the_chosen_mark_is_ringed_and_the_picture_opens_by_keyboard(
 ) -> None:
     page = opened(kept_page, folder, "fake/seeing")
 
-    expect(
-        typed.get_by_role("button", name="Enlarge: The second look at decision 3")
-    ).to_be_visible()
     thumbnail = page.get_by_role("button", name="Enlarge: The page with its marks at decision 1")
     thumbnail.press("Enter")
 

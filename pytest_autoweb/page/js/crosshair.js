@@ -22,10 +22,11 @@ async ({ picture, hidden, port, longest, x, y, boxes }) => {
   };
   for (const box of hidden.map(place)) fill('#555555', ...box);
 
-  // Colours that pages hardly ever use, in lines thick enough to survive shrinking.
+  // Colours that pages hardly ever use, in lines of three pixels whose rims let text shine through;
+  // the picture is not shrunk any more after they were drawn.
   const VERTICAL = '#ff00ff';
   const HORIZONTAL = '#00c800';
-  const CASING = [[3, '#ffffff'], [2, '#000000'], [1, null]];
+  const CASING = [[1, 'rgba(255,255,255,0.6)'], [0, null]];
   const FONT = Math.max(15, Math.round(14 * scale));
   const HIGH = FONT + 6;
   pen.font = `bold ${FONT}px "DejaVu Sans", Verdana, Arial, sans-serif`;

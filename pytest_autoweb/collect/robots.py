@@ -13,7 +13,7 @@ LONGEST = 500_000
 _MOST_RULES = 5_000
 
 
-class Rule(NamedTuple):
+class RobotRule(NamedTuple):
     """A line `Allow` or `Disallow`."""
 
     path: str
@@ -34,10 +34,10 @@ class Rule(NamedTuple):
         return at == len(path) or (len(parts) > 1 and path.endswith(parts[-1]))
 
 
-class Rules(NamedTuple):
+class RobotRules(NamedTuple):
     """The rules of a robots.txt for this package."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RobotRule, ...] = ()
     delay: float = 0.0
     """The seconds between two pages that the site asks for (`Crawl-delay`)."""
 
@@ -50,7 +50,7 @@ class Rules(NamedTuple):
         return best is not None and not best.allows
 
 
-def read_robots(text: str) -> Rules:
+def read_robots(text: str) -> RobotRules:
     """Read the rules for this package from the text of a robots.txt."""
     groups: dict[str, list[tuple[str, str]]] = {}
     agents: list[str] = []
@@ -70,11 +70,11 @@ def read_robots(text: str) -> Rules:
             for agent in agents:
                 groups[agent].append((name, value))
     lines = groups.get(AGENT, groups.get("*", []))
-    rules = (Rule(value, name == "allow") for name, value in lines if name != "crawl-delay")
+    rules = (RobotRule(value, name == "allow") for name, value in lines if name != "crawl-delay")
     delays = [value for name, value in lines if name == "crawl-delay"]
     known = [float(value) for value in delays if re.fullmatch(r"\d{1,4}(\.\d+)?", value)]
     # An empty `Disallow` forbids nothing.
-    return Rules(tuple(rule for rule in rules if rule.path), max(known, default=0.0))
+    return RobotRules(tuple(rule for rule in rules if rule.path), max(known, default=0.0))
 
 
 @dataclass(slots=True)
@@ -88,13 +88,13 @@ class Robots:
 
     fetch: Callable[[str], str | None]
     heeded: Callable[[str], bool] = lambda url: True
-    _known: dict[str, Rules] = field(default_factory=dict)
+    _known: dict[str, RobotRules] = field(default_factory=dict)
 
-    def rules(self, url: str) -> Rules:
+    def rules(self, url: str) -> RobotRules:
         """Return the rules of the site that an address is at."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not self.heeded(url):
-            return Rules()
+            return RobotRules()
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._known:
             self._known[origin] = read_robots(self.fetch(f"{origin}/robots.txt") or "")

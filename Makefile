@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants build wheel-test schemas
+.PHONY: help setup demo test check mutants build wheel-test lowest-versions schemas
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Set up, run the bundled cases on two controls and four models, print the report's path
 	@scripts/setup --demo
@@ -27,6 +27,9 @@ build: ## Build the wheel and the sdist into dist/
 
 wheel-test: ## Build the wheel and run the unit tests on it, away from the sources
 	@scripts/wheel-test
+
+lowest-versions: ## Run a case and the unit tests on the lowest declared versions, on Python 3.11 to 3.13
+	@scripts/lowest-versions
 
 schemas: ## Regenerate docs/schema/ from the code
 	@for kind in case report; do .venv/bin/autoweb schema $$kind >docs/schema/$$kind.json; done

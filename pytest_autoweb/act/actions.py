@@ -7,11 +7,19 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from pytest_autoweb.choice.decision_json import ReplyProblem, confidence_of, mark_of
+from pytest_autoweb.choice.decision_json import (
+    ReplyProblem,
+    confidence_of,
+    is_yes,
+    mark_of,
+    named_items,
+)
 from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.marks.marking import Mark
 
 MAX_WAIT_MS = 10_000
+MAX_FIELDS = 12
+"""The most fields of a form that one reply may fill in."""
 _TEXT_CHARS = 2_000
 
 MarkNumber = Annotated[int, BeforeValidator(mark_of)]
@@ -24,6 +32,8 @@ class _DecidedAction(BaseModel):
 
     thinking: str = ""
     confidence: Confidence = None
+    last: Annotated[bool, BeforeValidator(is_yes)] = False
+    """Nothing is left to do after this action, so the model is not asked again."""
 
 
 class OnElement(_DecidedAction):
@@ -54,6 +64,51 @@ class Select(OnElement):
 
     action: Literal["select"]
     option: str
+
+
+class FormField(BaseModel):
+    """One field of a form, with what to write into it or to choose in it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    mark_id: MarkNumber
+    expected_text: str
+    near: str = ""
+    text: str = Field(max_length=_TEXT_CHARS)
+    """What to type, or the option of a select box."""
+
+
+class FillForm(_DecidedAction):
+    """Fill in several fields that are in the picture, one after the other."""
+
+    action: Literal["fill_form"]
+    fields: Annotated[
+        list[FormField], BeforeValidator(named_items), Field(min_length=1, max_length=MAX_FIELDS)
+    ]
+
+    def actions(self, marks: Sequence[Mark]) -> tuple[Type | Select, ...]:
+        """Return the action on each field, which is verified and performed by itself.
+
+        Args:
+            marks: the marks of the picture, which tell select boxes from fields for text.
+        """
+        boxes = {mark.number for mark in marks if mark.tag == "select"}
+        made: list[Type | Select] = []
+        for place, field in enumerate(self.fields, 1):
+            shared: dict[str, Any] = {
+                "expected_text": field.expected_text,
+                "near": field.near,
+                "mark_id": field.mark_id,
+                "thinking": self.thinking if place == 1 else "",
+                "confidence": self.confidence,
+                "last": self.last and place == len(self.fields),
+            }
+            made.append(
+                Select(action="select", option=field.text, **shared)
+                if field.mark_id in boxes
+                else Type(action="type", text=field.text, **shared)
+            )
+        return tuple(made)
 
 
 class Extract(OnElement):
@@ -110,11 +165,25 @@ class Retry(_DecidedAction):
 
 
 Action = Annotated[
-    Click | Type | Select | Extract | Press | Scroll | Navigate | Wait | GoBack | Done | Retry,
+    Click
+    | Type
+    | Select
+    | FillForm
+    | Extract
+    | Press
+    | Scroll
+    | Navigate
+    | Wait
+    | GoBack
+    | Done
+    | Retry,
     Field(discriminator="action"),
 ]
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
-_MODELS = (Click, Type, Select, Extract, Press, Scroll, Navigate, Wait, GoBack, Done, Retry)
+_MODELS = (
+    *(Click, Type, Select, FillForm, Extract, Press, Scroll, Navigate, Wait, GoBack, Done, Retry),
+)
+_MAY_BE_LAST = ("click", "type", "select", "fill_form", "press")
 ACTION_NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
 # Left out of schemas: some services refuse these keywords, and docstrings are not for models.
 _INTERNAL = ("title", "description", "maxLength", "default")
@@ -161,7 +230,7 @@ def decision_schema(
     forms = [
         _form_schema(form, numbers)
         for form in action_forms(brief=brief, answers=answers, near=near)
-        if numbers or "mark_id" not in form
+        if numbers or not {"mark_id", "fields"} & form.keys()
     ]
     return {
         "type": "object",
@@ -180,10 +249,13 @@ def action_forms(
 ) -> tuple[dict[str, Any], ...]:
     """Return, for each action, the fields of its reply in order, with the schema of each field."""
     left_out = set() if near else {"near"}
-    left_out |= set() if answers else {"answer"}
+    # An action cannot be the last one if the answer is still to be given.
+    left_out |= {"last"} if answers else {"answer"}
     return tuple(
         _fields(copy.deepcopy(_ACTIONS.json_schema()["$defs"][model.__name__]), brief, left_out)
         for model in _MODELS
+        # A small model gives one action at a time.
+        if not (brief and model is FillForm)
     )
 
 
@@ -194,17 +266,41 @@ def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, 
     }
     # The validator reads a confidence in many spellings; the schema asks for one of them.
     fields["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
-    own = [n for n in fields if n not in {"thinking", "action", "confidence", *left_out}]
+    finishes = {"last"} - left_out if fields["action"]["const"] in _MAY_BE_LAST else set()
+    apart = {"thinking", "action", "confidence", "last", *left_out}
+    own = [name for name in fields if name not in apart]
     if "answer" in fields:
         # Any JSON is accepted as an answer, but services require a type in a schema.
         fields["answer"] = {"type": "string"}
+    if "fields" in fields:
+        fields["fields"] = copy.deepcopy(_FORM_FIELDS)
     # A model writes the fields in this order, so it reasons first and rates itself last.
-    order = ["action", *own] if brief else ["thinking", "action", *own, "confidence"]
+    order = ["action", *own]
+    if not brief:
+        order = ["thinking", *order, *finishes, "confidence"]
     return {name: fields[name] for name in order}
 
 
+_FORM_FIELDS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "expected_text": {"type": "string"},
+            "mark_id": {"type": "integer"},
+            "text": {"type": "string"},
+        },
+        "required": ["expected_text", "mark_id", "text"],
+        "additionalProperties": False,
+    },
+}
+
+
 def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
-    known = {"mark_id": {"enum": list(numbers)}} if "mark_id" in fields else {}
+    known: dict[str, Any] = {"mark_id": {"enum": list(numbers)}} if "mark_id" in fields else {}
+    if "fields" in fields:
+        known["fields"] = copy.deepcopy(fields["fields"])
+        known["fields"]["items"]["properties"]["mark_id"] = {"enum": list(numbers)}
     return {
         "type": "object",
         "properties": {**fields, **known},
@@ -234,6 +330,8 @@ _EXAMPLES = {
     "timeout_ms": 1000,
     "key": "Enter",
     "direction": "down",
+    "last": False,
+    "fields": [{"expected_text": "…", "mark_id": 5, "text": "…"}],
 }
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_autoweb.act.actions import (
+    FillForm,
     OtherActions,
     decision_schema,
     forms_text,
@@ -17,7 +18,8 @@ from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
 from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
 from pytest_autoweb.choice.feedback import section
-from pytest_autoweb.choice.mark_listing import listing
+from pytest_autoweb.choice.mark_listing import listing, option_lines
+from pytest_autoweb.choice.mistaken import warning
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
@@ -38,14 +40,19 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
     After a reply of the wrong form, the model is asked once more and told what is wrong, unless
     this is the control arm. A call that fails makes the attempt fail.
     """
-    tools, problem = turn.tools, ""
+    tools, view, problem = turn.tools, turn.situation.view, ""
+    if not turn.situation.second_look and (field := memory.next_field(view.marks, view.url)):
+        return replace(turn, action=field)
     for _ in range(2):
         attempt, reply = _ask(turn, memory, problem)
         turn = replace(turn, attempt=attempt, calls=turn.calls + 1, action=None, problem="")
         if turn.failed:
             return turn
         try:
-            return replace(turn, action=validate_action(read_object(reply)))
+            action = validate_action(read_object(reply))
+            if isinstance(action, FillForm):
+                action = memory.begin_form(action, view.marks, view.url)
+            return replace(turn, action=action)
         except ReplyProblem as wrong:
             problem = str(wrong)
             tools.log.write(f"unusable reply: {problem}")
@@ -124,8 +131,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     situation, tools = turn.situation, turn.tools
     view, brief, vision = situation.view, is_brief(tools), tools.spec.vision
     near = _texts_apart(situation)
-    # In a second look the elements look alike, so that a picture alone does not tell them apart.
-    listed = not vision or situation.second_look
+    listed = _listing(tools, situation, near)
     variables: dict[str, Any] = {
         "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
         "near": bool(near),
@@ -138,7 +144,10 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "second_look": " ".join(situation.second_look.split())[:80],
         "unsure": situation.unsure,
         "problem": problem,
-        "listing": fence(_listing(tools, situation, near), "page") if listed else "",
+        "warning": "" if brief else warning(memory.often_mistaken()),
+        "listing": fence(listed, "page") if listed else "",
+        # In a second look the elements look alike, so that a picture does not tell them apart.
+        "named": bool(not vision or situation.second_look),
     }
     if brief:
         return render("act_brief", **variables)
@@ -149,12 +158,16 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
 def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
     view = situation.view
     marks = _allowed(view.marks, tools)
+    # A picture shows what a select box holds, but not what it offers.
+    options = [] if is_brief(tools) else option_lines(view.marked, marks)
     if tools.spec.vision:
-        return tools.redact(listing(marks, "", max_chars=0, near=near))
+        listed = listing(marks, "", max_chars=0, near=near) if situation.second_look else ""
+        return tools.redact("\n".join([*filter(None, [listed]), *options]))
     room = tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
     last = situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
-    return tools.redact(listing(marks, view.text, max_chars=room, before=before, near=near))
+    shown = listing(marks, view.text, max_chars=room, before=before, near=near)
+    return tools.redact("\n".join([shown, *options]))
 
 
 def is_brief(tools: Tools) -> bool:

@@ -32,7 +32,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     On a mismatch nothing is performed. The next prompt, and only that one, says what was wrong,
     unless `--autoweb-feedback=false` makes this the control arm.
     """
-    memory = ActMemory(Feedback(enabled=tools.settings.feedback))
+    memory = ActMemory(Feedback(enabled=tools.settings.feedback), mistaken=tools.mistaken)
     limit = tools.settings.max_decisions
     last: Turn | None = None
     with dialogs_answered(tools, memory.done.append):
@@ -72,6 +72,9 @@ def _one_turn(turn: Turn, memory: ActMemory) -> Turn:
 def _ended(turn: Turn, memory: ActMemory) -> Turn:
     """Record the turn, and fail the attempt when a limit is reached or the page is lost."""
     turn = turn.with_attempt(_recorded(turn))
+    if turn.status != "performed":
+        # The fields that follow were decided on as if this one had worked.
+        memory.queued = ()
     if memory.circles >= MAX_CIRCLES:
         message = f"the model goes in circles: {turn.error}"
         return turn.with_attempt(_stopped(turn.attempt, "limit", message))
@@ -108,6 +111,7 @@ def _recorded(turn: Turn) -> Attempt:
         confidence=action.confidence if action else None,
         chosen=(chosen.resolution.chosen,) if chosen.resolution else (),
         second_look=chosen.second_look,
+        second_picture=relative(turn.second_picture, tools) if turn.second_picture else None,
         status=turn.status,
         refused_for=turn.refused_for,
         error=turn.error,

@@ -6,12 +6,14 @@ state of the page, so that pressing `Next` on page after page is not a circle.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_autoweb.act.actions import Banned
+from pytest_autoweb.act.actions import Banned, FillForm, Select, Type
 from pytest_autoweb.choice.feedback import Feedback, Problem
+from pytest_autoweb.choice.mistaken import often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15
@@ -86,6 +88,16 @@ def _cycle(recent: Sequence[Fingerprint]) -> int:
     return 0
 
 
+class QueuedField(NamedTuple):
+    """A field that a reply named besides the first one of its form."""
+
+    action: Type | Select
+    identity: tuple[object, ...]
+    """By which the element is known again under another number."""
+    url: str
+    """The page that the form is on."""
+
+
 @dataclass(slots=True)
 class ActMemory:
     """The memory of one attempt: the only value that its turns change.
@@ -105,6 +117,8 @@ class ActMemory:
     tried: set[tuple[str, str, int]] = field(default_factory=set)
     """Page digest, action and mark of what was done or refused, in vain if the page still looks the
     same."""
+    queued: tuple[QueuedField, ...] = ()
+    """The fields of a form that are still to be filled in."""
     circles: int = 0
     """How often the model has gone round in a circle."""
     failures_in_a_row: int = 0
@@ -113,6 +127,8 @@ class ActMemory:
     """Number of model calls so far."""
     last_action: str = ""
     """Name of the last action that was performed."""
+    mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often each expected text was refused since the last action that was performed."""
 
@@ -159,6 +175,36 @@ class ActMemory:
     def history(self) -> Sequence[str]:
         """Return the lines about the last actions."""
         return self.done[-HISTORY:]
+
+    def begin_form(self, form: FillForm, marks: Sequence[Mark], url: str) -> Type | Select:
+        """Queue the fields of a form and return the action on the first one."""
+        first, *others = form.actions(marks)
+        identities = {mark.number: mark.identity for mark in marks}
+        self.queued = tuple(
+            QueuedField(action, identities.get(action.mark_id, ()), url) for action in others
+        )
+        return first
+
+    def next_field(self, marks: Sequence[Mark], url: str) -> Type | Select | None:
+        """Return the action on the next field of the form, with its number in this picture.
+
+        A field that is gone ends the form; the model is then asked what to do.
+        """
+        if not self.queued:
+            return None
+        (action, identity, of_page), *others = self.queued
+        number = next((mark.number for mark in marks if mark.identity == identity), None)
+        if number is None or url != of_page:
+            self.queued = ()
+            return None
+        self.queued = tuple(others)
+        return action.model_copy(update={"mark_id": number})
+
+    def often_mistaken(self) -> tuple[str, ...]:
+        """Return the kinds of elements to be careful with; none in the control arm."""
+        if not self.feedback.enabled:
+            return ()
+        return often_mistaken(self.mistaken, self.feedback.per_kind())
 
     def banned(self, digest: str) -> Banned:
         """Return what was tried in vain on this very page; nothing in the control arm."""

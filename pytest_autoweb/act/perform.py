@@ -51,7 +51,7 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     else:
         memory.note_success(tools.redact(line))
     memory.last_action = action.action
-    return turn.ended("performed")
+    return _performed(turn, action)
 
 
 def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
@@ -71,12 +71,18 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         if turn.doubt:
             memory.withdraw(turn.doubt, turn.view.digest, action.action)
         memory.note_success(turn.tools.redact(line))
-        return turn.ended("performed")
+        return _performed(turn, action)
     reason = why_failed(result)
     if turn.doubt is None:
         memory.add_problem(turn.index, None, turn.tools.redact(f"{line}: {reason}"))
     memory.failures_in_a_row += 1
     return turn.refused("gave_up", reason)
+
+
+def _performed(turn: Turn, action: Action) -> Turn:
+    """Settle the turn as performed, and end the task if the model says that nothing is left."""
+    # Data that the task asks for is still to be given.
+    return replace(turn.ended("performed"), done=action.last and not wants_data(turn.tools))
 
 
 def _with_search(turn: Turn, location: Location) -> Turn:

@@ -16,6 +16,7 @@ from pytest_autoweb.choice.disambiguate import (
     resolve_apart,
 )
 from pytest_autoweb.choice.feedback import Problem
+from pytest_autoweb.choice.mistaken import confidence_limit
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
 SIGHT_AFTER = 2
@@ -58,7 +59,9 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     first = resolve_apart(choice, fitting, page_text=view.text)
     chosen = Chosen(view, first)
     # The vision locator is the second look of an icon without text.
-    again = look_again_at(first, fitting, action.confidence)
+    kind = (first.mark.role or first.mark.tag) if first.mark else ""
+    limit = confidence_limit(kind, memory.often_mistaken())
+    again = look_again_at(first, fitting, action.confidence, limit)
     if not again or _is_doubtful(turn, action, chosen):
         return replace(turn, chosen=chosen)
     return _looked_again(turn, action, first, again, memory)
@@ -74,6 +77,9 @@ def _looked_again(
     """
     view, unsure = turn.view, not first.candidates
     closer = look_again(view, turn.tools, numbers)
+    second = turn.picture.with_name(f"{turn.picture.stem}-again.png")
+    second.write_bytes(closer.marked.picture)
+    turn = replace(turn, second_picture=second)
     situation = Situation(
         closer, turn.situation.problems, second_look=action.expected_text, unsure=unsure
     )
@@ -85,8 +91,8 @@ def _looked_again(
         return replace(turn, chosen=Chosen(view, stopped, second_look=True, given_up=True))
     expected = again.expected_text if unsure else action.expected_text
     choice = Choice(again.mark_id, expected, again.near or action.near)
-    second = resolve_apart(choice, closer.marks, again=True)
-    both = combined(first, second, view.marks)
+    found = resolve_apart(choice, closer.marks, again=True)
+    both = combined(first, found, view.marks)
     if unsure:
         turn = replace(turn, action=again)
     return replace(turn, chosen=Chosen(closer if both.mark else view, both, second_look=True))

@@ -109,6 +109,8 @@ class Turn:
     """Why the reply could not be used."""
     chosen: Chosen | None = None
     """The element that the action means, once that was resolved."""
+    second_picture: Path | None = None
+    """The marked picture of the second look, if there was one."""
     by_sight: bool = False
     """Whether the vision locator is to find the element."""
     doubt: Problem | None = None

@@ -166,10 +166,11 @@ def chose_right(decision: Decision) -> bool | None:
     """
     if not decision.chosen or any(mark.verdict == "unverifiable" for mark in decision.chosen):
         return None
-    return not any(map(_wrong, decision.chosen))
+    return not any(map(is_wrong, decision.chosen))
 
 
-def _wrong(mark: ChosenMark) -> bool:
+def is_wrong(mark: ChosenMark) -> bool:
+    """Tell whether the element's text contradicts the number that was chosen."""
     return mark.verdict == "mismatch" or _overridden(mark)
 
 
@@ -182,7 +183,7 @@ def _kinds(chosen: Iterable[ChosenMark]) -> tuple[KindFacts, ...]:
     for mark in chosen:
         kinds.setdefault(mark.kind, []).append(mark)
     facts = (
-        KindFacts(kind=kind, chosen=len(marks), wrong=sum(map(_wrong, marks)))
+        KindFacts(kind=kind, chosen=len(marks), wrong=sum(map(is_wrong, marks)))
         for kind, marks in kinds.items()
         if kind
     )

@@ -1,7 +1,7 @@
 """What all stages share: their signature and tools, asking a model, changing an attempt."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
@@ -156,6 +156,9 @@ class Tools:
     """Changes to the attempt by the step's finders and functions, made once the step is over."""
     judge: ModelJudge | None = None
     """The model that evaluates the case's `judge` checks; None if there is none."""
+
+    mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
 
     @property
     def hidden(self) -> Callable[[str], str] | None:

@@ -62,6 +62,9 @@ class CollectSpec(Spec):
     explore: Annotated[int, Field(ge=2)] = 3
     """The number of detail pages that are visited to learn what they have in common."""
     rate: Rate = Field(default_factory=Rate)
+    own_site: bool | None = None
+    """Whether the sites are your own, so that their robots.txt is not asked; by default this
+    machine's addresses are, and no others."""
     config: str | None = None
     """The `collection.json` of an earlier run, relative to the case file; it is repeated without
     asking a model."""

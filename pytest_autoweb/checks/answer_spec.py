@@ -116,6 +116,9 @@ class UrlsSpec(Spec):
     """The share of the wanted URLs that must be returned."""
     min_precision: Share = 1.0
     """The share of the returned URLs that must be wanted."""
+    ignore_query: bool | list[str] = False
+    """Whether URLs are compared without their queries, or the names of the parameters to leave out;
+    a `*` at the end stands for any ending, as in `utm_*`."""
     duplicates: bool = False
     """Whether a URL may be returned more than once; otherwise each repetition counts as an unwanted
     URL."""

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote_plus
 
 from pytest_autoweb.checks.answer_spec import UrlsSpec
 from pytest_autoweb.checks.check_type import NotEvaluated, Verdict
@@ -68,8 +69,8 @@ def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
         answer: what came back.
         base: what paths that start with `/` are joined to.
     """
-    given = [normal_url(url, base) or url for url in urls_in(answer)]
-    wanted = dict.fromkeys(normal_url(url, base) or url for url in spec.want)
+    given = [_compared(url, base, spec.ignore_query) for url in urls_in(answer)]
+    wanted = dict.fromkeys(_compared(url, base, spec.ignore_query) for url in spec.want)
     distinct = dict.fromkeys(given)
     repeated = len(given) - len(distinct)
     hits = len(wanted.keys() & distinct.keys())
@@ -91,6 +92,28 @@ def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
         finding=VALID if holds else _finding(given, hits),
         hint="" if holds else _hint(given, len(missing), len(extra), repeated, spec),
         credit=1.0 if holds else _f1(recall, precision),
+    )
+
+
+def _compared(url: str, base: str, ignored: bool | list[str]) -> str:
+    """Return the form in which a URL is compared, without the ignored part of its query."""
+    if not ignored:
+        return normal_url(url, base) or url
+    address, hash_, fragment = url.partition("#")
+    path, mark, query = address.partition("?")
+    kept = (
+        []
+        if isinstance(ignored, bool)
+        else [p for p in query.split("&") if not _is_ignored(p, ignored)]
+    )
+    bare = f"{path}{mark}{'&'.join(kept)}" if any(kept) else path
+    return normal_url(f"{bare}{hash_}{fragment}", base) or bare
+
+
+def _is_ignored(parameter: str, names: list[str]) -> bool:
+    name = unquote_plus(parameter.partition("=")[0])
+    return any(
+        name.startswith(known[:-1]) if known.endswith("*") else name == known for known in names
     )
 
 

@@ -32,6 +32,8 @@ _KEYS = {
     "answer": "result data 答案 结果",
     "direction": "方向",
     "timeout_ms": "timeout ms 毫秒",
+    "fields": "form inputs form_fields 字段 表单",
+    "last": "final is_last last_action 最后",
     "thinking": "thought thoughts reasoning reason 思考 理由 推理",
     "confidence": "certainty 置信度 信心",
 }
@@ -39,6 +41,7 @@ _ACTIONS = {
     "click": "点击 单击 tap press_button click_element check uncheck",
     "type": "输入 填写 fill input enter_text type_text",
     "select": "选择 select_option choose",
+    "fill_form": "填表 填写表单 fill_fields form",
     "extract": "提取 读取 read get_text",
     "press": "按键 press_key key keypress",
     "scroll": "滚动 scroll_down scroll_up",
@@ -236,3 +239,22 @@ def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
         [(mark, text)] = texts.items()
         fields |= {"mark_id": mark, "expected_text": str(text or "")}
     return fields
+
+
+def is_yes(value: Any) -> bool:
+    """Return whether a value says yes, in the ways in which models say it."""
+    return value is True or str(value).strip().lower() in ("true", "yes", "1", "是")
+
+
+def named_items(value: Any) -> Any:
+    """Return the objects of a list with their fields under their standard names."""
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, list):
+        return value
+    return [
+        {_KEY_OF.get(str(key).strip().lower(), key): inner for key, inner in item.items()}
+        if isinstance(item, Mapping)
+        else item
+        for item in value
+    ]

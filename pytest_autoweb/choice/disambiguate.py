@@ -113,13 +113,16 @@ def _reads_as_place(page_text: str, near: str) -> bool:
     return any(_holds_words(fold(line), wanted) for line in page_text.splitlines())
 
 
-def is_unsure(confidence: float | None) -> bool:
+def is_unsure(confidence: float | None, limit: float = LOW_CONFIDENCE) -> bool:
     """Return whether a model is so little sure of its choice that it must look again."""
-    return confidence is not None and confidence < LOW_CONFIDENCE
+    return confidence is not None and confidence < limit
 
 
 def look_again_at(
-    first: Resolution, marks: Sequence[Mark], confidence: float | None
+    first: Resolution,
+    marks: Sequence[Mark],
+    confidence: float | None,
+    limit: float = LOW_CONFIDENCE,
 ) -> tuple[int, ...]:
     """Return the numbers of the marks for a second look; none if no second look is needed.
 
@@ -127,8 +130,9 @@ def look_again_at(
         first: the result of the first look.
         marks: the marks that the action fits.
         confidence: how sure the model says it is.
+        limit: the confidence below which it looks again.
     """
-    if first.candidates or first.mark is None or not is_unsure(confidence):
+    if first.candidates or first.mark is None or not is_unsure(confidence, limit):
         return first.candidates
     chosen = first.mark.number
     about = sorted(marks, key=lambda mark: abs(mark.number - chosen))[:CANDIDATES]

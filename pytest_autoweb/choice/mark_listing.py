@@ -1,8 +1,12 @@
-"""A marked page as text, for models without vision. Pure."""
+"""A marked page as text, for models without vision, and what no picture shows."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from pytest_autoweb.marks.marking import Mark
+from pytest_autoweb.marks.marking import Mark, MarkedPage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
 LISTED = 60
 _NEW = 20
@@ -53,6 +57,36 @@ def listing(
             break
         lines.append(f"text: {line[:_LINE_CHARS]}")
     return "\n".join([*lines, *(f"new text: {line[:_LINE_CHARS]}" for line in new[:_NEW])])
+
+
+_OPTIONS = 30
+_OPTION_CHARS = 60
+
+
+def option_lines(marked: MarkedPage, marks: Sequence[Mark]) -> list[str]:
+    """Return what each select box offers, one line for each: `[4] options: Red, Blue`.
+
+    Args:
+        marked: the page with its marks.
+        marks: those that may be chosen.
+    """
+    lines = []
+    for mark in marks:
+        located = marked.locator(mark.number) if mark.tag == "select" else None
+        if located is not None:
+            offered = [_short(text, _OPTION_CHARS) for text in _offered(located)]
+            more = ", …" if len(offered) > _OPTIONS else ""
+            lines.append(f"[{mark.number}] options: {', '.join(offered[:_OPTIONS])}{more}")
+    return lines
+
+
+def _offered(located: "Locator") -> list[str]:
+    from playwright.sync_api import Error
+
+    try:
+        return located.locator("option").all_inner_texts()
+    except Error:
+        return []  # The page has replaced the box in the meantime.
 
 
 def _lines(text: str) -> dict[str, None]:

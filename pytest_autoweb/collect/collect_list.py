@@ -10,10 +10,11 @@ from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
 from pytest_autoweb.attempt.tools import Tools, ask, change, charge, fail
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.choice.feedback import Feedback, section
-from pytest_autoweb.choice.mark_listing import listing
+from pytest_autoweb.choice.mark_listing import listing, option_lines
 from pytest_autoweb.collect.collect_run import Job, collect
 from pytest_autoweb.collect.guide import Guide, GuideQuestion, forms_text, grammar, schema
-from pytest_autoweb.collect.list_site import Site
+from pytest_autoweb.collect.list_site import Site, robots_of
+from pytest_autoweb.collect.robots import Robots
 from pytest_autoweb.collect.saved_state import (
     Collection,
     CollectProgress,
@@ -25,6 +26,7 @@ from pytest_autoweb.collect.walk import Pacer
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.model_spec import is_loopback
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
 from pytest_autoweb.page.scripts import run_script
@@ -35,7 +37,6 @@ from pytest_autoweb.sandbox.engine import StepCallError
 _TEXT_MS = 3_000.0
 _LINE_CHARS = 200
 _NEAR_CHARS = 80
-_OPTIONS = 30
 
 
 def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
@@ -102,7 +103,7 @@ def job_of(
             Feedback(enabled=tools.settings.feedback),
         )
     return Job(
-        site=Site(tools.page, tools.policy.allows, tools.log.write),
+        site=Site(tools.page, tools.policy.allows, tools.log.write, _robots(tools, spec)),
         collection=collection,
         spec=spec,
         pacer=Pacer(spec.rate, tools.clock.sleep),
@@ -111,6 +112,14 @@ def job_of(
         reveal=tools.reveal,
         clean=tools.redact,
         over=over,
+    )
+
+
+def _robots(tools: Tools, spec: CollectSpec) -> Robots:
+    """Return the rules of the sites that are not one's own."""
+    own = spec.own_site
+    return robots_of(
+        tools.page, tools.policy.allows, lambda url: not (is_loopback(url) if own is None else own)
     )
 
 
@@ -239,14 +248,8 @@ def _options(question: GuideQuestion) -> list[str]:
     """Return the options of select boxes, which no picture shows; only for setting filters."""
     if question.phase != "navigate":
         return []
-    lines = []
-    for mark in question.marked.marks:
-        wanted = mark.tag == "select" and mark.number not in question.banned
-        located = question.marked.locator(mark.number) if wanted else None
-        if located is not None:
-            offered = located.locator("option").all_inner_texts()[:_OPTIONS]
-            lines.append(f"[{mark.number}] options: {', '.join(map(str.strip, offered))}")
-    return lines
+    marked, banned = question.marked, question.banned
+    return option_lines(marked, [mark for mark in marked.marks if mark.number not in banned])
 
 
 def _redacted(value: Any, redact: Any) -> Any:

@@ -57,12 +57,17 @@ def collect(job: Job) -> CollectProgress:
     """
     created = job.collection.created_at or datetime.now(UTC).isoformat()
     known = job.collection.model_copy(update={"created_at": created})
-    progress = job.kept and unfinished(job.kept, known.list_url, known.task_description)
-    if progress:
-        return _go_on(job, progress)
-    progress = CollectProgress(
+    first = CollectProgress(
         list_url=known.list_url, task_description=known.task_description, collection=known
     )
+    if problem := job.site.forbidden(known.list_url):
+        return _stopped(job, first, problem)
+    if job.site.robots:
+        job.pacer.least = job.site.robots.rules(known.list_url).delay
+    kept = job.kept and unfinished(job.kept, known.list_url, known.task_description)
+    if kept:
+        return _go_on(job, kept)
+    progress = first
     if problem := replay_steps(job.site, known.nav_steps, job.reveal):
         return _stopped(job, progress, problem)
     if not known.has_pattern:

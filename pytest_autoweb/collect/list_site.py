@@ -4,19 +4,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_autoweb.choice.expected_text import compare
 from pytest_autoweb.collect.list_addresses import joined
 from pytest_autoweb.collect.list_entries import ListEntry, page_controls, read_entries
 from pytest_autoweb.collect.next_page_control import Control
+from pytest_autoweb.collect.robots import LONGEST, Robots
 from pytest_autoweb.collect.saved_state import Collection
+from pytest_autoweb.page.scripts import run_script
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request, Response
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes that mean "later" rather than "no"."""
+LONGEST_WAIT_S = 300.0
+"""A server that asks for a longer wait pauses the collection instead."""
 
 _LOADED_BY = ("document", "xhr", "fetch")
 
@@ -29,6 +35,8 @@ class Traffic:
 
     def __init__(self) -> None:
         self.refused: list[str] = []
+        self.wait_s = 0.0
+        """The longest wait that a refusal of this move asks for in `Retry-After`."""
         self.lost = False
         """The server refused the page itself, so there is nothing on it to press."""
         self._open = 0
@@ -37,6 +45,7 @@ class Traffic:
     def start(self) -> None:
         """Begin a move: forget earlier refusals and requests."""
         self.refused.clear()
+        self.wait_s = 0.0
         self._open, self._last = 0, time.monotonic()
 
     def quiet_for(self) -> float:
@@ -69,7 +78,25 @@ class Traffic:
     def _answered(self, response: "Response") -> None:
         if response.status in REFUSALS and response.request.resource_type in _LOADED_BY:
             self.refused.append(f"{response.url} answered {response.status}")
+            asked = asked_wait(response.headers.get("retry-after", ""), datetime.now(UTC))
+            self.wait_s = max(self.wait_s, asked)
             self.lost = self.lost or response.request.is_navigation_request()
+
+
+def asked_wait(header: str, now: datetime) -> float:
+    """Return the seconds that `Retry-After` asks for, as a number or a date; 0 if it says nothing.
+
+    Args:
+        header: the header's value.
+        now: the time, from which a date counts.
+    """
+    with suppress(ValueError):
+        return max(0.0, float(header)) if header.strip().isascii() else 0.0
+    with suppress(ValueError, TypeError):
+        until = parsedate_to_datetime(header)
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return max(0.0, (until - now).total_seconds())
+    return 0.0
 
 
 OPEN_MS = 30_000.0
@@ -88,9 +115,10 @@ _MISSING = (404, 410)
 class MoveResult(NamedTuple):
     """The result of a move to another page."""
 
-    kind: Literal["ok", "nothing", "gone", "failed"]
-    """`nothing`: the page came but shows no other entries; `gone`: there is no such page; `failed`:
-    it may work later."""
+    kind: Literal["ok", "nothing", "gone", "forbidden", "failed"]
+    """`nothing`: the page came but shows no other entries; `gone`: there is no such page;
+    `forbidden`: the site does not give it, and must not be asked again; `failed`: it may work
+    later."""
     problem: str = ""
 
 
@@ -111,6 +139,8 @@ class Site:
     allows: Callable[[str], bool]
     """Tells whether an address may be opened."""
     note: Callable[[str], None] = lambda line: None
+    robots: Robots | None = None
+    """What the sites ask for; None where nobody needs to ask, as on a site of one's own."""
     _traffic: Traffic = field(default_factory=Traffic)
 
     def watched(self) -> AbstractContextManager[None]:
@@ -121,6 +151,19 @@ class Site:
     def refusal(self) -> str:
         """What the server refused since the last move; empty when nothing was."""
         return next(iter(self._traffic.refused), "")
+
+    @property
+    def wait_s(self) -> float:
+        """The seconds that the server's refusals since the last move ask to wait; 0 for none."""
+        return self._traffic.wait_s
+
+    def forget_refusals(self) -> None:
+        """Forget what was refused before, so that it is not taken for an effect of what follows."""
+        self._traffic.start()
+
+    def forbidden(self, url: str) -> str:
+        """Say that the site's robots.txt forbids an address; empty if it does not."""
+        return self.robots.problem(url) if self.robots else ""
 
     def open(self, url: str) -> MoveResult:
         """Open an address in the page."""
@@ -133,6 +176,8 @@ class Site:
 
         if not self.allows(url):
             return MoveResult("gone", f"{url} is at no allowed origin")
+        if problem := self.forbidden(url):
+            return MoveResult("forbidden", problem)
         self._traffic.start()
         try:
             response = load()
@@ -140,8 +185,11 @@ class Site:
             return MoveResult("failed", f"{url} could not be opened: {_first_line(error)}")
         if response is None or response.status < 400:
             return MoveResult("ok")
-        kind: Literal["gone", "failed"] = "gone" if response.status in _MISSING else "failed"
-        return MoveResult(kind, f"{url} answered {response.status}")
+        problem = f"{url} answered {response.status}"
+        if response.status in _MISSING:
+            return MoveResult("gone", problem)
+        # A server that has said no, and not later, is not asked again.
+        return MoveResult("failed" if response.status in REFUSALS else "forbidden", problem)
 
     def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the entries that the pattern finds, as soon as two readings in a row agree."""
@@ -177,14 +225,12 @@ class Site:
         move = self._go(way)
         if move.kind != "ok":
             return move
-        came = self._wait(turned)
-        if self._traffic.refused:
-            return MoveResult("failed", self._traffic.refused[0])
-        return (
-            MoveResult("ok")
-            if came
-            else MoveResult("nothing", f"{way.text or way.url} led to nothing new")
-        )
+        if self._wait(turned):
+            # The page is here: it is not fetched again because something else on it was refused.
+            return MoveResult("ok", self.refusal)
+        if self.refusal:
+            return MoveResult("failed", self.refusal)
+        return MoveResult("nothing", f"{way.text or way.url} led to nothing new")
 
     def _go(self, way: Way) -> MoveResult:
         if way.url:
@@ -214,25 +260,35 @@ class Site:
             return f"{way.text!r} could not be clicked: {_first_line(error)}"
         return ""
 
-    def scroll(self) -> None:
-        """Scroll to the end, step by step."""
+    def scroll(self, enough: Callable[[], bool] = lambda: False) -> None:
+        """Scroll the page, and the boxes in it that hold a list, to the end, step by step.
+
+        Args:
+            enough: tells whether to stop where the page is. It is only asked where a box scrolls,
+                because boxes often show no more entries than fit into them.
+        """
         self._traffic.start()
         # Up first: pages load more on a scroll event, and at the end there would be none.
-        self.page.evaluate("step => scrollBy({top: -step, behavior: 'instant'})", SCROLL_STEP)
+        run_script(self.page, "scroll_list", -SCROLL_STEP)
+        # Up and down within one frame would be no event at all.
+        self.page.wait_for_timeout(POLL_MS)
         for _ in range(_MAX_STEPS):
-            if self.page.evaluate(_SCROLL, SCROLL_STEP):
+            moved = run_script(self.page, "scroll_list", SCROLL_STEP)
+            if moved["ended"]:
                 return
             self.page.wait_for_timeout(POLL_MS)
+            if moved["boxes"] and enough():
+                return
 
     def step_down(self) -> bool:
         """Scroll down by one step; return whether the end is reached."""
-        at_end = bool(self.page.evaluate(_SCROLL, SCROLL_STEP))
+        at_end = bool(run_script(self.page, "scroll_list", SCROLL_STEP)["ended"])
         self.page.wait_for_timeout(STILL_MS)
         return at_end
 
     def peek(self, url: str) -> str:
         """Open an address in a new tab and close it; return the problem if it shows no page."""
-        if not self.allows(url):
+        if not self.allows(url) or self.forbidden(url):
             return ""  # It may still be a detail page, only one that must not be visited.
         tab = self.page.context.new_page()
         try:
@@ -242,8 +298,12 @@ class Site:
 
     def grew(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
         """Tell whether new entries appear after something was pressed or scrolled."""
+        return self._wait(lambda: self.has_grown(shown, collection))
+
+    def has_grown(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
+        """Tell whether there are new entries now."""
         before = {entry.key for entry in shown}
-        return self._wait(lambda: any(e.key not in before for e in self._now(collection)))
+        return any(entry.key not in before for entry in self._now(collection))
 
     def wait_for_entries(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the entries as soon as there are any, or nothing after a while."""
@@ -269,16 +329,35 @@ class Site:
         return True
 
 
+def robots_of(page: "Page", allows: Callable[[str], bool], heeded: Callable[[str], bool]) -> Robots:
+    """Return the robots.txt of sites, which are fetched in tabs of the page's browser.
+
+    Args:
+        page: the page, whose context opens the tabs.
+        allows: tells whether an address may be opened.
+        heeded: tells whether the rules of a site count.
+    """
+    from playwright.sync_api import Error
+
+    def fetch(url: str) -> str | None:
+        if not allows(url):
+            return None
+        tab = page.context.new_page()
+        try:
+            response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
+            if response is None or response.status != 200:
+                return None
+            return str(tab.evaluate(f"document.body.innerText.slice(0, {LONGEST})"))
+        except Error:
+            return None
+        finally:
+            tab.close()
+
+    return Robots(fetch, heeded)
+
+
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-_SCROLL = """step => {
-  const at = document.scrollingElement || document.documentElement;
-  const before = at.scrollTop;
-  at.scrollBy({top: Math.max(step, innerHeight), behavior: 'instant'});
-  return at.scrollTop + innerHeight >= at.scrollHeight - 50 || at.scrollTop === before;
-}"""
 
 
 LEAVE_MS = 3_000.0

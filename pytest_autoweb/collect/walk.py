@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pytest_autoweb.cases.case import Rate
 from pytest_autoweb.collect.list_addresses import new_ones
 from pytest_autoweb.collect.list_entries import ListEntry
-from pytest_autoweb.collect.list_site import MoveResult, Site, Way, follow
+from pytest_autoweb.collect.list_site import LONGEST_WAIT_S, MoveResult, Site, Way, follow
 from pytest_autoweb.collect.next_page_control import choose_more
 from pytest_autoweb.collect.resume import predicted, usual_way
 from pytest_autoweb.collect.saved_state import CollectProgress, NextPage, Status
@@ -34,12 +34,18 @@ class Pacer:
     level: int = 0
     good: int = 0
     """The number of good pages in a row."""
+    least: float = 0.0
+    """The least pause, as the site asks for it in its robots.txt."""
+    asked: float = 0.0
+    """The least next pause, as the server asked for it in its last refusal."""
 
     def pause(self) -> None:
         """Wait before the next page."""
         shift = self.rate.jitter * (2 * self.chance() - 1)
         base = self.rate.delay * GROWTH**self.level
-        if (seconds := max(0.0, base + shift if self.rate.delay else 0.0)) > 0:
+        own = base + shift if self.rate.delay else 0.0
+        seconds, self.asked = max(0.0, own, self.least, self.asked), 0.0
+        if seconds > 0:
             self.sleep(seconds)
 
     def succeeded(self) -> None:
@@ -48,8 +54,13 @@ class Pacer:
         if self.level and self.good >= RECOVERY_PAGES:
             self.level, self.good = self.level - 1, 0
 
-    def refused(self) -> None:
-        """Note that the server refused a page, or that nothing came."""
+    def refused(self, wait_s: float = 0.0) -> None:
+        """Note that the server refused a page, or that nothing came.
+
+        Args:
+            wait_s: how long the server asks to wait.
+        """
+        self.asked = wait_s
         self.level, self.good = min(MAX_LEVEL, self.level + 1), 0
 
 
@@ -218,10 +229,11 @@ class Walk:
     def _grown(self, progress: CollectProgress, shown: _Shown) -> tuple[ListEntry, ...]:
         """Make the page load more entries, by scrolling or by a control, and return all entries."""
         collection, site = progress.collection, self._site
+        site.forget_refusals()
         if self._ports.pick is not None or self._limits.over():
             return ()
         if collection.scroll and self._vain_scrolls < LAZY_TRIES:
-            site.scroll()
+            site.scroll(lambda: site.has_grown(shown.entries, collection))
             if site.grew(shown.entries, collection):
                 self._vain_scrolls = 0
                 self._ports.pacer.succeeded()
@@ -256,9 +268,20 @@ class Walk:
             if not refusal or self._limits.over():
                 return grown, refusal
             self._site.note(f"collect: {refusal}")
-            self._ports.pacer.refused()
+            if too_long := self._too_long():
+                return (), too_long
+            self._ports.pacer.refused(self._site.wait_s)
             self._ports.pacer.pause()
         return (), refusal
+
+    def _too_long(self) -> str:
+        """Say that the server asks for more patience than a collection has; empty if not."""
+        if (asked := self._site.wait_s) <= LONGEST_WAIT_S:
+            return ""
+        return (
+            f"{self._site.refusal} and asks to wait {asked:.0f} s; a collection waits "
+            f"{LONGEST_WAIT_S:.0f} s at most"
+        )
 
     def _turn(self, progress: CollectProgress, shown: _Shown) -> tuple[Status, str] | None:
         """Go to the next page, trying again after a pause if that fails.
@@ -280,14 +303,22 @@ class Walk:
             if move.kind == "ok":
                 self._shown_page += 1
                 self._knows_the_way = True
-                pacer.succeeded()
+                if move.problem:
+                    self._site.note(f"collect: {move.problem}")
+                    pacer.refused(self._site.wait_s)
+                else:
+                    pacer.succeeded()
                 return None
             self._site.note(f"collect: page {progress.current_page_num + 1}: {move.problem}")
             in_vain += move.kind == "nothing"
+            if move.kind == "forbidden":
+                return "paused", move.problem
+            if too_long := self._too_long():
+                return "paused", too_long
             # Trying an address again would give the same page; a control may not have been ready.
             if move.kind == "gone" or in_vain > (0 if shown.way.url else 1):
                 return "done", move.problem
-            pacer.refused()
+            pacer.refused(self._site.wait_s)
         return "paused", move.problem
 
     def _way_on(self, progress: CollectProgress, shown: _Shown) -> tuple[CollectProgress, _Shown]:

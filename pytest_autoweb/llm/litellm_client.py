@@ -219,6 +219,8 @@ class LiteLLMClient:
             ModelError: the call failed; it carries the usage of all tries.
         """
         litellm = self._litellm(spec)
+        if litellm is None and (problem := openai_api.other_provider(target.model)):
+            raise ModelError("unavailable", spec.name, problem)
         completion = openai_api.completion if litellm is None else litellm.completion
         arguments = _arguments(spec, request, target)
         if spec.name in self._default_temperature:

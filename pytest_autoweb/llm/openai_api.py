@@ -88,18 +88,25 @@ def completion(
 
 def provider_problem(model: str, target: Endpoint) -> str | None:
     """Say why a model cannot be called without litellm, or return None."""
-    if "/" in model and not model.startswith(PREFIX):
-        return (
-            f"{model!r} needs litellm, which is not installed: pip install litellm. Without it, "
-            "models of OpenAI can be called, and every server with OpenAI's API, as openai/NAME "
-            "with api_base in the model's settings"
-        )
+    if problem := other_provider(model):
+        return problem
     if target.api_key or target.api_base or os.environ.get(_KEY):
         return None
     return (
         f"no key for provider openai: set {_KEY} in the environment, or name another variable with "
         "api_key_env in the model's settings"
     )
+
+
+def other_provider(model: str) -> str | None:
+    """Say that a model needs litellm, or return None."""
+    if "/" in model and not model.startswith(PREFIX):
+        return (
+            f"{model!r} needs litellm, which is not installed: pip install litellm. Without it, "
+            "models of OpenAI can be called, and every server with OpenAI's API, as openai/NAME "
+            "with api_base in the model's settings"
+        )
+    return None
 
 
 def default_base() -> str:

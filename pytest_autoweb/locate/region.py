@@ -113,6 +113,8 @@ KNOWN_WITHIN = 20
 POINT_WITHIN = 40
 """The same, where a point is already known that the target covers with `POINT_SURE`."""
 POINT_SURE = 0.95
+CONFIRMED = 0.9
+"""The confidence from which a confirmed box ends the search; acting by sight asks for as much."""
 CONFIRMATIONS = 3
 """How many times the model is asked to confirm the place, with more lines in between."""
 
@@ -175,7 +177,8 @@ class _Bracketing:
             if self.calls >= self.limits.place_calls:
                 return "budget"
             refused = self._confirm()
-            if self.confidence >= self.limits.confidence:
+            # A box that the model confirms needs no more lines, unless they contradict it.
+            if self.confidence >= min(CONFIRMED, self.limits.confidence):
                 return "found"
         return "inconsistent" if refused else "ambiguous"
 

@@ -69,6 +69,8 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
             for decision in reversed(attempt.decisions):
                 if decision.picture and (decision.status == "performed") == performed:
                     yield decision.picture
+                    if decision.second_picture:
+                        yield decision.second_picture
         for location in reversed(attempt.locations):
             for probe in location.probes:
                 if probe.picture:

@@ -78,6 +78,8 @@ class Decision(Record):
     second_look: bool = False
     """Whether the model was asked again with only the elements marked that may be meant, because
     several fit or because it was not sure."""
+    second_picture: str | None = None
+    """The path of the marked screenshot of the second look, below the cell's folder."""
     status: DecisionStatus
     """What became of the decision."""
     refused_for: RefusalCause = ""

@@ -330,6 +330,7 @@ def _tools(
                 progress=resources.progress,
                 marks=MarkFinder(redact if case.secrets else None),
                 judge=_judge_for(cell, case, resources, this.failed),
+                mistaken=resources.mistaken,
             )
             if resources.settings.cache != "off":
                 border.recall = SeenCalls(page_digest, resources.cache or MemoryCache())

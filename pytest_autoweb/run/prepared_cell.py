@@ -70,5 +70,7 @@ class CellResources:
     """The user's hook that logs in again; None if there is none."""
     past: PastCorrections = field(default_factory=dict)
     """How often the cell's way of correcting has helped its model, according to the store."""
+    mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of element, the wrong choices and all choices of the model, by the store."""
     judge: Callable[[JudgedAttempt], ModelJudge] | None = None
     """Makes the judge of an attempt; None if `judge` checks cannot be evaluated."""

@@ -1,7 +1,7 @@
 """Case files as pytest collectors, cells as pytest items with real fixtures."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +10,7 @@ import pytest
 
 from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
+from pytest_autoweb.choice.mistaken import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms.correction_arm import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
@@ -240,6 +241,7 @@ def run_with_fixtures(
         remote=remote,
         relogin=relogin,
         past=_past(cell, session.settings),
+        mistaken=_mistaken(cell, session.settings),
         # Readings of a page may contain its secrets, which must not leave this process.
         cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
     )
@@ -271,6 +273,15 @@ def _past(cell: Cell, settings: Settings) -> "PastCorrections":
     return corrections_so_far(
         settings.store, settings.rootdir, cell.spec.name, arm, CORRECTIONS_COUNTED
     )
+
+
+def _mistaken(cell: Cell, settings: Settings) -> Mapping[str, tuple[int, int]]:
+    """Return how often the model mistook each kind of element, for cells that choose elements."""
+    if not settings.store or cell.strategy == CODEGEN.name or is_control(cell.spec.name):
+        return {}
+    from pytest_autoweb.store.session_hooks import mistaken_kinds
+
+    return mistaken_kinds(settings.store, settings.rootdir, cell.spec.name, CHOICES_COUNTED)
 
 
 def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":

@@ -13,6 +13,7 @@ from pytest_autoweb.store.table_rows import clean, parameter
 from pytest_autoweb.store.tables import (
     AttemptRow,
     CellRow,
+    ChoiceRecord,
     CorrectionRecord,
     DailyMetrics,
     ToolCallRecord,
@@ -229,6 +230,33 @@ def past_corrections(
         .group_by(recent.c.failure_type)
     )
     return {kind: (int(helped), tried) for kind, helped, tried in rows}
+
+
+def past_choices(connection: Connection, model: str, last: int) -> dict[str, tuple[int, int]]:
+    """Return for each kind of element how many of the latest choices were wrong, and their number.
+
+    Args:
+        connection: a connection to the store.
+        model: the model that chose.
+        last: the most choices that count for a kind; the latest ones do.
+    """
+    place = func.row_number().over(
+        partition_by=ChoiceRecord.kind,
+        order_by=(ChoiceRecord.created_at.desc(), ChoiceRecord.id),
+    )
+    recent = (
+        select(ChoiceRecord.kind, ChoiceRecord.is_wrong, place.label("place"))
+        .join(AttemptRow, AttemptRow.id == ChoiceRecord.attempt_id)
+        .join(CellRow, CellRow.id == AttemptRow.cell_id)
+        .where(CellRow.model == clean(model), ChoiceRecord.kind != "")
+        .subquery()
+    )
+    rows = connection.execute(
+        select(recent.c.kind, count_if(recent.c.is_wrong), func.count())
+        .where(recent.c.place <= last)
+        .group_by(recent.c.kind)
+    )
+    return {kind: (int(wrong), chosen) for kind, wrong, chosen in rows}
 
 
 def _begin(day: dt.date) -> dt.datetime:

@@ -41,6 +41,31 @@ def corrections_so_far(
         return {}
 
 
+def mistaken_kinds(text: str, rootdir: Path, model: str, last: int) -> dict[str, tuple[int, int]]:
+    """Return for each kind of element how many of a model's latest choices were wrong.
+
+    The result is empty when the store does not answer; the log then says why.
+
+    Args:
+        text: the store's URL.
+        rootdir: the folder that a relative path in the URL starts from.
+        model: the model that chooses.
+        last: the most choices that count for a kind; the latest ones do.
+
+    Returns:
+        For each kind the wrong choices and all choices.
+    """
+    try:
+        with (
+            Store(read_address(text, base=rootdir), wait_s=WAIT_S) as store,
+            store.read() as connection,
+        ):
+            return call_queries.past_choices(connection, model, last)
+    except StoreError as error:
+        _log.warning("the store did not say which elements were mistaken before: %s", error)
+        return {}
+
+
 def store_at_end(text: str, rootdir: Path, folder: Path) -> str:
     """Write a finished run into the store and return one sentence that says how that went.
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.analysis.decision_facts import is_wrong
 from pytest_autoweb.analysis.run_rows import cell_row
 from pytest_autoweb.correct.failure_types import classify_call, classify_failure
 from pytest_autoweb.redaction import redact_keys
@@ -25,6 +26,9 @@ from pytest_autoweb.store import tables
 
 LONGEST = 20_000
 """The most characters that are kept of a text; the run's own files have the rest."""
+_SHORT = 300
+"""The same for the text of an element, of which a page may have thousands."""
+_LARGEST = 2**31
 
 
 def row_id(*parts: object) -> str:
@@ -203,6 +207,7 @@ def rows_of(run: RecordedRun, identity: str) -> Rows:
         for table in (
             tables.CellRow,
             tables.AttemptRow,
+            tables.ChoiceRecord,
             tables.CheckRow,
             tables.ToolCallRecord,
             tables.CorrectionRecord,
@@ -307,6 +312,8 @@ def _of_line(
             row = {"id": own, "cell_id": cell_id, **made_by, **_attempt(attempt, began)}
             yield tables.AttemptRow, row
             yield from ((tables.CheckRow, row) for row in _checks(attempt, own))
+            if not control:
+                yield from ((tables.ChoiceRecord, row) for row in _choices(attempt, own, began))
             if failed is not None and not control:
                 retry = RetriedAttempt(*failed, attempt, own, began)
                 yield tables.CorrectionRecord, correction_row(retry)
@@ -318,6 +325,26 @@ def _of_line(
             yield from ((tables.ToolCallRecord, row) for row in calls)
             began += timedelta(milliseconds=attempt.duration_ms)
         failed = (attempt, last_failed["id"] if last_failed else None)
+
+
+def _choices(attempt: Attempt, attempt_id: str, began: datetime) -> Iterator[Row]:
+    """Yield the elements that a model chose; their texts are redacted in the record already."""
+    for decision in attempt.decisions:
+        for place, chosen in enumerate(decision.chosen):
+            yield {
+                "id": row_id(attempt_id, "choice", decision.index, place),
+                "attempt_id": attempt_id,
+                "decision_index": decision.index,
+                "phase": clean(decision.phase),
+                "mark": chosen.mark if abs(chosen.mark or 0) < _LARGEST else None,
+                "kind": clean(chosen.kind)[:_SHORT],
+                "expected_text": clean(chosen.expected_text)[:_SHORT],
+                "actual_text": clean(chosen.actual_text)[:_SHORT],
+                "verdict": chosen.verdict,
+                "is_wrong": is_wrong(chosen),
+                "confidence": decision.confidence,
+                "created_at": began,
+            }
 
 
 def _attempt(attempt: Attempt, began: datetime) -> Row:

@@ -146,6 +146,30 @@ class AttemptRow(Base):
     """An estimate: the start of the cell plus the duration of the attempts before this one."""
 
 
+class ChoiceRecord(Base):
+    """One element that a model chose by sight or from the marks, right or wrong."""
+
+    __tablename__ = "choice_records"
+
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    attempt_id: Mapped[str] = mapped_column(Id, _child_of("attempts.id"), index=True)
+    decision_index: Mapped[int]
+    phase: Mapped[str]
+    """`act`, or a phase of the collector."""
+    mark: Mapped[int | None]
+    """The number that the model gave."""
+    kind: Mapped[str]
+    """The element's role or tag; empty if it is not known."""
+    expected_text: Mapped[str]
+    actual_text: Mapped[str]
+    verdict: Mapped[str]
+    is_wrong: Mapped[bool]
+    """The text contradicts the number: a mismatch, or a number that a unique text overrode."""
+    confidence: Mapped[float | None]
+    created_at: Mapped[dt.datetime] = mapped_column(index=True)
+    """The moment at which the attempt began."""
+
+
 class CheckRow(Base):
     """The result of one check."""
 

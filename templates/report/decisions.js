@@ -28,11 +28,12 @@ function decisionCard(d, { source, fileLink, enlarge }) {
   const [tone, sign, usual] = STATUSES[d.status];
   const says = REFUSALS[d.refused_for] ?? usual;
   const box = d.picture && (source(d.picture) ? thumbnail(d, source(d.picture), enlarge) : el("p.soft.small", "picture in ", fileLink(d.picture)));
+  const again = d.second_picture && (source(d.second_picture) ? closer(d, source(d.second_picture), enlarge) : el("p.soft.small", "second look in ", fileLink(d.second_picture)));
   const facts = [d.phase !== "act" && d.phase, d.marks > 0 && plural(d.marks, "mark"), d.confidence !== null && `confidence ${percent(d.confidence)}`,
     d.second_look && "second look", d.calls !== 1 && plural(d.calls, "model call"), d.duration_ms > 0 && seconds(d.duration_ms / 1000)];
   return el("li.card.decision.is-" + tone, { "data-decision": d.index },
     el("div.decision-head", el("span.no", String(d.index)), el("b.did", actionName(d)), el("span.how", icon(sign), says)),
-    box && el("div.seen", box),
+    (box || again) && el("div.seen", box, again),
     el("div.told",
       d.feedback.length > 0 && el("div.feedback", el("p.label", "feedback before this decision"), el("ul", d.feedback.map((said) => el("li", { dir: "auto" }, said)))),
       actionFields(d.action),
@@ -46,7 +47,7 @@ const actionName = (d) => text(d.action?.action ?? (d.action ? "decision" : "no 
 
 /* The fields of the reply other than the texts that are compared below. */
 function actionFields(action) {
-  const fields = Object.entries(action ?? {}).filter(([name, value]) => !SAID_ELSEWHERE.has(name) && value !== null && value !== "");
+  const fields = Object.entries(action ?? {}).filter(([name, value]) => !SAID_ELSEWHERE.has(name) && value !== null && value !== "" && value !== false);
   return fields.length > 0 && el("dl.versus", fields.map(([name, value]) => [el("dt", name), el("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value))]));
 }
 
@@ -66,6 +67,13 @@ function choice(c) {
 function thumbnail(d, source, enlarge) {
   const label = `The page with its marks at decision ${d.index}`;
   return el("button.shot.marked", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => enlarge(label, spotted(d, source, label)) } }, spotted(d, source, label));
+}
+
+/* The picture of the second look, which shows only the elements that could be meant. */
+function closer(d, source, enlarge) {
+  const label = `The second look at decision ${d.index}`;
+  const shown = () => el("img", { src: source, alt: label });
+  return el("button.shot.marked", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => enlarge(label, shown()) } }, shown());
 }
 
 /* Return the picture with a ring around each chosen element. */

@@ -190,3 +190,48 @@ def test_a_circle_is_recorded_as_such(
 
     decisions = result.attempts[0].decisions
     assert [d.refused_for for d in decisions if d.status == "refused"] == ["circle"] * 2
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "calls"), [({}, 1), ({"button": (1, 20)}, 1), ({"button": (3, 10)}, 2)]
+)
+def test_a_kind_that_was_often_mistaken_is_warned_of_and_looked_at_again_earlier(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    mistaken: dict[str, tuple[int, int]],
+    calls: int,
+) -> None:
+    send = on("click", "Send", confidence=0.7)
+    client = ScriptedClient({"decide": [*[send] * calls, do("done")]})
+    result = run_one(
+        browser,
+        {"entry_url": site.put("/", PAGE), "expect": [{"text": "Send done"}], "user_task": "Send."},
+        client,
+        settings(tmp_path, max_repairs=0, check_timeout=0.5),
+        strategy="act",
+        spec={},
+        opened=lambda page: None,
+        mistaken=mistaken,
+    )
+
+    first = result.attempts[0].decisions[0]
+    assert (result.outcome, first.calls, first.second_look) == ("passed", calls, calls == 2)
+    warned = "often mistaken before: button." in prompt(client.requests[0])
+    assert warned == (calls == 2)
+
+
+def test_two_mistakes_in_an_attempt_are_enough_for_a_warning(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    wrong = on("click", "Nothing reads so", mark=1)
+    case = {"entry_url": site.put("/", PAGE), "expect": [{"text": "Send done"}]}
+    replies = [wrong, on("click", "Nor so", mark=2), on("click", "Send"), do("done")]
+    told = {}
+    for feedback in (True, False):
+        (tmp_path / str(feedback)).mkdir()
+        folder = tmp_path / str(feedback)
+        _, client = act(browser, folder, case, replies, feedback=feedback)
+        told[feedback] = ["often mistaken" in prompt(request) for request in client.requests[:3]]
+
+    assert told == {True: [False, False, True], False: [False, False, False]}

@@ -367,3 +367,53 @@ def test_a_real_vision_model_finds_a_button(site: Site, tmp_path: Path) -> None:
     code = main(["locate", url, "the Delete button in row 7", "--model", model, *more])
 
     assert code == 0
+
+
+def test_a_view_that_does_not_hold_the_target_is_closed_for_all_kinds(simple: Page) -> None:
+    simple.set_content(
+        "<button>Yes</button> <button>No</button><p>Some text</p><p>More</p>"
+        "<canvas width=300 height=200></canvas>"
+    )
+    client = client_for(simple, {"the blue horse": None})
+    result = sight(simple, client).locate("the blue horse")
+
+    # Two answers that agree are what it takes to be sure; they are about the whole picture.
+    assert (result.status, len(client.requests)) == ("not_found", 2)
+    assert result.confidence >= 0.97
+
+
+def test_a_view_with_nothing_new_is_not_asked_about_and_no_picture_is_shown_twice(
+    simple: Page,
+) -> None:
+    rows = "".join(f"<p style='height: 40px'><button>Row {n}</button></p>" for n in range(14))
+    simple.set_content(f"{rows}<div style='height: 60px'></div>")
+    client = client_for(simple, {"the blue horse": None})
+    result = sight(simple, client).locate("the blue horse")
+
+    pictures = [image for asked in client.requests for image in asked.messages[-1].images]
+    assert result.status == "not_found"
+    assert len(pictures) == len(set(pictures))
+    # The page scrolls, but what is below was in full sight before.
+    assert simple.evaluate("document.scrollingElement.scrollHeight") > 600
+    assert len(client.requests) == 2 + 2
+
+
+def test_a_place_on_a_canvas_is_remembered(simple: Page) -> None:
+    simple.set_content("<button>Help</button><br><canvas width=600 height=400></canvas>")
+    box = simple.locator("canvas").bounding_box()
+    assert box is not None
+    ball = PixelTarget(box["x"] + 350, box["y"] + 120, 90, 80)
+    client = PixelReadingClient({"the ball": ball}, viewport=(800, 600))
+    looking = sight(simple, client)
+
+    first = looking.locate("the ball")
+    asked = len(client.requests)
+    again = looking.locate("the ball")
+
+    assert (first.status, again.status) == ("found", "found")
+    assert (again.point, again.location.cached) == (first.point, True)
+    assert len(client.requests) == asked
+    # The box is confirmed once, as the last question.
+    kinds = [probe.kind for probe in first.probes]
+    on_canvas = kinds[len(kinds) - kinds[::-1].index("look") :]
+    assert (on_canvas[-1], on_canvas.count("confirm")) == ("confirm", 1)

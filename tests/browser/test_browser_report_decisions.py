@@ -31,8 +31,8 @@ def saved(folder: Path, *cells: CellResult) -> Path:
     for result in cells:
         for attempt in result.attempts:
             for decision in attempt.decisions:
-                if decision.picture:
-                    target = folder / result.folder / decision.picture
+                for picture in filter(None, (decision.picture, decision.second_picture)):
+                    target = folder / result.folder / picture
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(PICTURE)
     write_report(folder, max_chars=8_000_000)
@@ -93,6 +93,8 @@ def test_each_decision_is_a_card_with_choice_verdict_and_feedback(
     expect(overridden.locator(".choice")).to_contain_text("14 → 16the text decided")
     expect(typed).to_contain_text("textchamber")
     expect(typed).to_contain_text("second look · 2 model calls")
+    closer = typed.get_by_role("button", name="Enlarge: The second look at decision 3")
+    expect(closer).to_be_visible()
     expect(failed.locator(".error")).to_contain_text("another element covers the button")
     expect(invalid).to_contain_text("no decision")
 

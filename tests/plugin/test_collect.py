@@ -107,3 +107,25 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     assert first["answer"][0].endswith("/n1.html")
     assert len(second["answer"]) == len(script["answer"]) == 6
     assert "targt: Extra inputs are not permitted" in script["run_log_head"]
+
+
+@pytest.mark.parametrize(("config", "outcome"), [("", "passed"), ("own_site: false", "failed")])
+def test_a_site_on_this_machine_is_ones_own_unless_the_case_says_otherwise(
+    project: pytest.Pytester, config: str, outcome: str
+) -> None:
+    write_site(project)
+    (project.path / "site" / "robots.txt").write_text("User-agent: *\nDisallow: /list2")
+    text = CASES.replace("CONFIG", config or "target: 50").partition("    oracle:")[0]
+    text = text.replace("filter.html", "list1.html").replace("{rate", "{xpath: //ul/li/a, rate")
+    (project.path / "cases" / "shop.yaml").write_text(text, encoding="utf-8")
+    project.makeconftest(
+        "from pytest_autoweb.testing import ScriptedClient\n"
+        "def pytest_autoweb_client(spec):\n"
+        "    return ScriptedClient({}) if spec.name == 'fake/m' else None\n"
+    )
+    project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
+
+    (path,) = (project.path / "autoweb-report").glob("cells/*/*/*/cell.json")
+    cell = json.loads(path.read_text(encoding="utf-8"))
+    assert cell["outcome"] == outcome, cell["reason"]
+    assert ("robots.txt forbids" in json.dumps(cell)) == (outcome == "failed")

@@ -173,3 +173,28 @@ def test_tests_with_loops_of_their_own_run_after_cells(project: pytest.Pytester)
     )
 
     result.assert_outcomes(passed=5)
+
+
+BASE_URL = """
+import pytest
+@pytest.fixture(scope="session")
+def base_url(base_url):
+    return base_url + "/shop"
+"""
+
+
+def test_a_cell_runs_where_warnings_are_errors(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    # pytest warns of pytest-playwright's own fixture `base_url`.
+    result = project.runpytest_subprocess("cases", ORACLE, "-W", "error", *workers)
+
+    result.assert_outcomes(passed=2)
+
+
+def test_the_base_url_is_the_users(project: pytest.Pytester) -> None:
+    project.makeconftest(BASE_URL)
+    project.makepyfile(test_url="def test_url(base_url):\n    assert base_url == 'http://a/shop'")
+    result = project.runpytest_subprocess("test_url.py", "--base-url=http://a", "-W", "error")
+
+    result.assert_outcomes(passed=1)

@@ -78,6 +78,7 @@ DECISIONS = (
             ),
         ),
         second_look=True,
+        second_picture="attempt-1/decision-3-again.png",
         calls=2,
         status="performed",
         duration_ms=2600,

@@ -10,9 +10,8 @@ import pytest
 from pytest_autoweb import extras
 from pytest_autoweb.errors import SettingsError
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def packages_of(extra: str) -> set[str]:
@@ -63,6 +62,17 @@ def test_one_sentence_names_what_is_missing_and_what_brings_it(
         extras.require_extras(*wanted)
 
     assert re.fullmatch(re.escape(says).replace(r"\*", ".*"), str(caught.value))
+
+
+@pytest.mark.skipif(not (ROOT / "scripts").is_dir(), reason="the page is about the checkout")
+def test_the_page_lists_all_packages_but_litellm_and_every_extra() -> None:
+    page = (ROOT / "docs/installation.md").read_text(encoding="utf-8")
+    listed = re.search(r"^pip install (babel[^`]*)```", page, re.MULTILINE)
+    needed = {re.split(r"[^A-Za-z0-9-]", line)[0] for line in PROJECT["dependencies"]}
+
+    assert listed is not None
+    assert set(listed[1].replace("\\", "").split()) == needed - {"litellm"}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(extras._MODULES)
 
 
 def test_nothing_is_said_of_what_is_there() -> None:

@@ -196,7 +196,9 @@ async ({ image: decoded }, order) => {
   };
   const shown = (item) => `[${item.number}]`;
   const number = (item, r) => {
-    fill(grown(r, 1.5 * scale), '#ffffff');
+    // A rim in the colour of the frame says to which frame the number belongs.
+    fill(grown(r, 3 * scale), '#ffffff');
+    fill(grown(r, 2 * scale), item.colour);
     fill(r, item.failed ? FAILED_LABEL : LABEL);
     const cross = item.failed ? high * 0.8 : 0;
     pen.fillStyle = '#000000';

@@ -470,6 +470,38 @@ def test_recall_and_precision_have_limits_that_are_enough(
     assert judge({"urls": {"want": WANTED, **spec}}, answer).passed is passed
 
 
+@pytest.mark.parametrize(
+    ("ignored", "answer", "holds"),
+    [
+        (False, "https://a.test/1?ref=x", False),
+        (True, "https://a.test/1?ref=x&id=9", True),
+        (True, "https://a.test/2?ref=x", False),
+        (True, "https://a.test/1?x#/orders", False),
+        (["ref"], "https://a.test/1?ref=x", True),
+        (["ref"], "https://a.test/1?ref=x&id=9", False),
+        (["utm_*", "s id"], "https://a.test/1?utm_source=a&s%20id=3&utm_medium=b#top", True),
+        (["utm_*"], "https://a.test/1?utmost=1", False),
+    ],
+)
+def test_queries_or_named_parameters_may_be_left_out(
+    ignored: bool | list[str], answer: str, holds: bool
+) -> None:
+    def holds_for(want: str) -> bool | None:
+        return judge({"urls": {"want": [want], "ignore_query": ignored}}, [answer]).passed
+
+    assert holds_for("https://a.test/1") is holds
+    assert holds_for("https://a.test/1?session=4") is (holds and ignored is True)
+
+
+def test_addresses_that_are_the_same_without_their_queries_are_repetitions() -> None:
+    spec = {"urls": {"want": ["/1"], "ignore_query": ["page"]}}
+
+    found = judge(spec, ["/1?page=1", "/1?page=2"])
+
+    assert found.actual.endswith("1 repeated")
+    assert found.passed is False
+
+
 def test_wanted_urls_are_joined_to_the_page_where_the_case_began() -> None:
     assert judge({"urls": ["/1", "/2"]}, ["https://shop.test/2", "/1"]).passed is True
 

@@ -16,6 +16,9 @@ TARGETS = [
 ]
 
 
+_RIGHT = ModelNoise()
+
+
 def look_for(target: Rect, noise: ModelNoise) -> RegionResult:
     return search_region(ROOM, Oracle((Candidate(target),), 0, noise, int(target.x * 1000)))
 
@@ -44,6 +47,21 @@ def test_wrong_answers_now_and_then_are_outweighed() -> None:
     found = [(place, target) for place, target in pairs if place.status == "found"]
     assert len(found) >= 17
     assert sum(hit(*pair) for pair in found) >= len(found) - 1
+
+
+def test_nothing_more_is_asked_once_the_box_is_confirmed() -> None:
+    noise = ModelNoise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05)
+
+    asked = [look_for(target, some).questions for target in TARGETS for some in (noise, _RIGHT)]
+
+    confirmed = [
+        place
+        for questions in asked
+        for place, (question, answer) in enumerate(questions, 1)
+        if question.kind == "confirm" and answer is not None and answer.mark == 1
+        if place < len(questions)
+    ]
+    assert confirmed == []
 
 
 def test_what_is_not_seen_not_readable_or_refused_is_no_find() -> None:

@@ -1,0 +1,147 @@
+"""Fewer calls for a form: several fields in one reply, the last action, and what boxes offer."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acting import act, do, mark_of, on, prompt
+from local_site import Site
+from playwright.sync_api import Browser
+
+from pytest_autoweb.llm.client import Request
+
+FORM = """<form onsubmit="out.textContent = [a.value, b.value, c.value].join('+'); return false">
+<label>Name <input id=a></label> <label>Town <input id=b></label>
+<label>Colour <select id=c><option>Red<option>Green<option>Blue</select></label>
+<button>Send</button></form><p id=out></p>"""
+SENT = [{"text": "Ana+Rome+Blue"}]
+
+
+def form(*values: tuple[str, str], wrong: str = "", **more: Any) -> Any:
+    def reply(request: Request) -> str:
+        fields = [
+            {"number": mark_of(request, name), "target_text": wrong or name, "value": value}
+            for name, value in values
+        ]
+        return json.dumps({"action": "fill_form", "fields": fields, "confidence": 0.9, **more})
+
+    return reply
+
+
+ALL = form(("Name", "Ana"), ("Town", "Rome"), ("Colour", "Blue"))
+
+
+def test_a_form_is_filled_in_by_one_reply_and_the_last_action_ends_it(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", FORM), "expect": SENT},
+        [ALL, on("click", "Send", last=True)],
+    )
+
+    (attempt,) = result.attempts
+    assert (result.outcome, attempt.executed, len(client.requests)) == ("passed", True, 2)
+    done = [(d.action or {})["action"] for d in attempt.decisions]
+    assert done == ["type", "type", "select", "click"]
+    assert [d.calls for d in attempt.decisions] == [1, 0, 0, 1]
+    assert all(d.chosen[0].verdict == "match" for d in attempt.decisions)
+    # What the fields offer and hold is told, and each field is a line of what was done.
+    first, second = map(prompt, client.requests)
+    number = mark_of(client.requests[0], "Colour")
+    assert f"[{number}] options: Red, Green, Blue" in first
+    assert 'select "Blue" in "Colour"' in second
+
+
+def test_the_last_field_of_a_form_may_be_the_last_action(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    case = {
+        "entry_url": site.put("/", FORM),
+        "expect": [{"js": "() => c.value === 'Blue' && b.value === 'Rome'"}],
+    }
+    last = form(("Town", "Rome"), ("Colour", "Blue"), last="yes")
+    result, client = act(browser, tmp_path, case, [last])
+
+    assert (result.outcome, len(client.requests)) == ("passed", 1)
+
+
+def test_where_data_is_asked_for_no_action_is_the_last(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    case = {"entry_url": site.put("/", FORM), "expect": [{"answer": {"equals": "Ana"}}]}
+    typed = on("type", "Name", text="Ana", last=True)
+    result, client = act(browser, tmp_path, case, [typed, do("done", answer="Ana")])
+
+    assert (result.outcome, len(client.requests)) == ("passed", 2)
+    assert "last is true" not in client.requests[0].messages[0].content
+
+
+def test_a_field_that_reads_otherwise_ends_the_form_and_the_model_is_asked(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    def mixed(request: Request) -> str:
+        fields = json.loads(ALL(request))["fields"]
+        fields[1]["target_text"] = "Street"
+        return json.dumps({"action": "fill_form", "fields": fields, "confidence": 0.9})
+
+    result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", FORM), "expect": SENT},
+        [mixed, form(("Town", "Rome"), ("Colour", "Blue")), on("click", "Send", last=True)],
+    )
+
+    statuses = [d.status for d in result.attempts[0].decisions]
+    assert statuses == ["performed", "refused", "performed", "performed", "performed"]
+    assert (result.outcome, len(client.requests)) == ("passed", 3)
+    assert "期望'Street'" in prompt(client.requests[1])
+
+
+MOVING = """<label>Name <input id=a oninput="box.innerHTML = this.value ?
+  '<button>New</button> <button>Newer</button> ' : ''"></label>
+<span id=box></span><label>Town <input id=b></label>"""
+GOING = MOVING.replace("id=b>", "id=b>").replace("box.innerHTML = ", "b.remove(); box.innerHTML = ")
+
+
+@pytest.mark.parametrize(("html", "calls"), [(MOVING, 1), (GOING, 2)], ids=["moves", "goes"])
+def test_a_field_is_found_again_under_another_number_or_asked_about(
+    browser: Browser, tmp_path: Path, site: Site, html: str, calls: int
+) -> None:
+    both = form(("Name", "Ana"), ("Town", "Rome"), last=True)
+    case = {"entry_url": site.put("/", html), "expect": [{"js": "() => a.value === 'Ana'"}]}
+    result, client = act(browser, tmp_path, case, [both, do("done")])
+
+    assert (result.outcome, len(client.requests)) == ("passed", calls)
+    if calls == 1:
+        town = result.attempts[0].decisions[1].chosen[0]
+        assert (town.mark, town.actual_text, town.verdict) == (4, "Town", "match")
+
+
+def test_a_model_that_sees_is_told_what_a_box_offers_and_nothing_else(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    many = "".join(f"<option>Value {n}</option>" for n in range(40))
+    html = f"<select aria-label=Many>{many}</select><button>Send</button>"
+    case = {"entry_url": site.put("/", html), "expect": [{"js": "true"}]}
+    _, client = act(browser, tmp_path, case, [do("done")], spec={"vision": True})
+
+    asked = prompt(client.requests[0])
+    assert re.search(r"^\[1\] options: Value 0, Value 1, .*Value 29, …$", asked, re.MULTILINE)
+    assert "Send" not in asked
+
+
+def test_the_picture_of_a_second_look_is_kept(browser: Browser, tmp_path: Path, site: Site) -> None:
+    case = {"entry_url": site.put("/", FORM), "expect": [{"text": "++Red"}]}
+    unsure = on("click", "Send", confidence=0.2)
+    result, _ = act(browser, tmp_path, case, [unsure, on("click", "Send"), do("done")])
+
+    first, second = result.attempts[0].decisions
+    assert first.second_picture is not None
+    picture = tmp_path / "run/cells/one" / first.second_picture
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.name == "decision-1-again.png"
+    assert second.second_picture is None

@@ -1,0 +1,107 @@
+"""What a robots.txt allows, and how long a server asks to wait."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from pytest_autoweb.cases.case import Rate
+from pytest_autoweb.collect.list_site import asked_wait
+from pytest_autoweb.collect.robots import Robots, read_robots
+from pytest_autoweb.collect.walk import Pacer
+
+TEXT = """
+# a site
+User-agent: other
+User-agent: rest
+Disallow: /
+
+User-agent: *
+Disallow: /private   # not this
+Allow: /private/open
+Disallow: /*?sort=
+Disallow: /*.pdf$
+Disallow:
+Crawl-delay: 2.5
+Sitemap: https://a.test/map.xml
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "forbidden"),
+    [
+        ("/", False),
+        ("/private", True),
+        ("/private/x", True),
+        ("/private/open/x", False),
+        ("/list?page=2", False),
+        ("/list?sort=price", True),
+        ("/a/b.pdf", True),
+        ("/a.pdf.html", False),
+        ("/a.pdf?x=1.pdf", True),
+    ],
+)
+def test_the_longest_rule_that_fits_decides(path: str, forbidden: bool) -> None:
+    assert read_robots(TEXT).forbids(f"https://a.test{path}") is forbidden
+
+
+def test_the_rules_of_ones_own_name_count_alone() -> None:
+    rules = read_robots(TEXT + "\nUser-Agent: Pytest-Autoweb\nDisallow: /only\n")
+
+    assert rules.forbids("https://a.test/only")
+    assert not rules.forbids("https://a.test/private")
+    assert (rules.delay, read_robots(TEXT).delay) == (0.0, 2.5)
+
+
+@pytest.mark.parametrize("text", ["", "<html>not found</html>", "Disallow: /", "\x00:\n:::"])
+def test_what_says_nothing_forbids_nothing(text: str) -> None:
+    assert not read_robots(text).forbids("https://a.test/x")
+
+
+def test_each_origin_is_asked_once_and_ones_own_never() -> None:
+    asked: list[str] = []
+
+    def fetch(url: str) -> str | None:
+        asked.append(url)
+        return "User-agent: *\nDisallow: /x"
+
+    robots = Robots(fetch, lambda url: "own" not in url)
+    problems = [
+        bool(robots.problem(f"{site}/{path}"))
+        for site in ("https://a.test", "https://a.test:8443", "https://own.test")
+        for path in ("x", "y", "x")
+    ]
+
+    assert problems == [True, False, True] * 2 + [False] * 3
+    assert asked == ["https://a.test/robots.txt", "https://a.test:8443/robots.txt"]
+
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("", 0),
+        ("7", 7),
+        ("0.5", 0.5),
+        ("-3", 0),
+        ("Sun, 22 Nov 2026 12:01:30 GMT", 90),
+        ("Sun, 22 Nov 2026 11:00:00 GMT", 0),
+        ("soon", 0),
+        ("٣", 0),
+    ],
+)
+def test_a_wait_is_read_as_a_number_or_a_date(header: str, seconds: float) -> None:
+    assert asked_wait(header, NOW) == seconds
+
+
+def test_the_pause_is_never_shorter_than_what_was_asked_for() -> None:
+    slept: list[float] = []
+    pacer = Pacer(Rate(delay=1, jitter=0), slept.append, least=1.2)
+    pacer.pause()
+    pacer.refused(30)
+    pacer.pause()
+    pacer.pause()
+
+    # The wait is for one pause, the growth by half stays.
+    assert slept == [1.2, 30, 1.5]

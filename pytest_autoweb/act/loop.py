@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from playwright.sync_api import Dialog, Error
 
 from pytest_autoweb.act.decide import decide
 from pytest_autoweb.act.memory import ActMemory
@@ -15,9 +17,6 @@ from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.choice.feedback import Feedback
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import Attempt, Decision, Failure, FailureKind
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Dialog
 
 MAX_CIRCLES = 2
 """Number of circles after which an attempt ends."""
@@ -163,9 +162,8 @@ def dialogs_answered(tools: Tools, tell: Callable[[str], None]) -> Iterator[None
         tools: the tools of the attempt.
         tell: called with one line for each dialog, without secrets.
     """
-    from playwright.sync_api import Error
 
-    def answer(dialog: "Dialog") -> None:
+    def answer(dialog: Dialog) -> None:
         said = " ".join(tools.redact(dialog.message).split())[:_DIALOG_CHARS]
         tell(f'a dialog said "{said}" and was accepted')
         try:

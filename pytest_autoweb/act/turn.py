@@ -6,7 +6,9 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from playwright.sync_api import Page
 
 from pytest_autoweb.act.actions import Action
 from pytest_autoweb.attempt.tools import Tools
@@ -15,15 +17,12 @@ from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.marks.marking import Mark, MarkedPage
 from pytest_autoweb.results import Attempt, DecisionStatus, Failure, RefusalCause
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
 
 @dataclass(frozen=True, slots=True)
 class View:
     """One look at the page."""
 
-    page: "Page"
+    page: Page
     marked: MarkedPage
     text: str
     """Visible text, redacted."""

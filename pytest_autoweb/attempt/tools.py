@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
+from playwright.sync_api import Frame, Locator, Page
+
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.errors import ModelError
@@ -28,8 +30,6 @@ from pytest_autoweb.results import (
 from pytest_autoweb.sandbox.engine import StepEngine
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
-
     from pytest_autoweb.egress.origin_policy import OriginPolicy
     from pytest_autoweb.evidence.downloads import DownloadRecord
     from pytest_autoweb.evidence.scene import Watch
@@ -100,8 +100,8 @@ class PictureMarks(Protocol):
         ...
 
     def find(
-        self, found_on: "Page | Frame | Locator", number: int, expected_text: str = ""
-    ) -> "Locator":
+        self, found_on: Page | Frame | Locator, number: int, expected_text: str = ""
+    ) -> Locator:
         """Return the marked element; see `SandboxBorder.finders`."""
         ...
 
@@ -116,7 +116,7 @@ class Tools:
     repeat: int
     settings: Settings
     client: Client
-    page: "Page"
+    page: Page
     watch: "Watch"
     wire: "WireRecord"
     """The requests since the set-up."""

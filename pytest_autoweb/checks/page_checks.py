@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from playwright.sync_api import Error, Frame, Locator, Page
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from pydantic import Field, model_validator
 
 from pytest_autoweb.checks.check_type import (
@@ -23,9 +25,6 @@ from pytest_autoweb.page.scripts import (
 )
 from pytest_autoweb.specs import Pattern, Spec
 from pytest_autoweb.values.normal_forms import normalise
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Locator, Page
 
 T = TypeVar("T")
 
@@ -53,8 +52,6 @@ class UrlCheck(Check):
         )
 
         def look(seconds: float) -> Verdict:
-            from playwright.sync_api import TimeoutError as PlaywrightTimeout
-
             try:
                 page.wait_for_url(pattern, timeout=_URL_LOOK_MS, wait_until="commit")
             except PlaywrightTimeout:
@@ -154,7 +151,7 @@ class ElementCheck(Check):
             raise NotEvaluated("`name` needs `role`; use `label` or `text`")
         name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
 
-        def states(frame: "Frame", timeout_ms: float) -> list[dict[str, Any]]:
+        def states(frame: Frame, timeout_ms: float) -> list[dict[str, Any]]:
             # Counting elements has no timeout, so first make sure that the frame answers at all.
             call_function(frame, "1", timeout_ms=timeout_ms)
             return list(run_on_elements(_locator(frame, query, name), "element_states"))
@@ -169,7 +166,7 @@ class ElementCheck(Check):
         return CheckProbe(described, look)
 
 
-def _locator(frame: "Frame", query: ElementQuery, name: str | re.Pattern[str] | None) -> "Locator":
+def _locator(frame: Frame, query: ElementQuery, name: str | re.Pattern[str] | None) -> Locator:
     parts: list[Locator] = []
     if query.role is not None:
         role: Any = query.role
@@ -259,11 +256,9 @@ def _wanted(wanted: str | Pattern, what: str) -> str:
 
 
 def of_page_and_frames(
-    page: "Page", look: "Callable[[Frame, float], T]", seconds: float
+    page: Page, look: "Callable[[Frame, float], T]", seconds: float
 ) -> Iterator[tuple[str, T]]:
     """Yield what `look` sees in the page and in each visible frame that answers, with the place."""
-    from playwright.sync_api import Error
-
     yield page.url, look(page.main_frame, max(50.0, seconds * 1000))
     silent = 0
     for number, frame in enumerate(page.frames[:MAX_FRAMES]):

@@ -1,12 +1,10 @@
 """A marked page as text, for models without vision, and what no picture shows."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Error, Locator
 
 from pytest_autoweb.marks.marking import Mark, MarkedPage
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator
 
 LISTED = 60
 _NEW = 20
@@ -80,9 +78,7 @@ def option_lines(marked: MarkedPage, marks: Sequence[Mark]) -> list[str]:
     return lines
 
 
-def _offered(located: "Locator") -> list[str]:
-    from playwright.sync_api import Error
-
+def _offered(located: Locator) -> list[str]:
     try:
         return located.locator("option").all_inner_texts()
     except Error:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Error
 from pydantic import ValidationError
 
 from pytest_autoweb.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
@@ -41,8 +42,6 @@ _NEAR_CHARS = 80
 
 def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     """Collect from the entry page on, and make the addresses the attempt's answer."""
-    from playwright.sync_api import Error
-
     spec = tools.case.collect or CollectSpec()
     asker = QuestionAsker(tools, attempt)
     began = tools.clock.now()
@@ -211,8 +210,6 @@ class QuestionAsker:
 
     def _listing(self, question: GuideQuestion) -> str:
         """Return the marks and the page's text; for vision models only what no picture shows."""
-        from playwright.sync_api import Error
-
         tools = self._tools
         if tools.spec.vision:
             # In a second look the elements may look alike, so that a picture does not suffice.

@@ -6,7 +6,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from playwright.sync_api import Error, Page, Request, Response
 
 from pytest_autoweb.choice.expected_text import compare
 from pytest_autoweb.collect.list_addresses import joined
@@ -15,9 +17,6 @@ from pytest_autoweb.collect.next_page_control import Control
 from pytest_autoweb.collect.robots import LONGEST, Robots
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.page.scripts import run_script
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Request, Response
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes that mean "later" rather than "no"."""
@@ -53,7 +52,7 @@ class Traffic:
         return 0.0 if self._open else time.monotonic() - self._last
 
     @contextmanager
-    def watched(self, page: "Page") -> Iterator[None]:
+    def watched(self, page: Page) -> Iterator[None]:
         """Count the page's requests within the context."""
         page.on("request", self._asked)
         page.on("requestfinished", self._came)
@@ -67,15 +66,15 @@ class Traffic:
             page.remove_listener("requestfailed", self._came)
             page.remove_listener("response", self._answered)
 
-    def _asked(self, request: "Request") -> None:
+    def _asked(self, request: Request) -> None:
         self._open += 1
         self._last = time.monotonic()
 
-    def _came(self, request: "Request") -> None:
+    def _came(self, request: Request) -> None:
         self._open = max(0, self._open - 1)
         self._last = time.monotonic()
 
-    def _answered(self, response: "Response") -> None:
+    def _answered(self, response: Response) -> None:
         if response.status in REFUSALS and response.request.resource_type in _LOADED_BY:
             self.refused.append(f"{response.url} answered {response.status}")
             asked = asked_wait(response.headers.get("retry-after", ""), datetime.now(UTC))
@@ -135,7 +134,7 @@ class Way(NamedTuple):
 class Site:
     """The operations on the page of a list."""
 
-    page: "Page"
+    page: Page
     allows: Callable[[str], bool]
     """Tells whether an address may be opened."""
     note: Callable[[str], None] = lambda line: None
@@ -171,9 +170,7 @@ class Site:
             url, lambda: self.page.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
         )
 
-    def _loaded(self, url: str, load: Callable[[], "Response | None"]) -> MoveResult:
-        from playwright.sync_api import Error
-
+    def _loaded(self, url: str, load: Callable[[], Response | None]) -> MoveResult:
         if not self.allows(url):
             return MoveResult("gone", f"{url} is at no allowed origin")
         if problem := self.forbidden(url):
@@ -193,8 +190,6 @@ class Site:
 
     def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the entries that the pattern finds, as soon as two readings in a row agree."""
-        from playwright.sync_api import Error
-
         ends = time.monotonic() + CHANGE_MS / 1000
         found: tuple[ListEntry, ...] | None = None
         while time.monotonic() < ends:
@@ -245,8 +240,6 @@ class Site:
 
     def press(self, way: Way) -> str:
         """Click a control if it still has the expected text; return the problem if it fails."""
-        from playwright.sync_api import Error
-
         self._traffic.start()
         located = self.page.locator(f"xpath={way.xpath}")
         try:
@@ -312,8 +305,6 @@ class Site:
 
     def _now(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the current entries; none while the page is being replaced."""
-        from playwright.sync_api import Error
-
         with suppress(Error):
             return read_entries(self.page, collection)
         return ()
@@ -329,7 +320,7 @@ class Site:
         return True
 
 
-def robots_of(page: "Page", allows: Callable[[str], bool], heeded: Callable[[str], bool]) -> Robots:
+def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str], bool]) -> Robots:
     """Return the robots.txt of sites, which are fetched in tabs of the page's browser.
 
     Args:
@@ -337,7 +328,6 @@ def robots_of(page: "Page", allows: Callable[[str], bool], heeded: Callable[[str
         allows: tells whether an address may be opened.
         heeded: tells whether the rules of a site count.
     """
-    from playwright.sync_api import Error
 
     def fetch(url: str) -> str | None:
         if not allows(url):
@@ -380,7 +370,7 @@ def follow(site: Site, entry: ListEntry) -> Opened:
     page, before = site.page, site.page.url
     popups: list[Page] = []
 
-    def opened(popup: "Page") -> None:
+    def opened(popup: Page) -> None:
         popups.append(popup)
 
     page.on("popup", opened)
@@ -403,15 +393,13 @@ def follow(site: Site, entry: ListEntry) -> Opened:
     return Opened(url, _come_back(site, before))
 
 
-def _polls(page: "Page") -> Iterator[None]:
+def _polls(page: Page) -> Iterator[None]:
     for _ in range(int(LEAVE_MS / _POLL_MS)):
         yield
         page.wait_for_timeout(_POLL_MS)
 
 
-def _address_of(popup: "Page") -> str:
-    from playwright.sync_api import Error
-
+def _address_of(popup: Page) -> str:
     try:
         popup.wait_for_load_state("domcontentloaded", timeout=CLICK_MS)
     except Error:
@@ -420,8 +408,6 @@ def _address_of(popup: "Page") -> str:
 
 
 def _come_back(site: Site, before: str) -> str:
-    from playwright.sync_api import Error
-
     try:
         site.page.go_back(timeout=CLICK_MS, wait_until="domcontentloaded")
     except Error:

@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
+
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.correct.call_targets import CallTarget, Narrowing, target_of, value_of
 from pytest_autoweb.evidence.wire import WireEntry
@@ -14,9 +16,6 @@ from pytest_autoweb.page.refs import observe
 from pytest_autoweb.page.scripts import MAX_FRAMES, run_on_elements, run_script
 from pytest_autoweb.results import Finding, ToolCall
 from pytest_autoweb.results.correction import FindingCode
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 MIN_LIKENESS = 0.45
 """Likeness below which an element is not worth naming."""
@@ -150,7 +149,7 @@ class PageCritic:
         redact: removes secrets from what is reported.
     """
 
-    def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
+    def __init__(self, page: Page, redact: Callable[[str], str] = lambda text: text) -> None:
         self._page, self._redact = page, redact
         self._elements: tuple[RefElement, ...] | None = None
 
@@ -163,8 +162,6 @@ class PageCritic:
         option selected. This is needed because Playwright does not raise an error if, say, a date
         field refuses a text.
         """
-        from playwright.sync_api import Error
-
         try:
             if isinstance(result, Claim):
                 findings = tuple(self._mismatches(result))
@@ -238,8 +235,6 @@ class PageCritic:
 
     def context(self, error: ToolCall | None) -> tuple[Finding, ...]:
         """Return findings on why a call failed, or on the page itself if there is no call."""
-        from playwright.sync_api import Error
-
         try:
             # The only look with a deadline comes first, because the others would wait for ever on
             # a page that hangs.
@@ -257,7 +252,7 @@ class PageCritic:
         return (*why, *said, *listed)
 
     @property
-    def elements(self) -> "tuple[RefElement, ...]":
+    def elements(self) -> tuple[RefElement, ...]:
         """The elements that can be acted on, in frames as well, each with a unique locator."""
         if self._elements is None:
             self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements

@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urldefrag, urlsplit
+
+from playwright.sync_api import Browser, Error, Frame, JSHandle, Page, Route
 
 from pytest_autoweb.page.scripts import (
     MAX_FRAMES,
@@ -15,9 +17,6 @@ from pytest_autoweb.page.scripts import (
     run_script,
     run_script_handle,
 )
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Frame, JSHandle, Page, Route
 
 
 def _words(text: str) -> frozenset[str]:
@@ -388,14 +387,14 @@ _FRAMES = 30
 class OpenCopy(NamedTuple):
     """A stored copy that is open in a browser."""
 
-    page: "Page"
+    page: Page
     complete: bool
     """False if the page was too large to be stored in full."""
     has_url: bool
     """False if the page's own URL cannot be opened, so that its address is a stand-in."""
 
 
-def copy_page(page: "Page", redact: Callable[[str], str]) -> str:
+def copy_page(page: Page, redact: Callable[[str], str]) -> str:
     """Return the page and its visible frames as one HTML text that runs and loads nothing.
 
     The copy contains the live form state and open shadow roots and reflects what is visible. It
@@ -412,7 +411,7 @@ class _Copier:
         self._redact = redact
         self._frames_left = _FRAMES
 
-    def document(self, frame: "Frame", timeout_ms: float, depth: int) -> str:
+    def document(self, frame: Frame, timeout_ms: float, depth: int) -> str:
         handle = run_script_handle(frame, "dom_copy", COPY_CHARS, timeout_ms=timeout_ms)
         try:
             seen = json.loads(handle.evaluate("made => made.json"))
@@ -430,9 +429,7 @@ class _Copier:
         )
         return document_html(copied, inner, self._redact)
 
-    def _inner(self, frame: "Frame", handle: "JSHandle", depth: int) -> dict[int, str]:
-        from playwright.sync_api import Error
-
+    def _inner(self, frame: Frame, handle: JSHandle, depth: int) -> dict[int, str]:
         found: dict[int, str] = {}
         for child in frame.child_frames[:MAX_FRAMES]:
             if self._frames_left <= 0:
@@ -452,7 +449,7 @@ class _Copier:
 
 
 @contextmanager
-def open_copy(browser: "Browser", text: str, url: str) -> Iterator[OpenCopy]:
+def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
     """Open a stored copy under its original URL, with scripts and network disabled."""
     has_url = urlsplit(url).scheme in ("http", "https")
     address = url if has_url else STAND_IN_URL
@@ -461,7 +458,7 @@ def open_copy(browser: "Browser", text: str, url: str) -> Iterator[OpenCopy]:
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )
 
-    def answer(route: "Route") -> None:
+    def answer(route: Route) -> None:
         # The copy keeps its URL, because checks of the URL are judged on it as well.
         if route.request.is_navigation_request() and _same(route.request.url, address):
             headers = {"content-type": "text/html; charset=utf-8"}

@@ -4,15 +4,13 @@ import json
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.scripts import call_function
 from pytest_autoweb.results import CaptureModeName, Scene
-
-if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 _LINES = 50
 _LINE_CHARS = 300
@@ -28,7 +26,7 @@ _TO_DEVELOPERS = ("debug", "verbose")
 class Watch:
     """A listener to a page and its pop-ups that keeps the last lines, redacted."""
 
-    def __init__(self, page: "Page", redact: Callable[[str], str] = lambda text: text) -> None:
+    def __init__(self, page: Page, redact: Callable[[str], str] = lambda text: text) -> None:
         self._redact = redact
         self._console: deque[str] = deque(maxlen=_LINES)
         self._requests: deque[str] = deque(maxlen=_LINES)
@@ -48,28 +46,28 @@ class Watch:
         """Return requests that failed or were answered with 400 or more, oldest first."""
         return tuple(self._requests)
 
-    def _attach(self, page: "Page") -> None:
+    def _attach(self, page: Page) -> None:
         page.on("console", self._on_console)
         page.on("pageerror", self._on_error)
         page.on("requestfailed", self._on_failed)
         page.on("response", self._on_response)
         page.on("popup", self._attach)
 
-    def _on_crash(self, _page: "Page") -> None:
+    def _on_crash(self, _page: Page) -> None:
         self.crashed = True
 
-    def _on_console(self, message: "ConsoleMessage") -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in _TO_DEVELOPERS:
             return
         self._keep(self._console, f"{message.type}: {message.text}")
 
-    def _on_error(self, error: "Error") -> None:
+    def _on_error(self, error: Error) -> None:
         self._keep(self._console, f"uncaught: {error}")
 
-    def _on_failed(self, request: "Request") -> None:
+    def _on_failed(self, request: Request) -> None:
         self._keep(self._requests, f"{request.method} {request.url}: {request.failure}")
 
-    def _on_response(self, response: "Response") -> None:
+    def _on_response(self, response: Response) -> None:
         if response.status >= 400:
             line = f"{response.request.method} {response.url}: {response.status}"
             self._keep(self._requests, line)
@@ -85,7 +83,7 @@ class Watch:
 
 
 def take_scene(
-    page: "Page",
+    page: Page,
     watch: Watch,
     *,
     step_index: int,
@@ -107,7 +105,7 @@ def take_scene(
     )
 
 
-def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -> bool:
+def shot(page: Page, path: Path, redact: Callable[[str], str] | None = None) -> bool:
     """Save a small picture of the viewport with secrets covered; never raises.
 
     Args:
@@ -118,8 +116,6 @@ def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -
     Returns:
         Whether the picture was saved.
     """
-    from playwright.sync_api import Error
-
     png = path.suffix.lower() == ".png"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,9 +134,7 @@ def shot(page: "Page", path: Path, redact: Callable[[str], str] | None = None) -
     return True
 
 
-def _title(page: "Page") -> str:
-    from playwright.sync_api import Error
-
+def _title(page: Page) -> str:
     # `page.title()` has no timeout, so a busy page would block it.
     try:
         return str(json.loads(call_function(page, "document.title", timeout_ms=2_000).shown))
@@ -148,7 +142,7 @@ def _title(page: "Page") -> str:
         return ""
 
 
-def snapshot_text(page: "Page", mode: CaptureModeName, redact: Callable[[str], str]) -> str:
+def snapshot_text(page: Page, mode: CaptureModeName, redact: Callable[[str], str]) -> str:
     """Return the page as a scene shows it, without secrets; empty if it is closed."""
     if page.is_closed():
         return ""

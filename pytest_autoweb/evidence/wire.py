@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import greenlet  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Request, Response
+from playwright.sync_api import BrowserContext, Request, Response
 
 
 def run_after_event(work: Callable[[], None]) -> None:
@@ -114,7 +112,7 @@ class WireRecord(Sequence[WireEntry]):
         self.started = False
         """Whether it has ever listened."""
 
-    def start(self, context: "BrowserContext") -> None:
+    def start(self, context: BrowserContext) -> None:
         """Start recording."""
         self._context, self.started = context, True
         for event, handler in self._handlers():
@@ -148,7 +146,7 @@ class WireRecord(Sequence[WireEntry]):
     def __getitem__(self, index: int | slice) -> WireEntry | Sequence[WireEntry]:
         return tuple(self._entries.values())[index]
 
-    def _on_request(self, request: "Request") -> None:
+    def _on_request(self, request: Request) -> None:
         if self._next >= EVENTS:
             # A page can ask without end, and each request is work for three processes.
             self.dropped += 1
@@ -181,12 +179,12 @@ class WireRecord(Sequence[WireEntry]):
         asset = (n for n, e in self._entries.items() if e.resource_type in _ASSETS)
         del self._entries[next(asset, oldest)]
 
-    def _change(self, request: "Request", **update: Any) -> None:
+    def _change(self, request: Request, **update: Any) -> None:
         number = self._numbers.get(request)
         if number is not None and number in self._entries:
             self._entries[number] = replace(self._entries[number], **update)
 
-    def _on_response(self, response: "Response") -> None:
+    def _on_response(self, response: Response) -> None:
         self._replies[response.request] = response
         self._change(
             response.request,
@@ -195,11 +193,11 @@ class WireRecord(Sequence[WireEntry]):
             response_headers=_headers(response.headers),
         )
 
-    def _on_failed(self, request: "Request") -> None:
+    def _on_failed(self, request: Request) -> None:
         self._change(request, failed=request.failure or "failed", **self._timing(request))
         self._forget(request)
 
-    def _on_finished(self, request: "Request") -> None:
+    def _on_finished(self, request: Request) -> None:
         self._change(request, **self._timing(request))
         response = self._replies.get(request)
         if response is not None and self._wants_body(request, response):
@@ -208,11 +206,11 @@ class WireRecord(Sequence[WireEntry]):
             run_after_event(lambda: self._keep_body(number, response))
         self._forget(request)
 
-    def _forget(self, request: "Request") -> None:
+    def _forget(self, request: Request) -> None:
         for known in (self._numbers, self._replies, self._began):
             known.pop(request, None)
 
-    def _timing(self, request: "Request") -> dict[str, Any]:
+    def _timing(self, request: Request) -> dict[str, Any]:
         timing = request.timing
         if timing["startTime"] > 0:
             # The event may be handled long after it happened, e.g. while a model was called.
@@ -221,7 +219,7 @@ class WireRecord(Sequence[WireEntry]):
         passed = time.perf_counter() - self._began.get(request, time.perf_counter())
         return {"duration_ms": passed * 1000}
 
-    def _wants_body(self, request: "Request", response: "Response") -> bool:
+    def _wants_body(self, request: Request, response: Response) -> bool:
         headers = response.headers
         length = headers.get("content-length", "")
         return (
@@ -234,7 +232,7 @@ class WireRecord(Sequence[WireEntry]):
             and self._chars > 0
         )
 
-    def _keep_body(self, number: int, response: "Response") -> None:
+    def _keep_body(self, number: int, response: Response) -> None:
         try:
             body = response.body()
         except Exception:  # the page navigated away, was closed or crashed, so its bodies are gone
@@ -262,7 +260,7 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _request_body(request: "Request") -> tuple[str | None, bool]:
+def _request_body(request: Request) -> tuple[str | None, bool]:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > _BODY_BYTES:
         return "", True
@@ -278,7 +276,7 @@ def _request_body(request: "Request") -> tuple[str | None, bool]:
     return text[:BODY_CHARS], len(text) > BODY_CHARS
 
 
-def _asked_by(request: "Request") -> tuple[str, str]:
+def _asked_by(request: Request) -> tuple[str, str]:
     """Return the URLs of the page and of its frame, which is empty for the page itself."""
     try:
         frame = request.frame

@@ -4,12 +4,11 @@ import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Browser, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.page.scripts import MAX_FRAMES, run_on_elements, run_script, script
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Frame, JSHandle, Locator, Page
 
 _ALWAYS = (
     "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
@@ -19,7 +18,7 @@ _FIELDS = "input, textarea, [contenteditable]"
 _ALIVE_MS = 2_000.0
 
 
-def covers(page: "Page", redact: Callable[[str], str] | None) -> list["Locator"]:
+def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
     """Return locators of the fields to mask, in all frames.
 
     Args:
@@ -39,9 +38,7 @@ def covers(page: "Page", redact: Callable[[str], str] | None) -> list["Locator"]
     return found
 
 
-def _with_secrets(frame: "Frame", redact: Callable[[str], str]) -> list["Locator"]:
-    from playwright.sync_api import Error
-
+def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
     fields = frame.locator(_FIELDS)
     try:
         # This call has a timeout and proves that the frame answers; the next one has none.
@@ -60,12 +57,12 @@ _DECODED = """(data) => ({ image: fetch(`data:image/png;base64,${data}`)
 class _Board(NamedTuple):
     """An empty page that keeps the compiled drawing script."""
 
-    page: "Page"
-    drawing: "JSHandle"
+    page: Page
+    drawing: JSHandle
 
 
 # The empty pages by browser, each opened on first use and gone with its browser.
-_BOARDS: "dict[Browser, _Board]" = {}
+_BOARDS: dict[Browser, _Board] = {}
 
 
 class MarkedPicture(NamedTuple):
@@ -73,14 +70,14 @@ class MarkedPicture(NamedTuple):
 
     picture: bytes
     """The picture as a PNG."""
-    labels: "tuple[tuple[float, float, float, float] | None, ...]"
+    labels: tuple[tuple[float, float, float, float] | None, ...]
     """Left, top, right and bottom of each number in pixels; None if there was no room."""
     scale: float
     """Pixels of the picture per CSS pixel of the page."""
 
 
 @contextmanager
-def decoded_picture(page: "Page", picture: bytes) -> "Iterator[JSHandle]":
+def decoded_picture(page: Page, picture: bytes) -> Iterator[JSHandle]:
     """Yield a handle of the picture for `draw`; it is decoded while the page is being searched."""
     given = board_of(page).evaluate_handle(_DECODED, base64.b64encode(picture).decode())
     try:
@@ -90,8 +87,8 @@ def decoded_picture(page: "Page", picture: bytes) -> "Iterator[JSHandle]":
 
 
 def draw(
-    page: "Page",
-    picture: "JSHandle",
+    page: Page,
+    picture: JSHandle,
     *,
     marks: Sequence[Mapping[str, Any]],
     hidden: Sequence[Sequence[float]],
@@ -128,12 +125,12 @@ def draw(
     return MarkedPicture(base64.b64decode(made["picture"]), labels, float(made["scale"]))
 
 
-def board_of(page: "Page") -> "Page":
+def board_of(page: Page) -> Page:
     """Return the empty page in which pictures of this page are drawn."""
     return _board(page).page
 
 
-def _board(page: "Page") -> _Board:
+def _board(page: Page) -> _Board:
     browser = page.context.browser
     if browser is None:
         raise RuntimeError("a context without a browser cannot open a second context")
@@ -147,5 +144,5 @@ def _board(page: "Page") -> _Board:
     return board
 
 
-def _forget(browser: "Browser") -> None:
+def _forget(browser: Browser) -> None:
     _BOARDS.pop(browser, None)

@@ -3,7 +3,9 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb.page.accessibility import HIDDEN
 from pytest_autoweb.page.frames import ContextWrapper
@@ -17,9 +19,6 @@ from pytest_autoweb.page.scripts import (
 )
 from pytest_autoweb.results import CaptureModeName, Snapshot
 from pytest_autoweb.variants import Variants
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Page
 
 
 class ShownPage(NamedTuple):
@@ -56,7 +55,7 @@ class CaptureMode:
 CAPTURE_MODES: Variants[CaptureMode] = Variants("capture mode", "pytest_autoweb.page.capture_modes")
 
 
-def aria_snapshot(root: "Page | Frame", *, for_models: bool) -> str:
+def aria_snapshot(root: Page | Frame, *, for_models: bool) -> str:
     """Return what Playwright calls the aria snapshot of the body, in one of its two forms."""
     body = root.locator("body")
     return body.aria_snapshot(mode="ai" if for_models else "default", timeout=OBSERVE_TIMEOUT_MS)
@@ -68,14 +67,12 @@ def fitted(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) ->
     return ShownPage(cut.text, cut.truncated, notes)
 
 
-def secret_texts(root: "Page | Frame") -> frozenset[str]:
+def secret_texts(root: Page | Frame) -> frozenset[str]:
     """Return the values of the password fields of the page and its frames.
 
     Answering at all also proves that the page is alive, before the calls that know no timeout.
     """
     # Late, as in all of this package: a session without models must not pay for Playwright.
-    from playwright.sync_api import Error
-
     found = set(run_script(root, "secret_values"))
     silent = 0
     for frame in inner_frames(root):
@@ -88,13 +85,11 @@ def secret_texts(root: "Page | Frame") -> frozenset[str]:
     return frozenset(str(value) for value in found)
 
 
-def inner_frames(root: "Page | Frame") -> tuple["Frame", ...]:
+def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
     """Return the frames below the page's main frame, or below a frame, the outer ones first.
 
     Of a page with very many frames only the first ones count.
     """
-    from playwright.sync_api import Page
-
     pending = list(root.main_frame.child_frames if isinstance(root, Page) else root.child_frames)
     found: list[Frame] = []
     while pending and len(found) < MAX_FRAMES:
@@ -110,7 +105,7 @@ FALLBACKS: tuple[CaptureModeName, ...] = ("ARIA", "A11Y", "RAW_HTML")
 
 
 def capture_snapshot(
-    context: "Page | Frame | ContextWrapper",
+    context: Page | Frame | ContextWrapper,
     mode: CaptureModeName,
     *,
     url: str,
@@ -157,10 +152,8 @@ def cache_key(url: str, entry_action: str, mode: CaptureModeName) -> str:
     return hashlib.sha256("\0".join((url, entry_action, mode)).encode()).hexdigest()
 
 
-def _twice(show: Show, root: "Page | Frame", budget: int) -> ShownPage:
+def _twice(show: Show, root: Page | Frame, budget: int) -> ShownPage:
     """Show the page, trying twice, because a page that is still starting may not answer in time."""
-    from playwright.sync_api import Error
-
     try:
         return _within(show(root, budget), root, budget)
     except Error:
@@ -171,7 +164,7 @@ def _twice(show: Show, root: "Page | Frame", budget: int) -> ShownPage:
         raise NotPossible(str(error).strip().partition("\n")[0]) from error
 
 
-def _within(shown: ShownPage | str, root: "Page | Frame", budget: int) -> ShownPage:
+def _within(shown: ShownPage | str, root: Page | Frame, budget: int) -> ShownPage:
     """Return what a mode shows; a plain text only without passwords and cut to the budget."""
     if isinstance(shown, ShownPage):
         return shown

@@ -4,14 +4,13 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb.egress.origin_policy import parse_origin
 from pytest_autoweb.page.scripts import MAX_FRAMES, MAX_SILENT, run_script
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Page
 
 
 class ContextWrapper(NamedTuple):
@@ -86,7 +85,7 @@ class FrameFacts:
     ready: bool = True
 
 
-def best_context(page: "Page", hint: str) -> ContextWrapper:
+def best_context(page: Page, hint: str) -> ContextWrapper:
     """Return the page, or the frame that matches the step's text better.
 
     A page without frames is returned at once. With frames, the function waits until the candidates
@@ -153,18 +152,14 @@ def _words(text: str) -> set[str]:
     return found
 
 
-def _has_iframes(page: "Page") -> bool:
-    from playwright.sync_api import Error
-
+def _has_iframes(page: Page) -> bool:
     try:
         return bool(run_script(page, "frame_facts", timeout_ms=_LOOK_MS)["iframes"])
     except Error:
         return False
 
 
-def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
-    from playwright.sync_api import Error
-
+def _look(page: Page) -> Iterator[tuple[Frame, FrameFacts]]:
     # A page whose window can be resized has no fixed viewport.
     size = page.viewport_size or {"width": 1280, "height": 720}
     viewport = float(size["width"] * size["height"])
@@ -195,7 +190,7 @@ def _look(page: "Page") -> Iterator[tuple["Frame", FrameFacts]]:
         )
 
 
-def _visible_area(frame: "Frame") -> float | None:
+def _visible_area(frame: Frame) -> float | None:
     element = frame.frame_element()
     box = element.bounding_box()
     if box is None or not element.is_visible():
@@ -206,7 +201,7 @@ def _visible_area(frame: "Frame") -> float | None:
     return width * height
 
 
-def _is_pending(frame: "Frame") -> bool:
+def _is_pending(frame: Frame) -> bool:
     """Tell whether the frame still shows the blank document that it starts with."""
     if frame.url not in {"", "about:blank"}:
         return False

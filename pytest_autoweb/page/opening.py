@@ -5,8 +5,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
+
+from playwright.sync_api import BrowserContext, Error, Page, Response
 
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.errors import CaseError
@@ -14,9 +16,6 @@ from pytest_autoweb.page.scripts import answers, call_function, run_script, scri
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.normal_forms import ascii_host
-
-if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page, Response
 
 _SETUP_MS = 15_000.0
 
@@ -58,12 +57,12 @@ def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:
     return args
 
 
-def limit_talk(context: "BrowserContext") -> None:
+def limit_talk(context: BrowserContext) -> None:
     """Limit how much the pages of a context can tell their developers, in number and length."""
     context.add_init_script(f"({script('page_budget')})()")
 
 
-def add_cookies(context: "BrowserContext", setup: Setup, entry_url: str) -> None:
+def add_cookies(context: BrowserContext, setup: Setup, entry_url: str) -> None:
     """Set the case's cookies; one without URL and domain is set for the entry URL."""
     cookies: list[Any] = []
     for cookie in setup.cookies:
@@ -79,10 +78,8 @@ def add_cookies(context: "BrowserContext", setup: Setup, entry_url: str) -> None
         context.add_cookies(cookies)
 
 
-def run_setup_js(page: "Page", js: str, *, timeout_ms: float = _SETUP_MS) -> Failure | None:
+def run_setup_js(page: Page, js: str, *, timeout_ms: float = _SETUP_MS) -> Failure | None:
     """Run the case's `setup.js` in the page and await it."""
-    from playwright.sync_api import Error
-
     try:
         result = call_function(page, js, timeout_ms=timeout_ms)
     except Error as error:
@@ -96,7 +93,7 @@ def run_setup_js(page: "Page", js: str, *, timeout_ms: float = _SETUP_MS) -> Fai
     )
 
 
-def browser_ended(page: "Page") -> bool:
+def browser_ended(page: Page) -> bool:
     """Tell whether the page's browser is gone because it was killed, crashed or was closed."""
     browser = page.context.browser
     if browser is None:
@@ -112,14 +109,12 @@ def browser_ended(page: "Page") -> bool:
 _LOOK_MS = 1_000.0
 
 
-def page_digest(page: "Page") -> tuple[str, str] | None:
+def page_digest(page: Page) -> tuple[str, str] | None:
     """Return the page's address and a digest of its markup, rendered text and fields.
 
     Returns:
         None if the page has frames, shadow roots or objects, is too large, or does not answer.
     """
-    from playwright.sync_api import Error
-
     try:
         digest = run_script(page, "page_digest", timeout_ms=_LOOK_MS)
     except Error:
@@ -138,15 +133,13 @@ _UNRESERVED = "-._~"
 
 
 def open_page(
-    page: "Page", url: str, *, timeout_ms: float, note: Callable[[str], None] = lambda line: None
+    page: Page, url: str, *, timeout_ms: float, note: Callable[[str], None] = lambda line: None
 ) -> Failure | None:
     """Go to `url` and wait until the page has loaded and its network is idle, within limits.
 
     Always navigates, so that no state of an earlier visit remains. A page that never stops loading
     is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
     """
-    from playwright.sync_api import Error
-
     started = time.monotonic()
     try:
         response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
@@ -170,10 +163,8 @@ def open_page(
     return None
 
 
-def _body(response: "Response") -> str:
+def _body(response: Response) -> str:
     """Return the first line of what our own proxy says."""
-    from playwright.sync_api import Error
-
     try:
         first, *_ = response.text().splitlines() or [""]
     except Error:
@@ -181,18 +172,14 @@ def _body(response: "Response") -> str:
     return first[:300]
 
 
-def settle(page: "Page", *, quiet_ms: float) -> None:
+def settle(page: Page, *, quiet_ms: float) -> None:
     """Wait until the effects of an action have settled, within limits; never raises."""
-    from playwright.sync_api import Error
-
     _reached(page, "networkidle", _SETTLE_MS)
     with suppress(Error):
         page.wait_for_timeout(quiet_ms)
 
 
-def _reached(page: "Page", state: str, timeout_ms: float) -> bool:
-    from playwright.sync_api import Error
-
+def _reached(page: Page, state: str, timeout_ms: float) -> bool:
     try:
         page.wait_for_load_state(state, timeout=timeout_ms)  # type: ignore[arg-type]
     except Error:

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from playwright.sync_api import Error, Frame, FrameLocator, JSHandle, Locator, Page
 
 from pytest_autoweb.page.frames import RefView
 from pytest_autoweb.page.ref_listing import ListedItem, ref_view
@@ -14,9 +16,6 @@ from pytest_autoweb.page.scripts import (
     run_script,
     run_script_handle,
 )
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, FrameLocator, JSHandle, Locator, Page
 
 _NAME_CHARS = 200
 
@@ -55,7 +54,7 @@ class Expression:
     def __str__(self) -> str:
         return "page" + "".join(map(str, self.calls))
 
-    def on(self, root: "Page | Frame | FrameLocator") -> "Locator":
+    def on(self, root: Page | Frame | FrameLocator) -> Locator:
         """Return the locator on a live page or frame."""
         found: Any = root
         for call in self.calls:
@@ -118,7 +117,7 @@ _FRAME_MS = 3_000.0
 _BATCH = 40
 
 
-def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
+def observe(page: Page | Frame, *, budget_tokens: int = 1_500) -> RefView:
     """Return the page as a numbered list, including frames and open shadow roots.
 
     Waits until the document has stopped changing, for 1 s at most, so that the effects of an action
@@ -128,8 +127,6 @@ def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
     Raises:
         Error: Playwright's error if the page does not answer even at the second try.
     """
-    from playwright.sync_api import Error
-
     try:
         return _view(page, budget_tokens)
     except Error:
@@ -137,7 +134,7 @@ def observe(page: "Page | Frame", *, budget_tokens: int = 1_500) -> RefView:
         return _view(page, budget_tokens)
 
 
-def _view(page: "Page | Frame", budget_tokens: int) -> RefView:
+def _view(page: Page | Frame, budget_tokens: int) -> RefView:
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
     walk = _Walk()
@@ -151,7 +148,7 @@ class _Walk:
 
     def document(
         self,
-        root: "Page | Frame",
+        root: Page | Frame,
         frames: tuple[Call, ...],
         depth: int,
         timeout_ms: float | None,
@@ -177,13 +174,11 @@ class _Walk:
 
     def _frame(
         self,
-        frame: "Frame",
+        frame: Frame,
         locator: Expression | None,
         frames: tuple[Call, ...],
         depth: int,
     ) -> Iterator[ListedItem]:
-        from playwright.sync_api import Error
-
         steps = _as_frame_steps(locator)
         if steps is None:
             return
@@ -203,10 +198,8 @@ def _as_frame_steps(locator: Expression | None) -> tuple[Call, ...] | None:
 
 
 def _inner_frames(
-    root: "Page | Frame", handle: "JSHandle", listed: Sequence[Mapping[str, Any]]
-) -> dict[int, "Frame"]:
-    from playwright.sync_api import Error, Page
-
+    root: Page | Frame, handle: JSHandle, listed: Sequence[Mapping[str, Any]]
+) -> dict[int, Frame]:
     if not any(entry["k"] == "f" for entry in listed):
         return {}
     children = root.main_frame.child_frames if isinstance(root, Page) else root.child_frames
@@ -227,8 +220,8 @@ def _inner_frames(
 class _Proof:
     """The search for an expression that matches only the element, for each listed element."""
 
-    root: "Page | Frame"
-    handle: "JSHandle"
+    root: Page | Frame
+    handle: JSHandle
     proven: dict[int, Expression] = field(default_factory=dict)
 
     def prove(self, listed: Sequence[Mapping[str, Any]]) -> dict[int, Expression]:

@@ -3,12 +3,11 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.egress.browser_watch import WATCH
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Frame, JSHandle, Locator, Page
 
 _FOLDER = Path(__file__).parent / "js"
 
@@ -50,7 +49,7 @@ def _wrapped(name: str) -> str:
 
 
 def run_script(
-    context: "Page | Frame",
+    context: Page | Frame,
     name: str,
     arg: Any = None,
     *,
@@ -69,12 +68,12 @@ def run_script(
 
 
 def run_script_handle(
-    context: "Page | Frame",
+    context: Page | Frame,
     name: str,
     arg: Any = None,
     *,
     timeout_ms: float = OBSERVE_TIMEOUT_MS,
-) -> "JSHandle":
+) -> JSHandle:
     """Run `js/NAME.js` and return a handle of its result, an object that stays in the page."""
     return context.wait_for_function(
         f"{_wrapped(name)} return made; }}", arg=arg, timeout=timeout_ms
@@ -91,15 +90,13 @@ def element_script(name: str) -> str:
     )
 
 
-def run_on_elements(locator: "Locator", name: str, arg: Any = None) -> Any:
+def run_on_elements(locator: Locator, name: str, arg: Any = None) -> Any:
     """Run `js/NAME.js` on all elements of a locator; this has no timeout of its own."""
     return json.loads(locator.evaluate_all(element_script(name), arg))
 
 
-def answers(context: "Page | Frame", *, timeout_ms: float) -> bool:
+def answers(context: Page | Frame, *, timeout_ms: float) -> bool:
     """Tell whether the page answers at all; if not, less patience is had with it from now on."""
-    from playwright.sync_api import Error
-
     try:
         return call_function(context, "1", timeout_ms=timeout_ms).shown == "1"
     except Error:
@@ -107,7 +104,7 @@ def answers(context: "Page | Frame", *, timeout_ms: float) -> bool:
         return False
 
 
-def call_function(context: "Page | Frame", code: str, *, timeout_ms: float) -> CallResult:
+def call_function(context: Page | Frame, code: str, *, timeout_ms: float) -> CallResult:
     """Run a case author's JavaScript (function, expression or statements) and await promises.
 
     The code becomes part of the script instead of an argument to `eval`, which a page's content

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Page
 
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder
 from pytest_autoweb.attempt.first_and_last import keep_records
@@ -58,9 +59,6 @@ from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
 from pytest_autoweb.strategies.strategy import prompts_of, stages_for, strategy_of
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
@@ -345,7 +343,7 @@ def _border(
     cell: Cell,
     case: Case,
     resources: CellResources,
-    page: "Page",
+    page: Page,
     folder: Path,
     redact: Redactor,
     secrets: Mapping[str, str],
@@ -372,7 +370,7 @@ def _case_folder(cell: Cell, resources: CellResources) -> Path:
 @contextmanager
 def _open_page(
     case: Case, resources: CellResources, case_folder: Path, policy: OriginPolicy, log: RunLog
-) -> Iterator["Page"]:
+) -> Iterator[Page]:
     args = context_args(case.setup, case_folder)
     with guarded_page(
         resources.open_page, args, policy, log.write, remote=resources.remote

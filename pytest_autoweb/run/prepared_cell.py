@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+from playwright.sync_api import Page
 
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.cases.case import Case, ServerHandle
@@ -18,9 +20,6 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.results import CaptureModeName
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.variants import StrategyName
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class CellResources:
     run_folder: Path
     client: Callable[[ModelSpec, Case], Client]
     servers: ServerLender
-    open_page: Callable[[dict[str, Any]], "Page"]
+    open_page: Callable[[dict[str, Any]], Page]
     """Opens a page in a fresh context that is created with these arguments."""
     environ: Mapping[str, str]
     remote: bool = False
@@ -66,7 +65,7 @@ class CellResources:
     engine: MakeEngine = worker_engine
     cache: Cache | None = None
     """A cache shared with other processes; None if each attempt has its own, in memory."""
-    relogin: Callable[[Case, "Page"], object] | None = None
+    relogin: Callable[[Case, Page], object] | None = None
     """The user's hook that logs in again; None if there is none."""
     past: PastCorrections = field(default_factory=dict)
     """How often the cell's way of correcting has helped its model, according to the store."""

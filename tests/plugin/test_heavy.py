@@ -24,7 +24,8 @@ def write_cases(project: pytest.Pytester, file: str, probes: Sequence[Probe]) ->
         page = f"{file}-{number}.html"
         (project.path / "site" / page).write_text(PAGE.format(probe.page), encoding="utf-8")
         code = f"{probe.code or LOOK}\nanswer('done')"
-        cases.append(_case(f"probe-{file}-{number}", page, code, "done"))
+        probed = _case(f"probe-{file}-{number}", page, code, "done")
+        cases.append(probed | {"timeout": STEPS_S})
         cases.append(_case(f"victim-{file}-{number}", "calm.html", VICTIM, "Shop"))
     (project.path / "site/calm.html").write_text(PAGE.format(""), encoding="utf-8")
     text = json.dumps({"version": 1, "webserver": {"static": "../site"}, "cases": cases})
@@ -36,7 +37,6 @@ def _case(name: str, page: str, code: str, answer: str) -> dict[str, Any]:
         "id": name,
         "entry_url": "{{ webserver.url }}" + page,
         "user_task": "Do it.",
-        "timeout": STEPS_S,
         "expect": [{"answer": {"equals": answer}}],
         "oracle": f"# Step 1\n{code}",
     }

@@ -207,7 +207,6 @@ PATTERNS.append(Probe(
     "memory without an end",
     code="page.evaluate('() => { const b = []; for (;;) "
      "b.push(new Uint8Array(64 << 20).fill(1)) }')",
-    rule="AW512",
 ))  # fmt: skip
 
 PROBES = [*TALK, *TRAFFIC, *SHAPES, *FRAMES, *BUSY, *RESULTS, *ARGUMENTS, *PATTERNS]

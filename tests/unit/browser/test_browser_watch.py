@@ -23,9 +23,11 @@ DRIVER = (
 
 
 @pytest.fixture
-def driver() -> Iterator[subprocess.Popen[bytes]]:
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
     """A process that sleeps and looks like Playwright's driver, with a busy one below it."""
-    started = subprocess.Popen([sys.executable, "-c", DRIVER, "run-driver", RENDERER])
+    # The driver of other tests in this process must neither count nor be ended.
+    monkeypatch.setattr(browser_watch, "_DRIVER", "made-up-driver")
+    started = subprocess.Popen([sys.executable, "-c", DRIVER, "made-up-driver", RENDERER])
     until(lambda: any("--type=renderer" in p.command for p in ours(started)[1:]))
     yield started
     for process in ours(started):
@@ -34,9 +36,8 @@ def driver() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def ours(driver: subprocess.Popen[bytes]) -> list[browser_watch.Process]:
-    """The made-up driver first; drivers of other tests in this process do not count."""
-    found = [p for p in browser_processes() if driver.pid in (p.pid, p.parent)]
-    return sorted(found, key=lambda process: process.pid != driver.pid)
+    """The made-up driver first."""
+    return sorted(browser_processes(), key=lambda process: process.pid != driver.pid)
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -184,11 +184,11 @@ def test_whether_a_step_ran_out_of_time_is_decided_by_the_class_of_its_error(
 @pytest.mark.parametrize(
     "code",
     [
-        "expect(page.locator('#soon')).to_be_visible(timeout=600)",
-        "page.locator('#soon').click(timeout=600)",
-        "page.set_default_timeout(600)\npage.click('#soon')",
+        "expect(page.locator('#soon')).to_be_visible(timeout=1500)",
+        "page.locator('#soon').click(timeout=1500)",
+        "page.set_default_timeout(1500)\npage.click('#soon')",
         # What the code did about the error is not kept, or the error would only be repeated.
-        "page.fill('#user', 'ana')\ntry:\n    page.click('#soon', timeout=600)\n"
+        "page.fill('#user', 'ana')\ntry:\n    page.click('#soon', timeout=1500)\n"
         "except TimeoutError:\n    page.title()\n    raise",
     ],
 )
@@ -196,7 +196,7 @@ def test_the_call_that_was_late_may_take_three_times_its_own_timeout(step: Step,
     first = step(code, index=1)
     before = tuple(call for call in first.calls if first.overdue and call.seq < first.overdue.seq)
     step.border.page.evaluate(
-        "() => { setTimeout(() => { document.querySelector('h1').id = 'soon' }, 1000) }"
+        "() => { setTimeout(() => { document.querySelector('h1').id = 'soon' }, 2000) }"
     )
 
     second = step(code, index=1, limits=Limits(patience=3), resume=before[:1])
@@ -207,11 +207,11 @@ def test_the_call_that_was_late_may_take_three_times_its_own_timeout(step: Step,
 
 
 def test_only_the_call_that_was_late_gets_more_time(step: Step) -> None:
-    probe = "try:\n    page.click('#maybe', timeout=500)\nexcept TimeoutError:\n    pass\n"
-    code = probe + "page.click('#none', timeout=300)"
+    probe = "try:\n    page.click('#maybe', timeout=1000)\nexcept TimeoutError:\n    pass\n"
+    code = probe + "page.click('#none', timeout=1000)"
     step(code, index=1)
 
     second = step(code, index=1, limits=Limits(patience=3))
 
     tried, late = second.calls
-    assert tried.duration_ms < 900 <= late.duration_ms
+    assert tried.duration_ms < 2900 <= late.duration_ms

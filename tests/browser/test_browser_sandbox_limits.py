@@ -120,7 +120,7 @@ def test_a_continued_step_replays_caught_errors_and_popups(step: Step) -> None:
         "try:\n    page.click('#never', timeout=50)\nexcept TimeoutError:\n    pass\n"
         "with page.expect_popup() as info:\n    page.click('text=Open')\n"
         "popup = info.value\n"
-        "page.click('#none', timeout=200)\nanswer([popup.title(), len(page.context.pages)])"
+        "page.click('#none', timeout=1500)\nanswer([popup.title(), len(page.context.pages)])"
     )
     first = step(code, index=1)
     step.border.page.evaluate("() => document.querySelector('h1').id = 'none'")

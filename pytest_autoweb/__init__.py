@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.correction_arms.correction_arm import CorrectionArm
+    from pytest_autoweb.correction_arms import CorrectionArm
     from pytest_autoweb.errors import AutowebError, ModelError
     from pytest_autoweb.gates.gate_context import Gate, GateContext
     from pytest_autoweb.llm.client import Client, Message, Reply, Request
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from pytest_autoweb.marks.marking import mark_page
     from pytest_autoweb.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.registration import Registry
-    from pytest_autoweb.report.json_report import Report
-    from pytest_autoweb.report.panel import Panel
-    from pytest_autoweb.report.panel_content import PanelContent
+    from pytest_autoweb.report.json_report import PanelContent, Report
+    from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results import CellResult, Failure, Usage
     from pytest_autoweb.runs.side_files import GateResult
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
-    from pytest_autoweb.strategies.strategy import Strategy
+    from pytest_autoweb.strategies import Strategy
 
 __version__ = "0.1.0"
 
@@ -76,7 +75,7 @@ _HOMES = {
     "Case": "pytest_autoweb.cases.case",
     "CellResult": "pytest_autoweb.results",
     "Client": "pytest_autoweb.llm.client",
-    "CorrectionArm": "pytest_autoweb.correction_arms.correction_arm",
+    "CorrectionArm": "pytest_autoweb.correction_arms",
     "Failure": "pytest_autoweb.results",
     "Gate": "pytest_autoweb.gates.gate_context",
     "GateContext": "pytest_autoweb.gates.gate_context",
@@ -86,8 +85,8 @@ _HOMES = {
     "ModelError": "pytest_autoweb.errors",
     "ModelSpec": "pytest_autoweb.llm.model_spec",
     "NotPossible": "pytest_autoweb.page.capture",
-    "Panel": "pytest_autoweb.report.panel",
-    "PanelContent": "pytest_autoweb.report.panel_content",
+    "Panel": "pytest_autoweb.report.panels",
+    "PanelContent": "pytest_autoweb.report.json_report",
     "Registry": "pytest_autoweb.registration",
     "Reply": "pytest_autoweb.llm.client",
     "Report": "pytest_autoweb.report.json_report",
@@ -96,7 +95,7 @@ _HOMES = {
     "Sight": "pytest_autoweb.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
     "StepOutcome": "pytest_autoweb.sandbox.engine",
-    "Strategy": "pytest_autoweb.strategies.strategy",
+    "Strategy": "pytest_autoweb.strategies",
     "Usage": "pytest_autoweb.results",
     "VisionModel": "pytest_autoweb.locate.interview",
     "mark_page": "pytest_autoweb.marks.marking",

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_autoweb.checks.check_type import CHECKS, Check, refuse_bad_type
-from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.errors import RegistrationError
 from pytest_autoweb.gates.gate_context import GATES, Gate
 from pytest_autoweb.page.capture import CAPTURE_MODES, CaptureMode
-from pytest_autoweb.report.panel import PANELS, Panel
-from pytest_autoweb.strategies.strategy import STRATEGIES, Strategy
+from pytest_autoweb.report.panels import PANELS, Panel
+from pytest_autoweb.strategies import STRATEGIES, Strategy
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"

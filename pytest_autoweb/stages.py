@@ -20,7 +20,7 @@ own: the stages live in `attempt` and `codegen`, and nothing in the package impo
 from pytest_autoweb.attempt.tools import NamedStage, Stage, Tools, ask, change, fail
 from pytest_autoweb.codegen.generate import take_code
 from pytest_autoweb.results import Attempt
-from pytest_autoweb.strategies.strategy import (
+from pytest_autoweb.strategies import (
     CAPTURE,
     EXECUTE,
     GENERATE,

@@ -31,18 +31,18 @@ V = TypeVar("V", bound=Variant)
 class Variants(Mapping[str, V], Generic[V]):
     """The variants of one kind by name: the built-in ones, sorted, then those of the user.
 
-    The modules of `package` add the built-in variants with `add`; there is no list to keep. They
-    are imported when somebody first asks for any, because they need this module, and because a
-    session without models must not pay for them.
+    The built-in variants are added with `add` by the module `home`, or by the modules of the
+    package `home`; there is no list to keep. They are imported when somebody first asks for any,
+    because they need this module, and because a session without models must not pay for them.
 
     Args:
         kind: what one of them is called in messages, such as `capture mode`.
-        package: dotted name of the package whose modules add the built-in variants.
+        home: dotted name of the module, or of the package of modules, that adds the built-in ones.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, home: str) -> None:
         self.kind = kind
-        self._package: str | None = package
+        self._home: str | None = home
         self._known: dict[str, V] = {}
 
     def add(self, variant: V) -> V:
@@ -79,11 +79,12 @@ class Variants(Mapping[str, V], Generic[V]):
         return "\n".join(f"{variant.name}: {variant.summary}" for variant in self.values())
 
     def _complete(self) -> dict[str, V]:
-        if self._package is not None:
+        if self._home is not None:
             # Cleared first, because a module that is being imported may look a variant up.
-            package, self._package = import_module(self._package), None
-            for module in pkgutil.iter_modules(package.__path__):
-                import_module(f"{package.__name__}.{module.name}")
+            name, self._home = self._home, None
+            home = import_module(name)
+            for module in pkgutil.iter_modules(getattr(home, "__path__", ())):
+                import_module(f"{name}.{module.name}")
             # Which module came first depends on who imports it; lists must not.
             self._known = dict(sorted(self._known.items()))
         return self._known
@@ -119,7 +120,7 @@ StrategyName = str
 
 def known_strategies() -> Variants[Variant]:
     """Return all that are registered, by name."""
-    return variants_of("pytest_autoweb.strategies.strategy", "STRATEGIES")
+    return variants_of("pytest_autoweb.strategies", "STRATEGIES")
 
 
 def known_strategy(name: str) -> StrategyName:

@@ -104,7 +104,6 @@ SMALL_LINES = 40
 SEAMS = {
     "assets.py",
     "commands/schema.py",
-    "correction_arms/correction_arm.py",
     "llm/replies.py",
 }
 """Modules that are short on purpose: others import them because they hold so little."""

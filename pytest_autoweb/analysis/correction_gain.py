@@ -16,7 +16,7 @@ from pytest_autoweb.results import CellResult, CorrectionArmName, Record, Usage,
 from pytest_autoweb.results.correction import FailureType
 from pytest_autoweb.variants import variants_of
 
-_ARMS = ("pytest_autoweb.correction_arms.correction_arm", "ARMS")
+_ARMS = ("pytest_autoweb.correction_arms", "ARMS")
 
 
 class TypeCount(Record):

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.report.panel import panels_in_order
+from pytest_autoweb.report.panels import panels_in_order
 from pytest_autoweb.results import Location
 from pytest_autoweb.runs.saving import plain
 

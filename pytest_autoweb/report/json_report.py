@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat, model_validator
 
 from pytest_autoweb.analysis.cell_numbers import CaseKey, case_key
 from pytest_autoweb.analysis.comparison import (
@@ -19,7 +19,6 @@ from pytest_autoweb.analysis.judge_agreement import Agreement
 from pytest_autoweb.analysis.past_runs import History
 from pytest_autoweb.analysis.run_rows import RunRows, run_rows
 from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.report.panel_content import ReportedPanel
 from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results import CaptureModeName, CellResult, Record
 from pytest_autoweb.runs.run_folder import RecordedRun
@@ -27,9 +26,51 @@ from pytest_autoweb.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging,
 
 SCHEMA_VERSION = 2
 
-
 Shortened = Literal["", "texts", "evidence", "same_cases", "attempts", "cells", "everything"]
 """What was left out last to save space; each step includes the steps before it."""
+
+MAX_ROWS = 1000
+"""Rows of a panel's table that are kept."""
+
+Scalar = str | bool | int | FiniteFloat | None
+"""One value of a table or a list; None is shown as a dash."""
+
+
+class PanelContent(Record):
+    """What a panel shows, in this order; whatever is empty is left out."""
+
+    note: str = ""
+    """A sentence under the heading."""
+    facts: dict[str, Scalar] = Field(default_factory=dict)
+    """Names with their values, shown as a list."""
+    columns: tuple[str, ...] = ()
+    """Heads of the table."""
+    rows: tuple[tuple[Scalar, ...], ...] = ()
+    """Rows of the table; each has as many values as there are columns."""
+
+    @model_validator(mode="after")
+    def _rows_fit_the_columns(self) -> "PanelContent":
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {number} has {len(row)} values, but there are {len(self.columns)} columns"
+                )
+        return self
+
+
+class ReportedPanel(PanelContent):
+    """One panel of the user's own, as it stands in the report."""
+
+    name: str
+    """The name under which it was registered."""
+    title: str
+    """Its heading."""
+    order: int
+    """Its place among all panels: those with a lower number stand above it."""
+    rows_left_out: int = 0
+    """Rows beyond the first 1,000, which the report does not keep."""
+    error: str = ""
+    """Why there is nothing to show: the panel's function failed."""
 
 
 class Analysis(Record):

@@ -5,8 +5,7 @@ from collections.abc import Collection
 
 from pytest_autoweb.analysis.cell_numbers import Numbers
 from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
-from pytest_autoweb.report.json_report import CaseReport, Report
-from pytest_autoweb.report.panel_content import ReportedPanel, Scalar
+from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.summary import MatrixCell, Summary
 from pytest_autoweb.report.wording import (
     different_cases,

@@ -9,10 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.report.html_report import render_html
-from pytest_autoweb.report.json_report import Analysis, Report, build_report
+from pytest_autoweb.report.json_report import Analysis, Report, ReportedPanel, build_report
 from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.panel import with_panels
-from pytest_autoweb.report.panel_content import ReportedPanel
+from pytest_autoweb.report.panels import with_panels
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.results import CellResult, Outcome
 from pytest_autoweb.runs.run_folder import read_run

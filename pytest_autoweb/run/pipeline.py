@@ -29,7 +29,7 @@ from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.correct.retry_rules import Rules
-from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.guarded_page import guarded_page
 from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
@@ -58,7 +58,7 @@ from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
-from pytest_autoweb.strategies.strategy import prompts_of, stages_for, strategy_of
+from pytest_autoweb.strategies import prompts_of, stages_for, strategy_of
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:

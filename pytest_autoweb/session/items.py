@@ -12,7 +12,7 @@ from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.mistaken import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
-from pytest_autoweb.correction_arms.correction_arm import ARMS
+from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.extras import extra_of_store, require_extras
@@ -25,8 +25,8 @@ from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.session.browser_life import leave_living, open_living
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies.strategy import CODEGEN
-from pytest_autoweb.strategies.strategy import strategy_of as variant_of
+from pytest_autoweb.strategies import CODEGEN
+from pytest_autoweb.strategies import strategy_of as variant_of
 from pytest_autoweb.variants import StrategyName
 
 if TYPE_CHECKING:

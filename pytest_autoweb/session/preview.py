@@ -20,7 +20,7 @@ from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.storage import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies.strategy import ACT, CODEGEN, COLLECT, strategy_of
+from pytest_autoweb.strategies import ACT, CODEGEN, COLLECT, strategy_of
 
 Basis = Literal["case", "model", "prompts", "control"]
 """What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's

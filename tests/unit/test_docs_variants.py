@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.correction_arms.correction_arm import ARMS
+from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.page.capture import CAPTURE_MODES
-from pytest_autoweb.strategies.strategy import STRATEGIES
+from pytest_autoweb.strategies import STRATEGIES
 from pytest_autoweb.variants import Variants
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,8 +15,13 @@ from pytest_autoweb.correct.retry_rules import (
     decide_retry,
     recover,
 )
-from pytest_autoweb.correction_arms.built_in_arms import CONSTRAINED, OFF, PLAIN, REFLEXION
-from pytest_autoweb.correction_arms.correction_arm import CorrectionArm
+from pytest_autoweb.correction_arms import (
+    CONSTRAINED,
+    OFF,
+    PLAIN,
+    REFLEXION,
+    CorrectionArm,
+)
 from pytest_autoweb.results import (
     Attempt,
     CheckResult,

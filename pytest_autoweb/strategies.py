@@ -1,4 +1,7 @@
-"""The type and the registry of strategies, the stages they are made of, and the built-in ones."""
+"""Ways for a model to drive the browser: what a strategy is, the registry, the built-in ones.
+
+A strategy is a list of stages; those live in `attempt`, `codegen`, `act` and `collect`.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +16,7 @@ from pytest_autoweb.codegen.refs_turns import take_turns
 from pytest_autoweb.codegen.repair import repair_script
 from pytest_autoweb.codegen.show_pages import capture_pages
 from pytest_autoweb.collect.collect_list import collect_list
-from pytest_autoweb.correction_arms.correction_arm import ARMS, CorrectionArm
+from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
 from pytest_autoweb.variants import StrategyName, Variants

@@ -17,9 +17,8 @@ from pytest_autoweb.attempt.tools import Tools, ask
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
 from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
-from pytest_autoweb.choice.feedback import section
+from pytest_autoweb.choice.feedback import section, warning
 from pytest_autoweb.choice.mark_listing import listing, option_lines
-from pytest_autoweb.choice.mistaken import warning
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object

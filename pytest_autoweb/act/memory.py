@@ -12,8 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_autoweb.act.actions import Banned, FillForm, Select, Type
-from pytest_autoweb.choice.feedback import Feedback, Problem
-from pytest_autoweb.choice.mistaken import often_mistaken
+from pytest_autoweb.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15

@@ -15,8 +15,7 @@ from pytest_autoweb.choice.disambiguate import (
     not_confirmed,
     resolve_apart,
 )
-from pytest_autoweb.choice.feedback import Problem
-from pytest_autoweb.choice.mistaken import confidence_limit
+from pytest_autoweb.choice.feedback import Problem, confidence_limit
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 
 SIGHT_AFTER = 2

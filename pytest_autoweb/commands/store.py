@@ -79,8 +79,7 @@ def open_store(
     """
     text = text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE
     require_extras(*extras, extra_of_store(text))
-    from pytest_autoweb.store.address import read_address
-    from pytest_autoweb.store.database import Store
+    from pytest_autoweb.store.database import Store, read_address
 
     url = read_address(text)
     store = Store(url)

@@ -13,11 +13,16 @@ from pytest_autoweb.sandbox.allowed_members import (
     ApiMember,
     member_of,
 )
-from pytest_autoweb.sandbox.crossing_values import LocatorText, format_arguments
+from pytest_autoweb.sandbox.crossing_values import (
+    Handle,
+    Handles,
+    LocatorText,
+    Refusal,
+    format_arguments,
+)
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.frame_codec import WireError, decode
 from pytest_autoweb.sandbox.frame_rules import check_chain
-from pytest_autoweb.sandbox.handles import Handle, Handles, Refusal
 from pytest_autoweb.sandbox.size_limits import check_sizes
 
 _EXIT = ApiMember("call")

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from pytest_autoweb.sandbox.crossing_values import redacted
+from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
-from pytest_autoweb.sandbox.handles import Refusal
 from pytest_autoweb.sandbox.size_limits import check_picture
 from pytest_autoweb.values.url_globs import UrlGlob
 

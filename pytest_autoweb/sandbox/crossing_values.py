@@ -1,12 +1,80 @@
-"""Conversion of values that cross the border, and their representation in a report."""
+"""What crosses the border: values, objects by number, and how a report shows both."""
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import ParseResult
 
+from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
-from pytest_autoweb.sandbox.handles import Handles, kind_of
+
+MAX_HANDLES = 20_000
+
+
+class Refusal(Exception):
+    """Raised when the border refuses a call; the step fails even if its code catches the error.
+
+    Attributes:
+        rule: the id of the border rule.
+        reason: a sentence for the report and the repair prompt.
+    """
+
+    def __init__(self, rule: str, reason: str) -> None:
+        self.rule, self.reason = rule, reason
+        super().__init__(reason)
+
+
+class Handle(NamedTuple):
+    """An object to which the worker may refer."""
+
+    object: Any
+    kind: str
+    """Name of its class in `allowed_members.CLASSES`; `Page` also for a frame that `page` stands for."""
+    label: str
+    """Name of the object in a report."""
+
+
+class Handles:
+    """The objects of one attempt, by number."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Handle] = {}
+        self._ids: dict[tuple[int, str], str] = {}
+
+    def add(self, item: Any, kind: str, label: str | None = None) -> str:
+        """Return the number of an object; the same object always gets the same number."""
+        # Handles keep their objects alive, so an id cannot be reused for another object.
+        key = (id(item), kind)
+        if key not in self._ids:
+            if len(self._by_id) >= MAX_HANDLES:
+                raise Refusal("AW505", f"the attempt holds more than {MAX_HANDLES} objects")
+            number = f"h{len(self._by_id) + 1}"
+            self._ids[key] = number
+            self._by_id[number] = Handle(item, kind, label or _label(kind, number))
+        return self._ids[key]
+
+    def get(self, number: str) -> Handle:
+        """Return the object with this number.
+
+        Raises:
+            Refusal: no object has this number.
+        """
+        if number not in self._by_id:
+            raise Refusal("AW504", "the code refers to an object that it was never given")
+        return self._by_id[number]
+
+
+def kind_of(item: object) -> str | None:
+    """Return the class name under which a Playwright object may cross the border, or None."""
+    cls = type(item)
+    if cls.__module__.startswith("playwright.") and cls.__name__ in CLASSES:
+        return cls.__name__
+    return None
+
+
+def _label(kind: str, number: str) -> str:
+    return f"{kind[0].lower()}{kind[1:]}_{number[1:]}"
+
 
 MAX_TEXT = 200
 MAX_TARGET = 500

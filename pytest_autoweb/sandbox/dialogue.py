@@ -15,12 +15,18 @@ from pytest_autoweb.sandbox.call_record import (
     StepRecord,
     key_of,
 )
-from pytest_autoweb.sandbox.crossing_values import MAX_TARGET, outgoing, redacted, shortened
+from pytest_autoweb.sandbox.crossing_values import (
+    MAX_TARGET,
+    Handles,
+    Refusal,
+    outgoing,
+    redacted,
+    shortened,
+)
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget, StuckError
 from pytest_autoweb.sandbox.engine import Limits, RecalledCall, SandboxBorder, StepCallError
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError, to_line
-from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
 # A page can raise events in an endless loop.

@@ -16,10 +16,9 @@ from pytest_autoweb.sandbox.allowed_members import (
     URL_MATCHERS,
 )
 from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
-from pytest_autoweb.sandbox.crossing_values import plain_headers
+from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder
-from pytest_autoweb.sandbox.handles import Handles, Refusal, kind_of
 from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
 
 # The time in which a call that is over should have ended by itself.

@@ -10,7 +10,7 @@ from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results import Failure, ToolCall
 from pytest_autoweb.sandbox.call_record import AnsweredCall, OverdueCall, StepRecord
-from pytest_autoweb.sandbox.crossing_values import redacted, shortened
+from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
 from pytest_autoweb.sandbox.engine import (
@@ -23,7 +23,6 @@ from pytest_autoweb.sandbox.engine import (
 )
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError
-from pytest_autoweb.sandbox.handles import Handles, Refusal
 from pytest_autoweb.sandbox.worker_pool import Workers, workers_of
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError
 

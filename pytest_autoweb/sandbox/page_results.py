@@ -7,7 +7,7 @@ from playwright.sync_api import Error
 
 from pytest_autoweb.sandbox import size_limits
 from pytest_autoweb.sandbox.binding import Bound
-from pytest_autoweb.sandbox.handles import Refusal
+from pytest_autoweb.sandbox.crossing_values import Refusal
 
 # Methods whose script is called with an element, or several, before its argument.
 _OF_ELEMENTS = frozenset({"evaluate_all", "eval_on_selector", "eval_on_selector_all"})

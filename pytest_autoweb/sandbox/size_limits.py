@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
-from pytest_autoweb.sandbox.handles import Refusal
+from pytest_autoweb.sandbox.crossing_values import Refusal
 from pytest_autoweb.sandbox.slow_patterns import repetitions, slow_part
 
 MAX_TEXT = 20_000

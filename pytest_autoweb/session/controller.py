@@ -107,7 +107,7 @@ class RunController:
             open_cache(self._settings.cache, self._settings.rootdir).close()
         if self._settings.store:
             require_extras(extra_of_store(self._settings.store))
-            from pytest_autoweb.store.address import read_address
+            from pytest_autoweb.store.database import read_address
 
             read_address(self._settings.store, base=self._settings.rootdir)
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
-from pytest_autoweb.choice.mistaken import CHOICES_COUNTED
+from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH

@@ -9,8 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pytest_autoweb.errors import StoreError
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.table_rows import row_id
 from pytest_autoweb.store.tables import CachedCall
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from pytest_autoweb.errors import AutowebError, StoreError
 from pytest_autoweb.store import call_queries
-from pytest_autoweb.store.address import display_url, read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, display_url, read_address
 from pytest_autoweb.store.sync import sync_run
 
 WAIT_S = 2

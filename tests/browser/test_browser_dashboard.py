@@ -12,8 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_playwright import CreateContextCallback
 
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.sync import sync_run
 
 SIGN_IN = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"

@@ -11,8 +11,7 @@ from dashboard_server import BEARER, TOKEN, holder, visitor
 from made_up_runs import attempt, call, save, tried
 
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.sync import sync_run
 
 

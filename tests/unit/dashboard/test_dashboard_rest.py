@@ -6,8 +6,7 @@ import httpx
 import pytest
 from dashboard_server import holder
 
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 
 
 def test_the_overview_counts_calls_and_corrections(client: httpx.Client) -> None:

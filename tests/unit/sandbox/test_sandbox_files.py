@@ -7,8 +7,8 @@ import pytest
 
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox import call_arguments
+from pytest_autoweb.sandbox.crossing_values import Refusal
 from pytest_autoweb.sandbox.engine import SandboxBorder
-from pytest_autoweb.sandbox.handles import Refusal
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,8 +11,7 @@ import psycopg
 import pytest
 import real_servers
 
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 
 
 def absent(program: str) -> NoReturn:

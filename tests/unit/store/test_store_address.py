@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.store.address import display_url, read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, display_url, read_address
 from pytest_autoweb.values.normal_forms import without_password
 
 

@@ -6,7 +6,7 @@ import pytest
 from made_up_runs import attempt, save, tried
 from sqlalchemy import text
 
-from pytest_autoweb.choice.mistaken import confidence_limit, often_mistaken, warning
+from pytest_autoweb.choice.feedback import confidence_limit, often_mistaken, warning
 from pytest_autoweb.results import Attempt, ChosenMark, Decision, Verdict
 from pytest_autoweb.store import call_queries
 from pytest_autoweb.store.database import Store

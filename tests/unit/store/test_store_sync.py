@@ -18,8 +18,7 @@ from sqlalchemy import select, text
 from pytest_autoweb.errors import SettingsError, StoreError
 from pytest_autoweb.results import CellResult, CheckResult
 from pytest_autoweb.runs.saving import RUN_FILE, save_manifest
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.session_hooks import store_at_end
 from pytest_autoweb.store.sync import prune, sync_run
 from pytest_autoweb.store.tables import CheckRow, CorrectionRecord, ToolCallRecord

@@ -12,8 +12,7 @@ from made_up_runs import attempt, call, save, tried
 from sqlalchemy import inspect, text
 
 from pytest_autoweb.errors import StoreError
-from pytest_autoweb.store.address import read_address
-from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.sync import sync_run
 from pytest_autoweb.store.tables import Base
 

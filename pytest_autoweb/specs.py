@@ -7,6 +7,7 @@ import textwrap
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -121,6 +122,7 @@ class Documented(BaseModel):
         return schema
 
 
+@cache
 def _attribute_docstrings(owner: type) -> dict[str, str]:
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     assert isinstance(tree, ast.ClassDef)

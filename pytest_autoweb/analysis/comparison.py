@@ -233,15 +233,10 @@ def compare_models(
         metric: what counts as a pass.
         models: the models to compare; all but the controls by default.
     """
-    doubtful = {*left_out, *broken_controls(control_rows(rows.rows))}
-    names = contestants(rows) if models is None else tuple(models)
+    names = contestants(rows) if models is None else models
     halves = [Half(name, name, rows.ts, _rows_of(rows, name)) for name in names]
-    return _decide(
-        [
-            _contest("models", metric, pair, PairingRules(doubtful=doubtful))
-            for pair in combinations(halves, 2)
-        ]
-    )
+    rules = PairingRules(doubtful=_doubtful(left_out, rows))
+    return _decide([_contest("models", metric, pair, rules) for pair in combinations(halves, 2)])
 
 
 def compare_modes(
@@ -259,8 +254,7 @@ def compare_modes(
         metric: what counts as a pass.
         models: the models whose modes are compared; all but the controls by default.
     """
-    doubtful = {*left_out, *broken_controls(control_rows(rows.rows))}
-    rules = PairingRules(doubtful=doubtful, across_captures=True)
+    rules = PairingRules(doubtful=_doubtful(left_out, rows), across_captures=True)
     contests = []
     for name in contestants(rows) if models is None else models:
         own = [row for row in _rows_of(rows, name) if not row.any_capture]
@@ -298,12 +292,10 @@ def compare_runs(
         models: pairs of a model of `before` and one of `after`; common models by default.
         allow_changed: also compare cases whose `case` or `checks` checksum changed, marked as such.
     """
-    doubtful = {*left_out}
-    for run in (before, after):
-        doubtful |= broken_controls(control_rows(run.rows))
     if models is None:
         known = contestants(before)
         models = [(name, name) for name in contestants(after) if name in known]
+    doubtful = _doubtful(left_out, before, after)
     rules = PairingRules(doubtful, allow_changed=allow_changed, across_captures=True)
     notes = tuple(_about_runs(before, after))
     contests = []
@@ -311,6 +303,11 @@ def compare_runs(
         pair = (_half(before, after, first, second), _half(after, before, second, first))
         contests.append(_contest("runs", metric, pair, rules, notes))
     return _decide(contests)
+
+
+def _doubtful(left_out: Collection[CaseKey], *runs: RunRows) -> set[CaseKey]:
+    """Return the cases to leave out: those named, and those whose controls are broken in a run."""
+    return {*left_out}.union(*(broken_controls(control_rows(run.rows)) for run in runs))
 
 
 def contestants(rows: RunRows) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import greenlet  # type: ignore[import-untyped]
+from playwright.sync_api import Browser
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
@@ -163,6 +164,15 @@ def _worked_s(pid: int) -> float:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def driver_ended(browser: Browser) -> bool:
+    """Tell whether Playwright's driver is gone; its browsers go on saying that they are connected.
+
+    The greenlet in which Playwright talks to its driver ends with the driver.
+    """
+    fiber = getattr(browser, "_dispatcher_fiber", None)
+    return fiber is not None and bool(fiber.dead)
 
 
 def megabytes_of(processes: list[Process]) -> float:

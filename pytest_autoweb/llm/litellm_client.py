@@ -339,7 +339,7 @@ class LiteLLMClient:
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
         """Return litellm, which the first call imports, or None if the model does without it."""
-        if find_spec("litellm") is None or _does_without_litellm(spec):
+        if _place_of_litellm() is None or _does_without_litellm(spec):
             return None
         with self._lock:
             if self._module is None:
@@ -356,12 +356,18 @@ def _does_without_litellm(spec: ModelSpec) -> bool:
 
 
 @cache
+def _place_of_litellm() -> Path | None:
+    """Return litellm's folder, or None where it is not installed."""
+    found = find_spec("litellm")
+    return Path(found.origin).parent if found and found.origin else None
+
+
+@cache
 def _known_models() -> frozenset[str]:
     """Return the models in litellm's table of prices and limits, read without importing it."""
-    found = find_spec("litellm")
-    assert found is not None, "only asked where litellm is installed"
-    assert found.origin is not None, "a package has a file"
-    table = Path(found.origin).with_name("model_prices_and_context_window_backup.json")
+    place = _place_of_litellm()
+    assert place is not None, "only asked where litellm is installed"
+    table = place / "model_prices_and_context_window_backup.json"
     return frozenset(json.loads(table.read_bytes()))
 
 

@@ -182,14 +182,9 @@ def _reply(found: Any) -> SimpleNamespace:
         if thoughts := _THOUGHTS.match(message.get("content") or ""):
             message["content"] = message["content"][thoughts.end() :]
             message.setdefault("reasoning_content", thoughts[1])
-    fields = _Fields()
-    for name in ("choices", "usage", "model"):
-        setattr(fields, name, _with_attributes(found.get(name)))
-    return fields
-
-
-class _Fields(SimpleNamespace):
-    """An object of the reply."""
+    return SimpleNamespace(
+        **{name: _with_attributes(found.get(name)) for name in ("choices", "usage", "model")}
+    )
 
 
 def _with_attributes(value: Any) -> Any:
@@ -197,7 +192,7 @@ def _with_attributes(value: Any) -> Any:
         return [_with_attributes(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return _Fields(
+    return SimpleNamespace(
         **{
             name: inner if name == "provider_specific_fields" else _with_attributes(inner)
             for name, inner in value.items()

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from playwright.sync_api import BrowserContext, Error, Page, Response
 
+from pytest_autoweb.egress.browser_watch import driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.scripts import answers, call_function, run_script, script
@@ -101,8 +102,7 @@ def browser_ended(page: Page) -> bool:
     # Playwright notices the end only while its event loop runs.
     with suppress(Exception):
         page.wait_for_timeout(1)
-    # If its driver is gone, too, a browser still says that it is connected.
-    return not browser.is_connected() or bool(browser._dispatcher_fiber.dead)
+    return not browser.is_connected() or driver_ended(browser)
 
 
 # The digest only saves work, so a slow page is not waited for.

@@ -29,7 +29,7 @@ class Handle(NamedTuple):
 
     object: Any
     kind: str
-    """Name of its class in `allowed_members.CLASSES`; `Page` also for a frame that `page` stands for."""
+    """Name of its class in `allowed_members`; `Page` also for a frame that `page` stands for."""
     label: str
     """Name of the object in a report."""
 

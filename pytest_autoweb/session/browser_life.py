@@ -17,6 +17,7 @@ from pytest_autoweb.egress.browser_watch import (
     LOST_S,
     WATCH,
     browser_processes,
+    driver_ended,
     megabytes_of,
 )
 from pytest_autoweb.errors import BrowserError
@@ -94,9 +95,6 @@ def _dead(request: pytest.FixtureRequest) -> str:
     if fixture is None or fixture.cached_result is None:
         return ""
     browser = fixture.cached_result[0]
-    # The greenlet in which Playwright talks to its driver ends with the driver; the browser still
-    # says that it is connected.
-    fiber = getattr(browser, "_dispatcher_fiber", None)
-    if browser is None or (fiber is not None and fiber.dead):
+    if browser is None or driver_ended(browser):
         return _DRIVER
     return "" if browser.is_connected() else _BROWSER

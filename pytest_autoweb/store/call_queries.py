@@ -4,7 +4,8 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Label, Select, func, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from pytest_autoweb.analysis.statistics import Interval, wilson
 from pytest_autoweb.results import Record
@@ -213,23 +214,17 @@ def past_corrections(
         arm: the way of correcting.
         last: the most corrections that count for a type; the latest ones do.
     """
-    place = func.row_number().over(
-        partition_by=CorrectionRecord.failure_type,
-        order_by=(CorrectionRecord.created_at.desc(), CorrectionRecord.id),
-    )
     recent = (
-        select(CorrectionRecord.failure_type, CorrectionRecord.is_successful, place.label("place"))
+        select(
+            CorrectionRecord.failure_type.label("kind"),
+            CorrectionRecord.is_successful.label("counted"),
+            _latest_first(CorrectionRecord, CorrectionRecord.failure_type),
+        )
         .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
         .join(CellRow, CellRow.id == AttemptRow.cell_id)
         .where(CellRow.model == clean(model), AttemptRow.arm == arm)
-        .subquery()
     )
-    rows = connection.execute(
-        select(recent.c.failure_type, count_if(recent.c.is_successful), func.count())
-        .where(recent.c.place <= last)
-        .group_by(recent.c.failure_type)
-    )
-    return {kind: (int(helped), tried) for kind, helped, tried in rows}
+    return _counts_by_kind(connection, recent, last)
 
 
 def past_choices(connection: Connection, model: str, last: int) -> dict[str, tuple[int, int]]:
@@ -240,23 +235,38 @@ def past_choices(connection: Connection, model: str, last: int) -> dict[str, tup
         model: the model that chose.
         last: the most choices that count for a kind; the latest ones do.
     """
-    place = func.row_number().over(
-        partition_by=ChoiceRecord.kind,
-        order_by=(ChoiceRecord.created_at.desc(), ChoiceRecord.id),
-    )
     recent = (
-        select(ChoiceRecord.kind, ChoiceRecord.is_wrong, place.label("place"))
+        select(
+            ChoiceRecord.kind,
+            ChoiceRecord.is_wrong.label("counted"),
+            _latest_first(ChoiceRecord, ChoiceRecord.kind),
+        )
         .join(AttemptRow, AttemptRow.id == ChoiceRecord.attempt_id)
         .join(CellRow, CellRow.id == AttemptRow.cell_id)
         .where(CellRow.model == clean(model), ChoiceRecord.kind != "")
-        .subquery()
     )
+    return _counts_by_kind(connection, recent, last)
+
+
+def _latest_first(
+    record: type[CorrectionRecord | ChoiceRecord], kind: InstrumentedAttribute[str]
+) -> Label[int]:
+    """Return the column `place`: 1 for the latest record of its kind, 2 for the one before."""
+    order = (record.created_at.desc(), record.id)
+    return func.row_number().over(partition_by=kind, order_by=order).label("place")
+
+
+def _counts_by_kind(
+    connection: Connection, records: "Select[str, bool, int]", last: int
+) -> dict[str, tuple[int, int]]:
+    """Return for each `kind` how many of its `last` records are `counted`, and their number."""
+    recent = records.subquery()
     rows = connection.execute(
-        select(recent.c.kind, count_if(recent.c.is_wrong), func.count())
+        select(recent.c.kind, count_if(recent.c.counted), func.count())
         .where(recent.c.place <= last)
         .group_by(recent.c.kind)
     )
-    return {kind: (int(wrong), chosen) for kind, wrong, chosen in rows}
+    return {kind: (int(counted), number) for kind, counted, number in rows}
 
 
 def _begin(day: dt.date) -> dt.datetime:

@@ -90,7 +90,7 @@ def _variants_for(parsed: argparse.Namespace) -> AbstractContextManager[None]:
     """Let the commands that say so know the variants that the project adds."""
     if not getattr(parsed, "with_variants", False):
         return nullcontext()
-    # Starts pytest, which most commands can do without.
+    # Late, because it loads whatever can be registered and starts pytest; few commands need it.
     from pytest_autoweb.registration import project_variants
 
     return project_variants(getattr(parsed, "rootdir", None))

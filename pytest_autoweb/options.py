@@ -10,6 +10,8 @@ from pytest_autoweb.language import Language
 from pytest_autoweb.values.normal_forms import without_password
 from pytest_autoweb.variants import StrategyName, known_strategy, variants_of
 
+# Late imports: every start reads the flags, and few need a registry or pydantic.
+
 if TYPE_CHECKING:
     import pytest
 

@@ -14,6 +14,8 @@ import pytest
 from pytest_autoweb.session import fixtures
 from pytest_autoweb.session.shared_run import SharedRun, share_run
 
+# Late imports: pytest loads this module in every project, most of whose sessions run no model.
+
 if TYPE_CHECKING:
     from pytest_autoweb.options import Settings
     from pytest_autoweb.registration import Registry

@@ -216,6 +216,18 @@ def test_imports_stand_at_the_top_of_the_module() -> None:
     assert late == []
 
 
+def test_a_module_with_late_imports_says_why() -> None:
+    reason = re.compile(r"^ *# Late(?: imports: |, because )", re.MULTILINE)
+    silent = [
+        shown(path)
+        for path in MODULES
+        if any(found.late for found in imports_of(path))
+        and not reason.search(path.read_text(encoding="utf-8"))
+    ]
+
+    assert silent == []
+
+
 def test_only_one_module_imports_litellm() -> None:
     users = {
         shown(path)

@@ -18,6 +18,8 @@ from pytest_autoweb.checks.matching_records import conditions, judge_records
 from pytest_autoweb.checks.url_matching import judge_urls
 from pytest_autoweb.checks.value_matching import Answer, as_text, compare, holds_part
 
+# Late imports: jsonschema is heavy, and few cases have a schema.
+
 NO_ANSWER = "(no answer given)"
 WHERE = "answer"
 

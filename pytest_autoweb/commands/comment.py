@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_autoweb.commands.gate import refuse_other_folders
 from pytest_autoweb.errors import AutowebError
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_autoweb.errors import SettingsError, listed, near_miss
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     from pytest_autoweb.analysis.comparison import Comparison
     from pytest_autoweb.analysis.run_rows import RunRows

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pytest_autoweb.commands.store import add_store_option, open_store
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

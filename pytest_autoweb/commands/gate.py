@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.errors import AutowebError, SettingsError
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_decision import GateDecision
     from pytest_autoweb.gates.gate_policy import GatePolicy

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, RubricFinding, RubricJudge
     from pytest_autoweb.judge.human_labels import Label

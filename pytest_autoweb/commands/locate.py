@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 

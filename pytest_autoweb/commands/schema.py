@@ -4,6 +4,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_autoweb.errors import SettingsError
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -12,6 +12,8 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.options import DEFAULT_STORE
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     from pytest_autoweb.store.database import Store
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_autoweb.commands.judge_labels import add_judge_arguments
 
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -29,6 +29,8 @@ from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
 from pytest_autoweb.results import Usage
 
+# Late imports: litellm takes seconds to load, and servers of one's own are called without it.
+
 _CAUSES: tuple[tuple[str, ModelCause], ...] = (
     # Names of litellm's exceptions, looked up along the class hierarchy; first match wins.
     ("ContextWindowExceededError", "context_window"),

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb.llm.child_process import answer_owner, die_with_owner, read_config
 
+# Late imports: xllamacpp is an extra, and only the engine's process has it.
+
 
 class EngineConfig(BaseModel):
     """The configuration that the gateway gives to an engine."""

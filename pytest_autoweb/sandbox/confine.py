@@ -9,6 +9,8 @@ from array import array
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+# Late imports: these modules exist on some systems only.
+
 EPERM = 1
 KILL, FAIL, ALLOW = 0x8000_0000, 0x0005_0000 | EPERM, 0x7FFF_0000
 """Verdicts of the filter: end the process, answer EPERM, let the call through."""

@@ -8,9 +8,10 @@ user, gets a new one from the same fixtures, with the same flags.
 import gc
 import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.egress.browser_watch import (
     KEEP_MB,
@@ -22,14 +23,11 @@ from pytest_autoweb.egress.browser_watch import (
 )
 from pytest_autoweb.errors import BrowserError
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
 # What to put aside, the least first: if Playwright's driver lives, only its browser is replaced.
 _BROWSER, _DRIVER = "browser", "playwright"
 
 
-def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> "Page":
+def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
     """Return a page in a fresh context of a browser that lives, new if the last one died.
 
     Args:
@@ -39,8 +37,6 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
     Raises:
         BrowserError: `browser_context_args` sets something that cells set.
     """
-    from playwright.sync_api import Error
-
     for _ in range(2):
         try:
             return _opened(request, context_args)
@@ -51,7 +47,7 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
     return _opened(request, context_args)
 
 
-def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> "Page":
+def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
     given = request.getfixturevalue("browser_context_args")
     if both := sorted(given.keys() & context_args.keys()):
         # Otherwise Python would only complain of a keyword argument that is given twice.

@@ -30,6 +30,8 @@ from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_o
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 
+# Late imports: workers of xdist and sessions that end early need nothing of what comes at the end.
+
 if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_context import Spending
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+# Late imports: pytest loads this module in every project, most of whose sessions run no model.
+
 if TYPE_CHECKING:
     from pytest_autoweb.results import CellResult
     from pytest_autoweb.run.prepared_cell import Cell
@@ -117,7 +119,7 @@ class Autoweb:
         from pytest_autoweb.options import captures
         from pytest_autoweb.run.prepared_cell import Cell
         from pytest_autoweb.runs.saving import cell_folder
-        from pytest_autoweb.session.items import SESSION, strategy_of
+        from pytest_autoweb.session.items import SESSION, strategy_name
 
         session = self._request.config.stash[SESSION]
         path, _, case_id = target.partition("::")
@@ -142,7 +144,7 @@ class Autoweb:
             nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
             case_path=path,
             folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
-            strategy=strategy_of(cases[case_id], spec.name, session.settings),
+            strategy=strategy_name(cases[case_id], spec.name, session.settings),
         )
 
 

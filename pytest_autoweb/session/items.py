@@ -25,9 +25,10 @@ from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.session.browser_life import leave_living, open_living
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies import CODEGEN
-from pytest_autoweb.strategies import strategy_of as variant_of
+from pytest_autoweb.strategies import CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
+
+# Late imports: a store or a cache is an extra, which few sessions have.
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -119,7 +120,7 @@ def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axe
     # Rotated, so that no model always gets a freshly started server, or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
-        strategy = variant_of(strategy_of(case, model, settings), session.spec(model))
+        strategy = strategy_of(strategy_name(case, model, settings), session.spec(model))
         # In each mode, the prompts of a strategy that uses none would be the same.
         modes = settings.capture_modes if strategy.uses_capture else settings.capture_modes[:1]
         for mode in modes:
@@ -153,7 +154,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         nodeid=item.nodeid,
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
-        strategy=strategy_of(case, spec.name, settings),
+        strategy=strategy_name(case, spec.name, settings),
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
@@ -171,7 +172,7 @@ def _mark(item: CellItem, tag: str) -> None:
         item.add_marker(name)
 
 
-def strategy_of(case: LoadedCase, model: str, settings: Settings) -> StrategyName:
+def strategy_name(case: LoadedCase, model: str, settings: Settings) -> StrategyName:
     """Return how the cell drives the browser; controls are scripts, whatever the case asks for."""
     return CODEGEN.name if is_control(model) else case.strategy or settings.strategy
 

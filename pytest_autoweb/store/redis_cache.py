@@ -41,7 +41,7 @@ class RedisCache:
     """
 
     def __init__(self, url: str) -> None:
-        # Late: redis is an optional package, and `open_redis_cache` checks first that it is there.
+        # Late, because redis is an extra, and `open_redis_cache` checks first that it is there.
         from redis import Redis, RedisError
 
         self._gone = (RedisError, UnicodeError)

@@ -15,6 +15,8 @@ from pytest_autoweb.values.number_words import (
     word_sources,
 )
 
+# Late imports: babel is heavy, and few values are durations.
+
 _AMOUNT = r"(\d+(?:[.,]\d+)?)"
 _ISO = re.compile(
     rf"p(?:{_AMOUNT}y)?(?:{_AMOUNT}m)?(?:{_AMOUNT}w)?(?:{_AMOUNT}d)?"

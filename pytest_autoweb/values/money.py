@@ -16,6 +16,8 @@ from pytest_autoweb.values.number_words import (
     unsigned_readings,
 )
 
+# Late imports: babel is heavy, and few values are amounts of money.
+
 _AMOUNT = re.compile(NUMBER)
 _LEADING, _TRAILING = re.compile(r"^[+-]"), re.compile(r"[+-]$")
 _NO_CENTS = re.compile(r"(?<=\d)[.,]-+(?!\d)")

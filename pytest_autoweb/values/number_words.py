@@ -29,7 +29,7 @@ def locale_of(name: str) -> "Locale":
     Raises:
         UnknownLocale: there is no locale of that name.
     """
-    # Late, here and below: most cases compare no localised values, and Babel takes long to load.
+    # Late, because most cases compare no localised values, and Babel takes long to load.
     from babel import Locale
     from babel.core import UnknownLocaleError
 

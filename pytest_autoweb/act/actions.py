@@ -164,7 +164,7 @@ class Retry(_DecidedAction):
     action: Literal["retry"]
 
 
-Action = Annotated[
+_AnyAction = (
     Click
     | Type
     | Select
@@ -176,13 +176,11 @@ Action = Annotated[
     | Wait
     | GoBack
     | Done
-    | Retry,
-    Field(discriminator="action"),
-]
-_ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
-_MODELS = (
-    *(Click, Type, Select, FillForm, Extract, Press, Scroll, Navigate, Wait, GoBack, Done, Retry),
+    | Retry
 )
+Action = Annotated[_AnyAction, Field(discriminator="action")]
+_ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
+_MODELS: tuple[type[_DecidedAction], ...] = get_args(_AnyAction)
 _MAY_BE_LAST = ("click", "type", "select", "fill_form", "press")
 ACTION_NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
 # Left out of schemas: some services refuse these keywords, and docstrings are not for models.

@@ -11,31 +11,50 @@ from pytest_autoweb.results.correction import FailureType
 _GERMAN: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
+        "PARAMETER_ERROR",
+        r"anfrage\b.{0,40}syntax",
+    ),
+    (
         "SERVICE_UNAVAILABLE",
-        r"problem (ist )?(aufgetreten)|problem\b.{0,60}aufgetreten|gab ein problem|systemproblem"
-        r"|(unerwarteter|unbekannter) fehler|wurden?(\(n\))? nicht \w+(t|en)\b[,.]? bitte"
-        r"|nicht erfolgreich[,.] bitte versuchen|konnten? .{0,60}(nicht|kein).{0,20}(verarbeite"
-        r"|erhalten|senden|gesendet|gespeichert|(?<!hoch)geladen|zurückgesetzt|aufgelöst"
-        r"|bearbeitet)|kann .{0,40}nicht speichern|\d (sekunden?"
+        r"trat ein fehler auf|wieder online|fehlgeschlagen\. bitte versuchen"
+        r"|problem (ist )?(aufgetreten)|problem\b.{0,60}aufgetreten|gab ein problem"
+        r"|systemproblem|(unerwarteter|unbekannter) fehler|wurden?(\(n\))? nicht \w+(t"
+        r"|en)\b[,.]? bitte|nicht erfolgreich[,.] bitte versuchen|konnten? .{0,60}(nicht"
+        r"|kein).{0,20}(verarbeite|erhalten|senden|gesendet|gespeichert|(?<!hoch)geladen"
+        r"|zurückgesetzt|aufgelöst|bearbeitet)|kann .{0,40}nicht speichern|\d (sekunden?"
         r"|minuten?)(\(n\))?.{0,40}(warten?|um eine|erstell)|bitte warte|warten, bevor"
         r"|abmeldung fehlgeschlagen",
     ),
-    ("DATA_NOT_FOUND", r"nicht (vorhanden|gefunden)|unbekannter (benutzer|nutzer)|kein benutzer$"),
+    (
+        "DATA_NOT_FOUND",
+        r"gibt es nicht|keine?[rn]? \w+ (entsprech\w+|passen)|keine suchergebnisse"
+        r"|existiert kein|keine dateien oder|nicht (vorhanden|gefunden)|unbekannter (benutzer"
+        r"|nutzer)|kein benutzer$",
+    ),
     (
         "PERMISSION_ERROR",
-        r"noch nicht bestätigt|e-mail bestätigt wurde|(bestätig|verifizier)\w* (sie )?(deine"
-        r"|ihre) e-mail|e-mail-adresse (bestätigen|verifizieren)|für gäste|berechtigung|(konto"
-        r"|account|benutzer|adresse)\b.{0,25}(deaktiviert|gesperrt)|(login|anmelde?)-?(sitzung"
-        r"|link|code)|mitglied dieser|(anmeldung|login)\b.{0,20}(erforderlich|fehlgeschlagen"
-        r"|nicht möglich)|einverständnis|einwilligung|\bsession\b.{0,40}(nicht|abgelaufen|keine)"
-        r"|keine session|token\b.{0,60}(ungültig|abgelaufen|korrekt|nicht)|(bestätigungs"
-        r"|wiederherstellungs|anmelde)code|ungültige signatur|ungültiger nutzer"
-        r"|anmeldeinformationen|(account|konto)\b.{0,12}abgelaufen|link zum zurücksetzen"
-        r"|benutzername oder e-mail|zugriff (wurde )?verweigert",
+        r"(bestätigungs|einladungs)link|einladung\b.{0,20}(ungültig|abgelaufen)|(e-mail\S*"
+        r"|konto) ist (bisher |noch )?nicht bestätigt|gäste (können|dürfen)|passwort oder e-mail"
+        r"|authentifikation|benutzerkontos|token ist falsch|für die anmeldung nicht|einloggen"
+        r"|loggen sie|nicht für diese anwendung|noch nicht bestätigt|e-mail bestätigt wurde"
+        r"|(bestätig|verifizier)\w* (sie )?(deine|ihre) e-mail|e-mail-adresse (bestätigen"
+        r"|verifizieren)|für gäste|berechtigung|(konto|account|benutzer"
+        r"|adresse)\b.{0,25}(deaktiviert|gesperrt)|(login|anmelde?)-?(sitzung|link|code)"
+        r"|mitglied dieser|(anmeldung|login)\b.{0,20}(erforderlich|fehlgeschlagen|nicht möglich)"
+        r"|einverständnis|einwilligung|\bsession\b.{0,40}(nicht|abgelaufen|keine)|keine session"
+        r"|token\b.{0,60}(ungültig|abgelaufen|korrekt|nicht)|(bestätigungs|wiederherstellungs"
+        r"|anmelde)code|ungültige signatur|ungültiger nutzer|anmeldeinformationen|(account"
+        r"|konto)\b.{0,12}abgelaufen|link zum zurücksetzen|benutzername oder e-mail"
+        r"|zugriff (wurde )?verweigert",
     ),
     (
         "VALIDATION_ERROR",
-        r"\bsollte\b(?! dies)|\bfehlt\.?$(?<!dokuments fehlt\.)|kein\w* \S+( \S+)? (angegeben"
+        r"^bitte wähle?n? sie eine?n? \w+\.?$|(darf|dürfen|kann|können) (nicht|kein\w*) (größer"
+        r"|kleiner|negativ|höher|leer)|umgewandelt werden|(muss|ist) (mindestens|größer"
+        r"|erforderlich|zu groß)|^ungültige(?!.*(token|konto|schlüssel|passwort|signatur))"
+        r"|nicht stark genug|datenleck|überschreite|überschritten|leeren? (kommentar"
+        r"|benutzername|wert)|(?<!wert )beträgt? \d|nicht ausgefüllt|hat fehler|dürfen maximal"
+        r"|\bsollte\b(?! dies)|\bfehlt\.?$(?<!dokuments fehlt\.)|kein\w* \S+( \S+)? (angegeben"
         r"|übertragen|ausgewählt|hochgeladen)|nicht (angegeben|ausgewählt|erwartet|komplex)"
         r"|^keine datei|inkorrekt|(datei|bild|zeichen|block|typ|format|passwort)\w*\b.{0,30}(ist"
         r"|sind|ist es) nicht (erlaubt|zugelassen)|darf nicht (verwendet werden|gleich|den)"
@@ -45,7 +64,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"(ist|sind|wurden?|client|system) deaktiviert|nicht genügend|(einziger?"
+        r"nur (ein|einmal)\b|limit an|der einzige benutzer|zahlungsfehler|keine bewertung|(ist"
+        r"|sind|wurden?|client|system) deaktiviert|nicht genügend|(einziger?"
         r"|letzter?) administrator|(noch|derzeit) .{0,40}(zugewiesen|verwaltet|herausgegeben"
         r"|ausgegeben|verknüpft)|selbst|diese[nmr]? benutzer (sind|ist|verwaltet) noch"
         r"|noch (herausgegeben|zugewiesen)|zu niedrig|verwaltet noch|(lediglich|nur) (innerhalb"
@@ -53,7 +73,11 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|nur lesbar|schreibgeschützt|mit dir sel|andere administratoren"
         r"|und kann nicht gelöscht|maximale anzahl an",
     ),
-    ("RESOURCE_CONFLICT", r"bereits (als|aus|akzeptiert|eingeladen|gemeldet)|einzigartig sein"),
+    (
+        "RESOURCE_CONFLICT",
+        r"integritätsfehler|eindeutige einschränkung|bereits (als|aus|akzeptiert|eingeladen"
+        r"|gemeldet)|einzigartig sein",
+    ),
     (
         "VALIDATION_ERROR",
         r"muss (abgelehnt|akzeptiert|ausgefüllt) werden|darf (maximal|höchstens|nur)|unzulässig"
@@ -150,32 +174,50 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
 _FRENCH: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
+        "BUSINESS_ERROR",
+        r"(code de réduction|bon|coupon)\b.{0,40}(déjà|actif)|utilisé ce (code|bon|coupon)",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"(requête|demande)\b.{0,60}syntaxe",
+    ),
+    (
         "SERVICE_UNAVAILABLE",
-        r"(problème|erreur) (inconnue |inattendue )?(est survenue?|a eu lieu|s['’]est produite?)"
-        r"|eu un problème|problème système|erreur (inconnue|inattendue)|(impossible|échec) d(e|u"
-        r"|es|['’])( la| l['’]| le)? ?(continuer|récupérer|envoyer|contacter|charger|traiter"
-        r"|réinit|résoudre|connecter au)|n['’](a|ont|est) pas (été )?\S+,? (veuillez"
-        r"|merci d[e'’]) ?(ré)?essayer|n['’](a|ont) pas (pu )?(être|été) (\w+[ée]e?s?"
-        r"|mis[- ]à[- ]jour|détruit)[,.]? (veuillez|merci)|pas pu être (envoyé|enregistré|résolu"
-        r"|ex[ée]cuté|traité|chargé)|(attendre|attendez|toutes les).{0,12} \d"
+        r"en service|bientôt de retour|limitations? d(e|es) ressources|téléversement (bloqué"
+        r"|a échoué)|téléversement de .{0,40}échou|(problème|erreur) (inconnue "
+        r"|inattendue )?(est survenue?|a eu lieu|s['’]est produite?)|eu un problème"
+        r"|problème système|erreur (inconnue|inattendue)|(impossible|échec) d(e|u|es|['’])( la"
+        r"| l['’]| le)? ?(continuer|récupérer|envoyer|contacter|charger|traiter|réinit|résoudre"
+        r"|connecter au)|n['’](a|ont|est) pas (été )?\S+,? (veuillez|merci d[e'’]) ?(ré)?essayer"
+        r"|n['’](a|ont) pas (pu )?(être|été) (\w+[ée]e?s?|mis[- ]à[- ]jour"
+        r"|détruit)[,.]? (veuillez|merci)|pas pu être (envoyé|enregistré|résolu|ex[ée]cuté"
+        r"|traité|chargé)|(attendre|attendez|toutes les).{0,12} \d"
         r"|jusqu['’]à ce que.{0,60}patientez|déconnexion a échou",
     ),
     (
         "DATA_NOT_FOUND",
-        r"(pas (pu )?être|n['’]a pas été) trouvée?s?|n['’]existe(nt)? (pas|plus)(?! dans"
-        r"|.*permission)|(utilisateur|client|page) (est )?inconnue?|^aucune? utilisateur"
-        r"|(fichier|document)\b.{0,20}manquant|non enregistrée",
+        r"ne peut (pas )?être trouvé|pas de \w+ (ayant|correspond)|aucune? .{0,60}(n['’]existe"
+        r"|n['’]a pu être trouv)|impossible de trouver|aucun fichier ou|absent|(pas (pu )?être"
+        r"|n['’]a pas été) trouvée?s?|n['’]existe(nt)? (pas|plus)(?! dans|.*permission)"
+        r"|(utilisateur|client|page) (est )?inconnue?|^aucune? utilisateur|(fichier"
+        r"|document)\b.{0,20}manquant|non enregistrée",
     ),
     (
         "RESOURCE_CONFLICT",
-        r"déjà (été )?(ajout|suppr|restaur|invit|envoy|vot|signal|accept|dissoc|activ|mis|retir"
+        r"erreur d['’]intégrité|contrainte d['’]unicité|a déjà été (validé|confirmé)"
+        r"|déjà (été )?(ajout|suppr|restaur|invit|envoy|vot|signal|accept|dissoc|activ|mis|retir"
         r"|membre|lié)|champ a déjà",
     ),
     (
         "PERMISSION_ERROR",
-        r"(adresse|e-?mail|courriel|compte)\b.{0,20}n['’](est|a) pas (encore )?(été )?(confirm"
-        r"|vérifi|validée?\b)|(compte|utilisateur)\b.{0,25}(désactiv|verrouill|bloqu|suspend)"
-        r"|d['’]avoir un compte|vous (identifier|ré-?authentifier)|\bbanni|privilège|invités\b"
+        r"lien (d['’]|de cette )invitation|(adresse|e-mail)\b.{0,12}non (confirmé|vérifié)"
+        r"|accès\b.{0,40}(refusé|abouti)|(n['’]avez|n['’]a) pas (l['’])?accès"
+        r"|ne peut pas accéder|compte utilisateur a expiré|identifications|objet authentication"
+        r"|mot de passe ou .{0,25}(incorrect|invalide)|ne correspondent à aucun compte"
+        r"|autorisée? à s['’]inscrire|confirmation est invalide|(adresse|e-?mail|courriel"
+        r"|compte)\b.{0,20}n['’](est|a) pas (encore )?(été )?(confirm|vérifi|validée?\b)|(compte"
+        r"|utilisateur)\b.{0,25}(désactiv|verrouill|bloqu|suspend)|d['’]avoir un compte"
+        r"|vous (identifier|ré-?authentifier)|\bbanni|privilège|invités\b"
         r"|connexion (est )?(requise|échou|refus)|droits?\b|permission|(lien|session|jeton|token"
         r"|page) de connexion|session\b.{0,30}(n['’]est (pas|plus)|ne soit plus|expir|active)"
         r"|membre de ce|token\b.{0,40}(valide|expir)|consentement|aucun accès|accès (refus"
@@ -186,23 +228,29 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"la validation|aucune? \S+( \S+)? (n['’]a été |n['’]est )?(fourni|soumis|transf"
-        r"|sélectionn|téléver|envoy)|^aucun fichier|(fichier|image|caractère|bloc|type|format"
-        r"|extension|rapport)s?\b.{0,60}autorisée?s?|(max(imale?)?|min(imale?)?) autoris"
-        r"|(longueur|largeur|taille) (min|max)imale|(devrait|devraient)\b|(type|format"
+        r"^(merci de|veuillez) (choisir|sélectionner|saisir|entrer) (?!.*mot de passe)|ne (peut"
+        r"|doit) (pas )?être (supérieur|inférieur|négati|égal)|est (obligatoire|requise?)"
+        r"|pas assez fort|octets|caractères (de l|invalides)|taille de fichier|commentaire vide"
+        r"|restrictions supplémentaires|minimale? est|la validation"
+        r"|aucune? \S+( \S+)? (n['’]a été |n['’]est )?(fourni|soumis|transf|sélectionn|téléver"
+        r"|envoy)|^aucun fichier|(fichier|image|caractère|bloc|type|format|extension"
+        r"|rapport)s?\b.{0,60}autorisée?s?|(max(imale?)?|min(imale?)?) autoris|(longueur|largeur"
+        r"|taille) (min|max)imale|(devrait|devraient)\b|(type|format"
         r"|code) (d['’]\S+ )?(est )?invalide|seulement \d|code d['’]authentification|(trop"
         r"|très) (courant|similaire|proche)|entièrement numérique|un nom d['’]utilisateur et un"
         r"|comporter de doublon|respecter la|cochez|hors limites|manque un",
     ),
     (
         "BUSINESS_ERROR",
-        r"(est|sont|système|client) (\w+ )?désactivée?s?|désactivée?\.?$|pas assez"
-        r"|seul .{0,12}admin|lecture seule|(encore|toujours|présentement) .{0,30}(attribu|assign"
-        r"|gère|retir|utilis|associ)|gère toujours|toujours dans|vous[- ]même|(que"
-        r"|seulement) pendant|assez élevé|non permise?|au moins un (propri|admin)"
-        r"|quantité maximale|ne pouvez pas (bannir|mettre|exclure)|n['’]est pas possible d"
-        r"|(enregistrement|inscription|remise)\b.{0,20} pas autoris|votes? .{0,20}pas autoris"
-        r"|utilisée? .{0,40}ne peut pas être supprim",
+        r"un seul|ne peut rembourser|ne peuvent pas être combin|un maximum de"
+        r"|limitations techniques|re-passer|restrictions !|impossible de désactiver"
+        r"|livraison n['’]est pas|(est|sont|système|client) (\w+ )?désactivée?s?|désactivée?\.?$"
+        r"|pas assez|seul .{0,12}admin|lecture seule|(encore|toujours"
+        r"|présentement) .{0,30}(attribu|assign|gère|retir|utilis|associ)|gère toujours"
+        r"|toujours dans|vous[- ]même|(que|seulement) pendant|assez élevé|non permise?"
+        r"|au moins un (propri|admin)|quantité maximale|ne pouvez pas (bannir|mettre|exclure)"
+        r"|n['’]est pas possible d|(enregistrement|inscription|remise)\b.{0,20} pas autoris"
+        r"|votes? .{0,20}pas autoris|utilisée? .{0,40}ne peut pas être supprim",
     ),
     ("PARAMETER_ERROR", r"il manque l['’](id|identifiant)|non supporté"),
     (
@@ -288,8 +336,19 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
 _SPANISH: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
+        "BUSINESS_ERROR",
+        r"(cupón|vale|código de descuento)\b.{0,30}\bya",
+    ),
+    (
+        "PARAMETER_ERROR",
+        r"(solicitud|petición)\b.{0,60}sintaxis",
+    ),
+    (
         "SERVICE_UNAVAILABLE",
-        r"(hubo|ocurrió|ha habido|ha ocurrido|tuvimos) un (problema|error)|problema del sistema"
+        r"(no se pudo|no se pudieron|error al|error en la) (subi|agreg|cre|gestion"
+        r"|carg)\w*.{0,60}(error|recursos|nuevamente|nuevo)|no ha realizado ningún progreso"
+        r"|caída|operativa|máximo de intentos|demasiados intentos|error en la subida|(hubo"
+        r"|ocurrió|ha habido|ha ocurrido|tuvimos) un (problema|error)|problema del sistema"
         r"|error (desconocido|no esperado|inesperado)|(no )?(fue|fueron"
         r"|ha sido) \w+[ao]s?,? por favor,? (vuelva|int[ée]nte)"
         r"|no \w+(\(s\))?[.,] por favor,? int[ée]nte|(fallo|falló) al? ?\w*|no se (ha )?(pudo"
@@ -299,33 +358,45 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "DATA_NOT_FOUND",
-        r"no (existe\b(?!.*permis)|fue encontrad|se encontró)|usuario desconocido|sin usuario"
+        r"(no hay|ningún|ninguna) .{1,30}coincid|no la encontramos|no tienes archivos"
+        r"|no se han? encontrado (ninguna cuenta|métodos)|no se pudo encontrar"
+        r"|no (existe\b(?!.*permis)|fue encontrad|se encontró)|usuario desconocido|sin usuario"
         r"|falta el archivo|no registrad[ao]",
     ),
     (
         "RESOURCE_CONFLICT",
-        r"\bya (marc|desmarc|report|eres|está inscrit|(has|ha sido|fue|se ha|han sido) (invit"
-        r"|envi|borr|restaur|vot|activ|recib|acept|inscrit|elimin|utiliz|registr|marc"
-        r"|report))(?!.* no se pued)|ocupad[ao]$|ya (registrad|existe)",
+        r"error de integridad|restricción de valor único|\bya (marc|desmarc|report|eres"
+        r"|está inscrit|(has|ha sido|fue|se ha|han sido) (invit|envi|borr|restaur|vot|activ"
+        r"|recib|acept|inscrit|elimin|utiliz|registr|marc|report))(?!.* no se pued)|ocupad[ao]$"
+        r"|ya (registrad|existe)",
     ),
     (
         "PERMISSION_ERROR",
-        r"(cuenta|correo|e-?mail)\b.{0,30}(no ha sido|sin) confirm|confirm[ae] (tu|su) (correo"
-        r"|e-?mail)|clave (de )?api|permisos?\b|(cuenta|usuario)\b.{0,25}(deshabilit|desactiv"
-        r"|bloque)|privilegio|para los invitados|miembro de este|inicio de sesión"
-        r"|error al iniciar sesión|sesión\b.{0,30}(no está|no es|ya no|inválid|caducad)"
-        r"|token\b.{0,40}(inválid|expir|válido|proporcion)|identif[ií]ca\w*|consentimiento"
-        r"|sin acceso|firma no válida|enlace de restablec|cuenta ha (expirado|caducado)"
-        r"|acción caducada|para acceder|verificar (tu|su) (dirección|correo)"
-        r"|código de (confirmación|restablecimiento de contraseña|inicio)|usuario o (correo"
-        r"|contraseña)",
+        r"permite el acceso|acceso\b.{0,30}(denegado|fallado)|(enlace de "
+        r"|la )?invitación\b.{0,20}(inválid|expirad)|correo electrónico no confirmad"
+        r"|no tienes? acceso|cuenta del usuario ha|invitados no pueden|objeto authentication"
+        r"|token de autorización|token api|iniciaron sesión|contraseña o .{0,40}incorrect"
+        r"|autentíca\w*|permitido para registrarse|no tiene granted|enlace para reiniciar"
+        r"|correo electrónico no tiene acceso|(cuenta|correo|e-?mail)\b.{0,30}(no ha sido"
+        r"|sin) confirm|confirm[ae] (tu|su) (correo|e-?mail)|clave (de )?api|permisos?\b|(cuenta"
+        r"|usuario)\b.{0,25}(deshabilit|desactiv|bloque)|privilegio|para los invitados"
+        r"|miembro de este|inicio de sesión|error al iniciar sesión|sesión\b.{0,30}(no está"
+        r"|no es|ya no|inválid|caducad)|token\b.{0,40}(inválid|expir|válido|proporcion)"
+        r"|identif[ií]ca\w*|consentimiento|sin acceso|firma no válida|enlace de restablec"
+        r"|cuenta ha (expirado|caducado)|acción caducada|para acceder|verificar (tu"
+        r"|su) (dirección|correo)|código de (confirmación|restablecimiento de contraseña|inicio)"
+        r"|usuario o (correo|contraseña)",
     ),
     (
         "VALIDATION_ERROR",
-        r"(debería\w*|asegúrese|especifi(ca|que)|indica)\b(?!.{0,12}direcc)|longitud (mín"
-        r"|máx)ima|(no (se ha |ha )?)(proporcionad|indicad|enviad)|no \w+ ningún (fichero"
-        r"|archivo)|solo (puede|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo"
-        r"|caracteres|tipo|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
+        r"^(por favor,? )?(elija|introduzca|seleccione|elige) |no puede ser (mayor|menor|negativ"
+        r"|un valor)|es (obligatori|requerid|necesari)|número de .{1,40}no válido"
+        r"|fuera de límites|convertir a|valor (mínimo|máximo) es|mínima es|bytes"
+        r"|restricciones adicionales|subida de ficheros|solo deben? contener|(debería\w*"
+        r"|asegúrese|especifi(ca|que)|indica)\b(?!.{0,12}direcc)|longitud (mín|máx)ima"
+        r"|(no (se ha |ha )?)(proporcionad|indicad|enviad)|no \w+ ningún (fichero|archivo)"
+        r"|solo (puede|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo|caracteres"
+        r"|tipo|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
         r"|restablecimiento incorrecto)|(número|url|correo|valor) invalid|más (de \d+ dígitos"
         r"|larg)|demasiadas etiquetas|fuera de rango|contraseña (incorrecta:|no (es|puede))"
         r"|opción válida|seleccionar elementos para|tamaño de (fichero|archivo)"
@@ -333,7 +404,9 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"(está|están|cliente|sistema) (des|in)habilitad|deshabilitad\w\.?$|solo lectura"
+        r"solo una? (vez|artículo)|un[ao] sol[ao]? vez|límite de miembros|el único usuario"
+        r"|limitaciones técnicas|no se puede (deshabilitar|establecer)|última identificación"
+        r"|(está|están|cliente|sistema) (des|in)habilitad|deshabilitad\w\.?$|solo lectura"
         r"|suficiente|(todavía|actualmente|aún) (tiene|supervisa|est)|únic?o administrador|(ti"
         r"|sí|usted) mism[ao]|s[oó]lo puedes \w+ .{0,20}durante|al menos un (propietario"
         r"|administrador)|número máximo de|otros administradores|tiene \w+ asignad"

@@ -11,29 +11,36 @@ from pytest_autoweb.results.correction import FailureType
 _GERMAN: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
+        "BUSINESS_ERROR",
+        r"(limit|grenzwert)\w*\b.{0,40}(erreicht|überschritten)|auf einen einzelnen",
+    ),
+    (
         "PARAMETER_ERROR",
-        r"anfrage\b.{0,40}syntax",
+        r"ungültige parameter|anfrage\b.{0,40}syntax",
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"trat ein fehler auf|wieder online|fehlgeschlagen\. bitte versuchen"
-        r"|problem (ist )?(aufgetreten)|problem\b.{0,60}aufgetreten|gab ein problem"
-        r"|systemproblem|(unerwarteter|unbekannter) fehler|wurden?(\(n\))? nicht \w+(t"
-        r"|en)\b[,.]? bitte|nicht erfolgreich[,.] bitte versuchen|konnten? .{0,60}(nicht"
-        r"|kein).{0,20}(verarbeite|erhalten|senden|gesendet|gespeichert|(?<!hoch)geladen"
-        r"|zurückgesetzt|aufgelöst|bearbeitet)|kann .{0,40}nicht speichern|\d (sekunden?"
+        r"(kann|konnte)\b.{0,50}nicht (laden|erreich\w+|aktualisiert|beendet)|keine antwort"
+        r"|installation fehlgeschlagen|trat ein fehler auf|wieder online"
+        r"|fehlgeschlagen\. bitte versuchen|problem (ist )?(aufgetreten)"
+        r"|problem\b.{0,60}aufgetreten|gab ein problem|systemproblem|(unerwarteter"
+        r"|unbekannter) fehler|wurden?(\(n\))? nicht \w+(t|en)\b[,.]? bitte"
+        r"|nicht erfolgreich[,.] bitte versuchen|konnten? .{0,60}(nicht|kein).{0,20}(verarbeite"
+        r"|erhalten|senden|gesendet|gespeichert|(?<!hoch)geladen|zurückgesetzt|aufgelöst"
+        r"|bearbeitet)|kann .{0,40}nicht speichern|\d (sekunden?"
         r"|minuten?)(\(n\))?.{0,40}(warten?|um eine|erstell)|bitte warte|warten, bevor"
         r"|abmeldung fehlgeschlagen",
     ),
     (
         "DATA_NOT_FOUND",
-        r"gibt es nicht|keine?[rn]? \w+ (entsprech\w+|passen)|keine suchergebnisse"
-        r"|existiert kein|keine dateien oder|nicht (vorhanden|gefunden)|unbekannter (benutzer"
-        r"|nutzer)|kein benutzer$",
+        r"es gibt keine|nicht registriert|gibt es nicht|keine?[rn]? \w+ (entsprech\w+|passen)"
+        r"|keine suchergebnisse|existiert kein|keine dateien oder|nicht (vorhanden|gefunden)"
+        r"|unbekannter (benutzer|nutzer)|kein benutzer$",
     ),
     (
         "PERMISSION_ERROR",
-        r"(bestätigungs|einladungs)link|einladung\b.{0,20}(ungültig|abgelaufen)|(e-mail\S*"
+        r"(account|konto)\b.{0,30}blockiert|ungültige login|beitrittsanfrage|ist nicht erlaubt, "
+        r"|(bestätigungs|einladungs)link|einladung\b.{0,20}(ungültig|abgelaufen)|(e-mail\S*"
         r"|konto) ist (bisher |noch )?nicht bestätigt|gäste (können|dürfen)|passwort oder e-mail"
         r"|authentifikation|benutzerkontos|token ist falsch|für die anmeldung nicht|einloggen"
         r"|loggen sie|nicht für diese anwendung|noch nicht bestätigt|e-mail bestätigt wurde"
@@ -49,7 +56,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"^bitte wähle?n? sie eine?n? \w+\.?$|(darf|dürfen|kann|können) (nicht|kein\w*) (größer"
+        r"zu (hoch|niedrig) \(|regex|^fehlende|^keine liste|name kann nicht|nicht innerhalb der"
+        r"|^bitte wähle?n? sie eine?n? \w+\.?$|(darf|dürfen|kann|können) (nicht|kein\w*) (größer"
         r"|kleiner|negativ|höher|leer)|umgewandelt werden|(muss|ist) (mindestens|größer"
         r"|erforderlich|zu groß)|^ungültige(?!.*(token|konto|schlüssel|passwort|signatur))"
         r"|nicht stark genug|datenleck|überschreite|überschritten|leeren? (kommentar"
@@ -175,6 +183,10 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
         "BUSINESS_ERROR",
+        r"(atteint|dépassé) (sa|son|une de ses|la|le|votre) .{0,20}limites?|site externe",
+    ),
+    (
+        "BUSINESS_ERROR",
         r"(code de réduction|bon|coupon)\b.{0,40}(déjà|actif)|utilisé ce (code|bon|coupon)",
     ),
     (
@@ -183,20 +195,23 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"en service|bientôt de retour|limitations? d(e|es) ressources|téléversement (bloqué"
-        r"|a échoué)|téléversement de .{0,40}échou|(problème|erreur) (inconnue "
-        r"|inattendue )?(est survenue?|a eu lieu|s['’]est produite?)|eu un problème"
-        r"|problème système|erreur (inconnue|inattendue)|(impossible|échec) d(e|u|es|['’])( la"
-        r"| l['’]| le)? ?(continuer|récupérer|envoyer|contacter|charger|traiter|réinit|résoudre"
-        r"|connecter au)|n['’](a|ont|est) pas (été )?\S+,? (veuillez|merci d[e'’]) ?(ré)?essayer"
-        r"|n['’](a|ont) pas (pu )?(être|été) (\w+[ée]e?s?|mis[- ]à[- ]jour"
-        r"|détruit)[,.]? (veuillez|merci)|pas pu être (envoyé|enregistré|résolu|ex[ée]cuté"
-        r"|traité|chargé)|(attendre|attendez|toutes les).{0,12} \d"
+        r"échec (lors d|du chargement|de l['’](enregistrement|envoi))|(eu"
+        r"|est produite?) une erreur|n['’]a pas pu se \w+|se connecter au (référentiel|serveur)"
+        r"|connecter via|en service|bientôt de retour|limitations? d(e|es) ressources"
+        r"|téléversement (bloqué|a échoué)|téléversement de .{0,40}échou|(problème"
+        r"|erreur) (inconnue |inattendue )?(est survenue?|a eu lieu|s['’]est produite?)"
+        r"|eu un problème|problème système|erreur (inconnue|inattendue)|(impossible|échec) d(e|u"
+        r"|es|['’])( la| l['’]| le)? ?(continuer|récupérer|envoyer|contacter|charger|traiter"
+        r"|réinit|résoudre|connecter au)|n['’](a|ont|est) pas (été )?\S+,? (veuillez"
+        r"|merci d[e'’]) ?(ré)?essayer|n['’](a|ont) pas (pu )?(être|été) (\w+[ée]e?s?"
+        r"|mis[- ]à[- ]jour|détruit)[,.]? (veuillez|merci)|pas pu être (envoyé|enregistré|résolu"
+        r"|ex[ée]cuté|traité|chargé)|(attendre|attendez|toutes les).{0,12} \d"
         r"|jusqu['’]à ce que.{0,60}patientez|déconnexion a échou",
     ),
     (
         "DATA_NOT_FOUND",
-        r"ne peut (pas )?être trouvé|pas de \w+ (ayant|correspond)|aucune? .{0,60}(n['’]existe"
+        r"n['’]arrivons pas à trouver|n['’]avez pas encore de|^indisponible"
+        r"|ne peut (pas )?être trouvé|pas de \w+ (ayant|correspond)|aucune? .{0,60}(n['’]existe"
         r"|n['’]a pu être trouv)|impossible de trouver|aucun fichier ou|absent|(pas (pu )?être"
         r"|n['’]a pas été) trouvée?s?|n['’]existe(nt)? (pas|plus)(?! dans|.*permission)"
         r"|(utilisateur|client|page) (est )?inconnue?|^aucune? utilisateur|(fichier"
@@ -204,13 +219,14 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "RESOURCE_CONFLICT",
-        r"erreur d['’]intégrité|contrainte d['’]unicité|a déjà été (validé|confirmé)"
+        r"existe déjà|erreur d['’]intégrité|contrainte d['’]unicité|a déjà été (validé|confirmé)"
         r"|déjà (été )?(ajout|suppr|restaur|invit|envoy|vot|signal|accept|dissoc|activ|mis|retir"
         r"|membre|lié)|champ a déjà",
     ),
     (
         "PERMISSION_ERROR",
-        r"lien (d['’]|de cette )invitation|(adresse|e-mail)\b.{0,12}non (confirmé|vérifié)"
+        r"échec de (la )?connexion$|n['’]est pas (identifié|connecté)|lien (d['’]"
+        r"|de cette )invitation|(adresse|e-mail)\b.{0,12}non (confirmé|vérifié)"
         r"|accès\b.{0,40}(refusé|abouti)|(n['’]avez|n['’]a) pas (l['’])?accès"
         r"|ne peut pas accéder|compte utilisateur a expiré|identifications|objet authentication"
         r"|mot de passe ou .{0,25}(incorrect|invalide)|ne correspondent à aucun compte"
@@ -228,9 +244,12 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"^(merci de|veuillez) (choisir|sélectionner|saisir|entrer) (?!.*mot de passe)|ne (peut"
-        r"|doit) (pas )?être (supérieur|inférieur|négati|égal)|est (obligatoire|requise?)"
-        r"|pas assez fort|octets|caractères (de l|invalides)|taille de fichier|commentaire vide"
+        r"n['’]est pas une? \S+ autorisée?|est manquant|ne peut (pas )?contenir"
+        r"|nom ne peut pas être utilisé|trop (basse|haute)|ne pas inclure|^saisir"
+        r"|(lire et )?accepter|d['’]utilisateur spécifié|^(merci de|veuillez) (choisir"
+        r"|sélectionner|saisir|entrer) (?!.*mot de passe)|ne (peut|doit) (pas )?être (supérieur"
+        r"|inférieur|négati|égal)|est (obligatoire|requise?)|pas assez fort|octets"
+        r"|caractères (de l|invalides)|taille de fichier|commentaire vide"
         r"|restrictions supplémentaires|minimale? est|la validation"
         r"|aucune? \S+( \S+)? (n['’]a été |n['’]est )?(fourni|soumis|transf|sélectionn|téléver"
         r"|envoy)|^aucun fichier|(fichier|image|caractère|bloc|type|format|extension"
@@ -337,6 +356,11 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
         "BUSINESS_ERROR",
+        r"(alcanzado|excedido|superado) (su|uno de sus|el|tu) .{0,20}límites?"
+        r"|solo puede \w+ a un|desbloqueado antes|sitio externo",
+    ),
+    (
+        "BUSINESS_ERROR",
         r"(cupón|vale|código de descuento)\b.{0,30}\bya",
     ),
     (
@@ -345,34 +369,36 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"(no se pudo|no se pudieron|error al|error en la) (subi|agreg|cre|gestion"
-        r"|carg)\w*.{0,60}(error|recursos|nuevamente|nuevo)|no ha realizado ningún progreso"
-        r"|caída|operativa|máximo de intentos|demasiados intentos|error en la subida|(hubo"
-        r"|ocurrió|ha habido|ha ocurrido|tuvimos) un (problema|error)|problema del sistema"
-        r"|error (desconocido|no esperado|inesperado)|(no )?(fue|fueron"
-        r"|ha sido) \w+[ao]s?,? por favor,? (vuelva|int[ée]nte)"
-        r"|no \w+(\(s\))?[.,] por favor,? int[ée]nte|(fallo|falló) al? ?\w*|no se (ha )?(pudo"
-        r"|podido|puede) (continuar|obtener|enviar|procesar|contactar|escribir|cargar|resolver"
-        r"|guardar|confirmar)|(?<!pago )no pudo ser (enviad|procesad)|no se pudo procesar"
-        r"|(espera|espere) (un|\d|a que)|demasiados mensajes|cierre de sesión falló",
+        r"(no (podemos|fue posible|se puede) (conect|actualizar el índice)"
+        r"|no se han podido guardar)\w*|fallid[ao]\b(?!s)|ha fallado|inténtalo otra|(no se pudo"
+        r"|no se pudieron|error al|error en la) (subi|agreg|cre|gestion|carg)\w*.{0,60}(error"
+        r"|recursos|nuevamente|nuevo)|no ha realizado ningún progreso|caída|operativa"
+        r"|máximo de intentos|demasiados intentos|error en la subida|(hubo|ocurrió|ha habido"
+        r"|ha ocurrido|tuvimos) un (problema|error)|problema del sistema|error (desconocido"
+        r"|no esperado|inesperado)|(no )?(fue|fueron|ha sido) \w+[ao]s?,? por favor,? (vuelva"
+        r"|int[ée]nte)|no \w+(\(s\))?[.,] por favor,? int[ée]nte|(fallo|falló) al? ?\w*"
+        r"|no se (ha )?(pudo|podido|puede) (continuar|obtener|enviar|procesar|contactar|escribir"
+        r"|cargar|resolver|guardar|confirmar)|(?<!pago )no pudo ser (enviad|procesad)"
+        r"|no se pudo procesar|(espera|espere) (un|\d|a que)|demasiados mensajes"
+        r"|cierre de sesión falló",
     ),
     (
         "DATA_NOT_FOUND",
-        r"(no hay|ningún|ninguna) .{1,30}coincid|no la encontramos|no tienes archivos"
-        r"|no se han? encontrado (ninguna cuenta|métodos)|no se pudo encontrar"
-        r"|no (existe\b(?!.*permis)|fue encontrad|se encontró)|usuario desconocido|sin usuario"
-        r"|falta el archivo|no registrad[ao]",
+        r"no hay \w+ (con|correspond)|(no hay|ningún|ninguna) .{1,30}coincid|no la encontramos"
+        r"|no tienes archivos|no se han? encontrado (ninguna cuenta|métodos)"
+        r"|no se pudo encontrar|no (existe\b(?!.*permis)|fue encontrad|se encontró)"
+        r"|usuario desconocido|sin usuario|falta el archivo|no registrad[ao]",
     ),
     (
         "RESOURCE_CONFLICT",
-        r"error de integridad|restricción de valor único|\bya (marc|desmarc|report|eres"
-        r"|está inscrit|(has|ha sido|fue|se ha|han sido) (invit|envi|borr|restaur|vot|activ"
-        r"|recib|acept|inscrit|elimin|utiliz|registr|marc|report))(?!.* no se pued)|ocupad[ao]$"
-        r"|ya (registrad|existe)",
+        r"ya est[aá] siendo|error de integridad|restricción de valor único|\bya (marc|desmarc"
+        r"|report|eres|está inscrit|(has|ha sido|fue|se ha|han sido) (invit|envi|borr|restaur"
+        r"|vot|activ|recib|acept|inscrit|elimin|utiliz|registr|marc|report))(?!.* no se pued)"
+        r"|ocupad[ao]$|ya (registrad|existe)",
     ),
     (
         "PERMISSION_ERROR",
-        r"permite el acceso|acceso\b.{0,30}(denegado|fallado)|(enlace de "
+        r"acceso fallido|permite el acceso|acceso\b.{0,30}(denegado|fallado)|(enlace de "
         r"|la )?invitación\b.{0,20}(inválid|expirad)|correo electrónico no confirmad"
         r"|no tienes? acceso|cuenta del usuario ha|invitados no pueden|objeto authentication"
         r"|token de autorización|token api|iniciaron sesión|contraseña o .{0,40}incorrect"
@@ -389,14 +415,16 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"^(por favor,? )?(elija|introduzca|seleccione|elige) |no puede ser (mayor|menor|negativ"
-        r"|un valor)|es (obligatori|requerid|necesari)|número de .{1,40}no válido"
-        r"|fuera de límites|convertir a|valor (mínimo|máximo) es|mínima es|bytes"
-        r"|restricciones adicionales|subida de ficheros|solo deben? contener|(debería\w*"
-        r"|asegúrese|especifi(ca|que)|indica)\b(?!.{0,12}direcc)|longitud (mín|máx)ima"
-        r"|(no (se ha |ha )?)(proporcionad|indicad|enviad)|no \w+ ningún (fichero|archivo)"
-        r"|solo (puede|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo|caracteres"
-        r"|tipo|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
+        r"(debe|deben) estar en|demasiado (alto|bajo)|no incluyas|no hay \w+ seleccionad"
+        r"|nombre no se puede usar|(acepta|acepte) |no se ha especificado|por favor, explica"
+        r"|en mayúsculas|^(por favor,? )?(elija|introduzca|seleccione|elige) "
+        r"|no puede ser (mayor|menor|negativ|un valor)|es (obligatori|requerid|necesari)"
+        r"|número de .{1,40}no válido|fuera de límites|convertir a|valor (mínimo|máximo) es"
+        r"|mínima es|bytes|restricciones adicionales|subida de ficheros|solo deben? contener"
+        r"|(debería\w*|asegúrese|especifi(ca|que)|indica)\b(?!.{0,12}direcc)|longitud (mín"
+        r"|máx)ima|(no (se ha |ha )?)(proporcionad|indicad|enviad)|no \w+ ningún (fichero"
+        r"|archivo)|solo (puede|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo"
+        r"|caracteres|tipo|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
         r"|restablecimiento incorrecto)|(número|url|correo|valor) invalid|más (de \d+ dígitos"
         r"|larg)|demasiadas etiquetas|fuera de rango|contraseña (incorrecta:|no (es|puede))"
         r"|opción válida|seleccionar elementos para|tamaño de (fichero|archivo)"

@@ -45,6 +45,10 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
+        "DATA_NOT_FOUND",
+        r"there (is|are) no \w+ (with|corresponding|matching|that)|seem to find",
+    ),
+    (
         "PARAMETER_ERROR",
         r"(malformed|invalid|bad) syntax",
     ),
@@ -56,26 +60,32 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"(failed|could not|unable) (to )?(create|handle|add|load) .{0,60}(resource|error|again"
-        r"|memory)|no internet|is down\b|back (up )?(soon|online)|not made any progress"
-        r"|attempt limit|there (was|is|has been) (an? )?(\w+ )?(problem|issue|error)\b(?! (in"
-        r"|with) (the|this|your))|an? (\w+ )?error (has |was )?(occurred|happened)|(unexpected"
+        r"(can ?not|can['’]t|could not|couldn['’]t|unable to|failed to) (reach|load|connect|send"
+        r"|install|fetch|retrieve|contact|update search)\b|could not be sent|(failed|could not"
+        r"|unable) (to )?(create|handle|add|load) .{0,60}(resource|error|again|memory)"
+        r"|no internet|is down\b|back (up )?(soon|online)|not made any progress|attempt limit"
+        r"|there (was|is|has been) (an? )?(\w+ )?(problem|issue|error)\b(?! (in|with) (the|this"
+        r"|your))|an? (\w+ )?error (has |was )?(occurred|happened)|(unexpected"
         r"|internal) (\w+ )?error|error (happened|while|when|during)\b|(was|were) not \w+( in"
         r"| out)?,? please try again|(could not|failed to) (proceed|obtain|retrieve|process"
         r"|contact|resolve)",
     ),
     (
         "RESOURCE_CONFLICT",
-        r"integrity error|unique constraint|already (exists?|registered)\b|^\w+( \w+)? taken\b",
+        r"value is already used|already (belongs|contains)|integrity error|unique constraint"
+        r"|already (exists?|registered)\b|^\w+( \w+)? taken\b",
     ),
     (
         "PERMISSION_ERROR",
-        r"allow (\w+ )?access|(invite|invitation)( link)?\b.{0,20}(invalid|expired)|(user"
-        r"|account) (is |was |has been )(disabled|locked|suspended)|not permitted to (access"
-        r"|view)|(signed|logged)[- ]in users|(logged|signed) in to\b|either sign in"
-        r"|access failed|no authori[sz]ation|(api|access) token is incorrect|no longer a member"
-        r"|(login|log-?in|sign-?in|authentication) (is )?(required|failed|denied)|privileges?\b"
-        r"|(seem|appear) to be (logged|signed)|log you in|\bbanned\b|re-?authenticat"
+        r"account has been (blocked|banned|suspended)|been denied access|(identifier|login"
+        r"|user ?name|e-?mail) or password\b|not allowed to (retrieve|list|create|add)\b"
+        r"|must be (logged|signed) in|allow (\w+ )?access|(invite"
+        r"|invitation)( link)?\b.{0,20}(invalid|expired)|(user|account) (is |was "
+        r"|has been )(disabled|locked|suspended)|not permitted to (access|view)|(signed"
+        r"|logged)[- ]in users|(logged|signed) in to\b|either sign in|access failed"
+        r"|no authori[sz]ation|(api|access) token is incorrect|no longer a member|(login|log-?in"
+        r"|sign-?in|authentication) (is )?(required|failed|denied)|privileges?\b|(seem"
+        r"|appear) to be (logged|signed)|log you in|\bbanned\b|re-?authenticat"
         r"|not allowed (access|to (edit|delete|initiate))|(access|consent) (is )?(denied"
         r"|not allowed)|((?<!entered )token|(login|reset|recovery|invitation"
         r"|confirmation) link)s?\b.{0,40}(invalid|expired|not (valid|provided)|no longer)"
@@ -89,30 +99,35 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"^please (enter|choose|select|input) (?!.*(sign|log) in|.*correct.*password)|(can ?not"
-        r"|can['’]t|may not|must not) be (a )?(negative|higher|greater|larger|converted|blank"
-        r"|empty)|(can|may) only contain|missing required (\w+ ){0,2}(fields?|values?|data)"
-        r"|not strong enough|(data leak|data breach|breach)\b|^invalid (?!.*(parameter|argument"
-        r"|request|query|header|ur[li]|json|api|search|base64|coupon|voucher|ticket)).*\b(number"
-        r"|code|barcode|string|id|option|format)\b|minimum .{1,30} maximum|restrictions"
-        r"|out of bounds|empty (comment|user ?name|name)|(?<!entity )(?<!fields )too large$"
-        r"|(attribute|field) has errors|(?<!was )no \S+( \S+)? (was |were )?(selected|provided"
-        r"|specified|submitted|uploaded|chosen|supplied)|(?<!credentials were )not (provided"
-        r"|selected|specified|complex enough)|not select any|missing (required )?(data|fields?"
-        r"|values?|e-?mail|(user ?)?name|password)\b|(file|image|video|picture"
-        r"|attachment)s?\b.{0,40}(too (large|big|small)|not allowed)|(characters|images|files"
-        r"|types?|extensions?|block \S+) (is|are) not allowed|allowed (\w+ )?(types|extensions"
-        r"|formats|size)|invalid \w+ (type|extension|format)\b|invalid (selection|option|choice"
-        r"|user ?name)s?\b(?!/| or)|following invalid|too similar|too many (tags|choices"
-        r"|characters|digits|words|elements)|entirely numeric|missing a\b|satisfy (at|one|all)"
+        r"too (high|low)\b|\bnot an? (json|list|array|valid|number|string)"
+        r"|missing (\w+ )?(separator|value)|contains? invalid|(valid|invalid) json"
+        r"|name cannot be used|no \w+ specified|(do not|don['’]t) include"
+        r"|(some )?characters (are )?not allowed|^please (enter|choose|select|input) (?!.*(sign"
+        r"|log) in|.*correct.*password)|(can ?not|can['’]t|may not|must not) be (a )?(negative"
+        r"|higher|greater|larger|converted|blank|empty)|(can|may) only contain"
+        r"|missing required (\w+ ){0,2}(fields?|values?|data)|not strong enough|(data leak"
+        r"|data breach|breach)\b|^invalid (?!.*(parameter|argument|request|query|header|ur[li]"
+        r"|json|api|search|base64|coupon|voucher|ticket)).*\b(number|code|barcode|string|id"
+        r"|option|format)\b|minimum .{1,30} maximum|restrictions|out of bounds|empty (comment"
+        r"|user ?name|name)|(?<!entity )(?<!fields )too large$|(attribute|field) has errors"
+        r"|(?<!was )no \S+( \S+)? (was |were )?(selected|provided|specified|submitted|uploaded"
+        r"|chosen|supplied)|(?<!credentials were )not (provided|selected|specified"
+        r"|complex enough)|not select any|missing (required )?(data|fields?|values?|e-?mail"
+        r"|(user ?)?name|password)\b|(file|image|video|picture|attachment)s?\b.{0,40}(too (large"
+        r"|big|small)|not allowed)|(characters|images|files|types?|extensions?|block \S+) (is"
+        r"|are) not allowed|allowed (\w+ )?(types|extensions|formats|size)|invalid \w+ (type"
+        r"|extension|format)\b|invalid (selection|option|choice|user ?name)s?\b(?!/| or)"
+        r"|following invalid|too similar|too many (tags|choices|characters|digits|words"
+        r"|elements)|entirely numeric|missing a\b|satisfy (at|one|all)"
         r"|must be selected in order to",
     ),
     (
         "BUSINESS_ERROR",
-        r"(can ?not|can['’]t) (set|be updated).{0,20}to (be )?less|not possible to re"
-        r"|only .{0,30}administrator|(?<!is )(not|n['’]t) enough\b"
-        r"|only allowed to \w+ .{0,20}\bfor|maximum (amount|number) of|(is"
-        r"|are) (currently )?disabled|^[\w ]+ disabled[.!]?$|^(?!method"
+        r"(hit|reached|exceeded) (its|the|one of its|your) .{0,30}limits?\b"
+        r"|must be un\w+ed before|only be \w+ed to a single|(can ?not|can['’]t) (set"
+        r"|be updated).{0,20}to (be )?less|not possible to re|only .{0,30}administrator"
+        r"|(?<!is )(not|n['’]t) enough\b|only allowed to \w+ .{0,20}\bfor|maximum (amount"
+        r"|number) of|(is|are) (currently )?disabled|^[\w ]+ disabled[.!]?$|^(?!method"
         r"|file ?type)[\w ]+ not allowed[.!]?$|at least one (owner|admin\w*)|read[- ]only|(only"
         r"|last|sole) (admin\w*|owner)\b|yourself|in use and can|(currently|still) (has|have"
         r"|manages?|associated|checked out|assigned|in use)",
@@ -276,6 +291,10 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ),
     # What is said in the same few forms everywhere comes first.
     (
+        "BUSINESS_ERROR",
+        r"(限制|上限)(之一)?。?$",
+    ),
+    (
         "PARAMETER_ERROR",
         r"(语法|请求).{0,12}(语法|格式).{0,4}(错误|不正确)|语法错误.{0,12}请求",
     ),
@@ -285,13 +304,14 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "DATA_NOT_FOUND",
-        r"[没无]有?.{0,3}(搜索|搜寻|查询)?结果|没有.{0,16}符合|没有(页面|发现|使用这个)|搜不到"
-        r"|尚未注册|没有.{0,6}多重|找不到|未找到|未知的?用户|用户未知|没有用户|(文件|页面)丢失"
-        r"|无(?!效).{0,6}(?<!不)符合",
+        r"没有(与|匹配|符合)|没有.{0,8}对应|[没无]有?.{0,3}(搜索|搜寻|查询)?结果|没有.{0,16}符合"
+        r"|没有(页面|发现|使用这个)|搜不到|尚未注册|没有.{0,6}多重|找不到|未找到|未知的?用户"
+        r"|用户未知|没有用户|(文件|页面)丢失|无(?!效).{0,6}(?<!不)符合",
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"系统(资源)?限制|(正在|现在)关闭|离线|重新上线|(?<!登录)失败。?请重试|(出现|发生|遇到"
+        r"无法(加载|载入|安装|传送|通过|更新搜|使用、)|没有结束|预料之外的错误|稍待|太多次"
+        r"|系统(资源)?限制|(正在|现在)关闭|离线|重新上线|(?<!登录)失败。?请重试|(出现|发生|遇到"
         r"|存在)了?(一[个些]|一点儿?)?(未知|意外|未预期|非预期|内部)?的?(错误|问题|故障)|(过程中"
         r"|时)出错|系统故障|未能(连|获取|处理|重置|加载|保存)|等待上传|[需须]?要?等待|次数过多"
         r"|(?<!付款)无法(解析|连接|处理(?!支付|付款)|发送|保存|重[设置]|继续|从|向|(将"
@@ -299,14 +319,15 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "RESOURCE_CONFLICT",
-        r"已经?被?.{0,8}(绑定|附加|拥有|添加过|用户使用)|已拥有|[必须]须?是唯一|已存在|被链接到"
-        r"|已被确认|已经?是.{0,10}成员|[您你]已为|已经?被?(邀请|举报|登记|恢复|还原|接受|归还"
-        r"|关联|连接至)|已经?[被遭别]?.{0,6}(注册|激活|启用|新增)|已提交[您你]的|已经?存在"
-        r"|[您你]已.{0,8}书签|投过|用过",
+        r"已经?包含|已经?被?.{0,8}(绑定|附加|拥有|添加过|用户使用)|已拥有|[必须]须?是唯一|已存在"
+        r"|被链接到|已被确认|已经?是.{0,10}成员|[您你]已为|已经?被?(邀请|举报|登记|恢复|还原"
+        r"|接受|归还|关联|连接至)|已经?[被遭别]?.{0,6}(注册|激活|启用|新增)|已提交[您你]的"
+        r"|已经?存在|[您你]已.{0,8}书签|投过|用过",
     ),
     (
         "PERMISSION_ERROR",
-        r"允许.{0,8}访问|(进行|完成)(认证|验证)|邀请.{0,3}(无效|过期)|访客不|授权令牌"
+        r"(需要|必须)登[录入].{0,3}才|[账帐]户已被.{0,6}(阻止|封)|未经过?认证|重新验证"
+        r"|允许.{0,8}访问|(进行|完成)(认证|验证)|邀请.{0,3}(无效|过期)|访客不|授权令牌"
         r"|令牌的(密码|密钥)|访问失败|密码或.{0,3}邮.{0,6}(不正确|错误|无效)|不能访问|(登录|登入"
         r"|登錄)的?用户才|只有登录|用户.{0,4}(禁用|停用|失效)|凭证错误|(?<!字段)验证失败$"
         r"|没有GrantedAuthority|不再是.{0,6}成员|登录后使用|(?<!管理员)权限|(后再?|进行"
@@ -321,25 +342,28 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "VALIDATION_ERROR",
-        r"须(要)?(以|为|是|有)(?!唯一)|需要?(是|为|匹配)|需要(一个)?[^登权付凭]{1,8}$|时需要"
-        r"|属性错误|验证错误|一定要|不能高于|不能为?负|外泄|最小.{1,6}最大|转换为|附加限制"
-        r"|额外限制|超过了?允许|(缺少|遗漏)(必[需要])?.{0,4}(元|中继)?(数据|字段)|空评论|要有名"
-        r"|密码不对|英文组成|纳税|请(指定|填|输入|选择|提供)|(没有|未|没).{0,5}(选择|选中|提供"
-        r"|指定|上传|填写|提交)|一个.{0,4}也没选|[没无]有?.{0,2}文件|不(被)?允许(使用|是用)|(块"
-        r"|扩展名?|类型|格式|文件).{0,8}不被?允许|不允许.{0,4}(扩展|类型|格式|空|重复)"
-        r"|不[能可得应](为|是)?.{0,5}(空|null)|(至少|最多|最少|不超过|不少于|不能少于|不能超过"
-        r"|仅|只)要?(需要|应?包含|提交|可?选择?|能有|有)?.{0,2}\d|(?<![响回反供对])应(该|当|为"
-        r"|仅|刚好|满足|匹配|不同|相[等同]|包含|至少|最多)|需(要)?(符合|包含|两|同意)|(太|过)(宽"
-        r"|高|常见|相似|相近|大|小)|不够|黑名单|不一样|超过范围|最[大小高低](值|长度|宽度"
-        r"|高度)?为?.{0,2}\d|字段.{0,3}(多余|缺失|预期)|泄露|其一|仅可|缺少.{0,6}(数据|邮件|邮箱"
-        r"|字段|域名)|^输入|不能(全|与.{0,6}相同)|(必须|需要).{0,4}选中|需要.{0,6}验证码|只可"
-        r"|重复输入",
+        r"不[能要]包含|(缺少|缺失).{0,4}(值|分隔|域)|(预料之外|未预期)的输入|不是 ?(list|列表"
+        r"|数组|JSON)|非列表|名称不可|不能有?大写|使用该名称|是必[需要]|是不允许|不允许某些"
+        r"|请(接受|阅读|审阅|再次选择)|[仅儘]能|不可超过|须(要)?(以|为|是|有)(?!唯一)|需要?(是"
+        r"|为|匹配)|需要(一个)?[^登权付凭]{1,8}$|时需要|属性错误|验证错误|一定要|不能高于"
+        r"|不能为?负|外泄|最小.{1,6}最大|转换为|附加限制|额外限制|超过了?允许|(缺少"
+        r"|遗漏)(必[需要])?.{0,4}(元|中继)?(数据|字段)|空评论|要有名|密码不对|英文组成|纳税"
+        r"|请(指定|填|输入|选择|提供)|(没有|未|没).{0,5}(选择|选中|提供|指定|上传|填写|提交)"
+        r"|一个.{0,4}也没选|[没无]有?.{0,2}文件|不(被)?允许(使用|是用)|(块|扩展名?|类型|格式"
+        r"|文件).{0,8}不被?允许|不允许.{0,4}(扩展|类型|格式|空|重复)|不[能可得应](为"
+        r"|是)?.{0,5}(空|null)|(至少|最多|最少|不超过|不少于|不能少于|不能超过|仅|只)要?(需要"
+        r"|应?包含|提交|可?选择?|能有|有)?.{0,2}\d|(?<![响回反供对])应(该|当|为|仅|刚好|满足"
+        r"|匹配|不同|相[等同]|包含|至少|最多)|需(要)?(符合|包含|两|同意)|(太|过)(宽|高|常见|相似"
+        r"|相近|大|小)|不够|黑名单|不一样|超过范围|最[大小高低](值|长度|宽度|高度)?为?.{0,2}\d"
+        r"|字段.{0,3}(多余|缺失|预期)|泄露|其一|仅可|缺少.{0,6}(数据|邮件|邮箱|字段|域名)|^输入"
+        r"|不能(全|与.{0,6}相同)|(必须|需要).{0,4}选中|需要.{0,6}验证码|只可|重复输入",
     ),
     (
         "BUSINESS_ERROR",
-        r"后.{0,4}才能|只能在.{0,16}(前|后|内)|(已|被)(禁用|停用|关闭)|足够|只读|^禁用"
-        r"|唯一的管理员|至少一[名个位](组长|管理员|[所拥]有者)|仍(然|旧)?(有|被|在|分配|为|处于)"
-        r"|(下|还)(关联的)?还?有其他|(与|被).{0,8}关联|上层|自己|不允许注册|不可被",
+        r"先解[封除]|(转移|转接)(到|给)|后.{0,4}才能|只能在.{0,16}(前|后|内)|(已|被)(禁用|停用"
+        r"|关闭)|足够|只读|^禁用|唯一的管理员|至少一[名个位](组长|管理员|[所拥]有者)|仍(然"
+        r"|旧)?(有|被|在|分配|为|处于)|(下|还)(关联的)?还?有其他|(与|被).{0,8}关联|上层|自己"
+        r"|不允许注册|不可被",
     ),
     (
         "VALIDATION_ERROR",
@@ -433,18 +457,18 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _TRADITIONAL = str.maketrans(
-    "參蔘數錯誤異無閤確據請類蒐詢語啟過隻沒尋結頁麵發髮現這個箇註冊戶丟係繫統資製關閉離線敗試"
-    "齣點兒預內問題時連獲穫處載傳須鬚設繼續從嚮曏將與寫經綁擁鏈認員為舉報記復複還歸聯別彆書簽"
-    "籤許訪進証證驗權碼鈅鑰彔纔憑後陸會話輸電郵賬帳號衕鎖屬於負洩轉換額遺評論對組納稅選擇塊擴"
-    "應僅響迴該噹當剛滿兩寬見夠單樣範圍長餘讀舊層違來業務規則脩佔兌絕機狀態凍銷實項沖衝並併暫"
-    "庫貨優購車刪變買創動編輯運產遞訂殺搶開達積賣條嚴給網絡頻維護鍾鐘潰斷昇陞級緻間強簡鍵閱覈"
-    "檢稱檔欄階踰儲錄裡",
-    "参参数错误异无合确据请类搜询语启过只没寻结页面发发现这个个注册户丢系系统资制关闭离线败试"
-    "出点儿预内问题时连获获处载传须须设继续从向向将与写经绑拥链认员为举报记复复还归联别别书签"
-    "签许访进证证验权码钥钥录才凭后陆会话输电邮账帐号同锁属于负泄转换额遗评论对组纳税选择块扩"
-    "应仅响回该当当刚满两宽见够单样范围长余读旧层违来业务规则修占兑绝机状态冻销实项冲冲并并暂"
-    "库货优购车删变买创动编辑运产递订杀抢开达积卖条严给网络频维护钟钟溃断升升级致间强简键阅核"
-    "检称档栏阶逾储录里",
+    "參蔘數錯誤異無閤確據請類蒐詢製語啟過隻沒與對應尋結頁麵發髮現這個箇註冊戶丟載裝傳預係繫統"
+    "資關閉離線彔敗試齣點兒內問題時連獲穫處須鬚設繼續從嚮曏將寫經綁擁鏈認員為舉報記復複還歸聯"
+    "別彆書簽籤纔賬帳証證驗許訪進權碼鈅鑰郵憑後陸會話輸電號衕鎖錶組稱該閱讀審選擇僅屬於負洩轉"
+    "換額遺評論納稅塊擴響迴噹當剛滿兩寬見夠單樣範圍長餘給舊層違來業務規則脩佔兌絕機狀態凍銷實"
+    "項沖衝並併暫庫貨優購車刪變買創動編輯運產遞訂殺搶開達積賣條嚴網絡頻維護鍾鐘潰斷昇陞級緻間"
+    "強簡鍵覈檢檔欄階踰儲錄裡",
+    "参参数错误异无合确据请类搜询制语启过只没与对应寻结页面发发现这个个注册户丢载装传预系系统"
+    "资关闭离线录败试出点儿内问题时连获获处须须设继续从向向将写经绑拥链认员为举报记复复还归联"
+    "别别书签签才账帐证证验许访进权码钥钥邮凭后陆会话输电号同锁表组称该阅读审选择仅属于负泄转"
+    "换额遗评论纳税块扩响回当当刚满两宽见够单样范围长余给旧层违来业务规则修占兑绝机状态冻销实"
+    "项冲冲并并暂库货优购车删变买创动编辑运产递订杀抢开达积卖条严网络频维护钟钟溃断升升级致间"
+    "强简键核检档栏阶逾储录里",
 )
 _TAIWAN = {
     "使用者": "用户",

@@ -12,7 +12,7 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
     (
         "BUSINESS_ERROR",
-        r"(limit|grenzwert)\w*\b.{0,40}(erreicht|überschritten)|auf einen einzelnen",
+        r"(limit|grenzwert)\w*\b.{0,40}(erreicht|überschritten)",
     ),
     (
         "PARAMETER_ERROR",
@@ -34,29 +34,28 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     (
         "DATA_NOT_FOUND",
         r"es gibt keine|nicht registriert|gibt es nicht|keine?[rn]? \w+ (entsprech\w+|passen)"
-        r"|keine suchergebnisse|existiert kein|keine dateien oder|nicht (vorhanden|gefunden)"
-        r"|unbekannter (benutzer|nutzer)|kein benutzer$",
+        r"|keine suchergebnisse|existiert kein|nicht (vorhanden|gefunden)|unbekannter (benutzer"
+        r"|nutzer)|kein benutzer$",
     ),
     (
         "PERMISSION_ERROR",
-        r"(account|konto)\b.{0,30}blockiert|ungültige login|beitrittsanfrage|ist nicht erlaubt, "
-        r"|(bestätigungs|einladungs)link|einladung\b.{0,20}(ungültig|abgelaufen)|(e-mail\S*"
-        r"|konto) ist (bisher |noch )?nicht bestätigt|gäste (können|dürfen)|passwort oder e-mail"
-        r"|authentifikation|benutzerkontos|token ist falsch|für die anmeldung nicht|einloggen"
-        r"|loggen sie|nicht für diese anwendung|noch nicht bestätigt|e-mail bestätigt wurde"
-        r"|(bestätig|verifizier)\w* (sie )?(deine|ihre) e-mail|e-mail-adresse (bestätigen"
-        r"|verifizieren)|für gäste|berechtigung|(konto|account|benutzer"
-        r"|adresse)\b.{0,25}(deaktiviert|gesperrt)|(login|anmelde?)-?(sitzung|link|code)"
-        r"|mitglied dieser|(anmeldung|login)\b.{0,20}(erforderlich|fehlgeschlagen|nicht möglich)"
-        r"|einverständnis|einwilligung|\bsession\b.{0,40}(nicht|abgelaufen|keine)|keine session"
-        r"|token\b.{0,60}(ungültig|abgelaufen|korrekt|nicht)|(bestätigungs|wiederherstellungs"
-        r"|anmelde)code|ungültige signatur|ungültiger nutzer|anmeldeinformationen|(account"
-        r"|konto)\b.{0,12}abgelaufen|link zum zurücksetzen|benutzername oder e-mail"
-        r"|zugriff (wurde )?verweigert",
+        r"(account|konto)\b.{0,30}blockiert|ungültige login|(bestätigungs|einladungs)link"
+        r"|einladung\b.{0,20}(ungültig|abgelaufen)|(e-mail\S*|konto) ist (bisher "
+        r"|noch )?nicht bestätigt|gäste (können|dürfen)|passwort oder e-mail|authentifikation"
+        r"|benutzerkontos|token ist falsch|für die anmeldung nicht|einloggen|loggen sie"
+        r"|noch nicht bestätigt|e-mail bestätigt wurde|(bestätig|verifizier)\w* (sie )?(deine"
+        r"|ihre) e-mail|e-mail-adresse (bestätigen|verifizieren)|für gäste|berechtigung|(konto"
+        r"|account|benutzer|adresse)\b.{0,25}(deaktiviert|gesperrt)|(login|anmelde?)-?(sitzung"
+        r"|link|code)|mitglied dieser|(anmeldung|login)\b.{0,20}(erforderlich|fehlgeschlagen"
+        r"|nicht möglich)|einverständnis|einwilligung|\bsession\b.{0,40}(nicht|abgelaufen|keine)"
+        r"|keine session|token\b.{0,60}(ungültig|abgelaufen|korrekt|nicht)|(bestätigungs"
+        r"|wiederherstellungs|anmelde)code|ungültige signatur|ungültiger nutzer"
+        r"|anmeldeinformationen|(account|konto)\b.{0,12}abgelaufen|link zum zurücksetzen"
+        r"|benutzername oder e-mail|zugriff (wurde )?verweigert",
     ),
     (
         "VALIDATION_ERROR",
-        r"zu (hoch|niedrig) \(|regex|^fehlende|^keine liste|name kann nicht|nicht innerhalb der"
+        r"zu (hoch|niedrig) \(|regex|^fehlende|^keine liste|nicht innerhalb der"
         r"|^bitte wähle?n? sie eine?n? \w+\.?$|(darf|dürfen|kann|können) (nicht|kein\w*) (größer"
         r"|kleiner|negativ|höher|leer)|umgewandelt werden|(muss|ist) (mindestens|größer"
         r"|erforderlich|zu groß)|^ungültige(?!.*(token|konto|schlüssel|passwort|signatur))"
@@ -72,14 +71,13 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"nur (ein|einmal)\b|limit an|der einzige benutzer|zahlungsfehler|keine bewertung|(ist"
-        r"|sind|wurden?|client|system) deaktiviert|nicht genügend|(einziger?"
-        r"|letzter?) administrator|(noch|derzeit) .{0,40}(zugewiesen|verwaltet|herausgegeben"
-        r"|ausgegeben|verknüpft)|selbst|diese[nmr]? benutzer (sind|ist|verwaltet) noch"
-        r"|noch (herausgegeben|zugewiesen)|zu niedrig|verwaltet noch|(lediglich|nur) (innerhalb"
-        r"|\d).{0,40}nach|in verwendung und kann|mindestens einen (besitzer|administrator)"
-        r"|nur lesbar|schreibgeschützt|mit dir sel|andere administratoren"
-        r"|und kann nicht gelöscht|maximale anzahl an",
+        r"nur (ein|einmal)\b|limit an|zahlungsfehler|(ist|sind|wurden?|client"
+        r"|system) deaktiviert|nicht genügend|(einziger?|letzter?) administrator|(noch"
+        r"|derzeit) .{0,40}(zugewiesen|verwaltet|herausgegeben|ausgegeben|verknüpft)|selbst"
+        r"|diese[nmr]? benutzer (sind|ist|verwaltet) noch|noch (herausgegeben|zugewiesen)"
+        r"|zu niedrig|verwaltet noch|(lediglich|nur) (innerhalb|\d).{0,40}nach"
+        r"|in verwendung und kann|mindestens einen (besitzer|administrator)|nur lesbar"
+        r"|schreibgeschützt|andere administratoren|und kann nicht gelöscht|maximale anzahl an",
     ),
     (
         "RESOURCE_CONFLICT",
@@ -206,16 +204,16 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         r"|merci d[e'’]) ?(ré)?essayer|n['’](a|ont) pas (pu )?(être|été) (\w+[ée]e?s?"
         r"|mis[- ]à[- ]jour|détruit)[,.]? (veuillez|merci)|pas pu être (envoyé|enregistré|résolu"
         r"|ex[ée]cuté|traité|chargé)|(attendre|attendez|toutes les).{0,12} \d"
-        r"|jusqu['’]à ce que.{0,60}patientez|déconnexion a échou",
+        r"|déconnexion a échou",
     ),
     (
         "DATA_NOT_FOUND",
-        r"n['’]arrivons pas à trouver|n['’]avez pas encore de|^indisponible"
-        r"|ne peut (pas )?être trouvé|pas de \w+ (ayant|correspond)|aucune? .{0,60}(n['’]existe"
-        r"|n['’]a pu être trouv)|impossible de trouver|aucun fichier ou|absent|(pas (pu )?être"
-        r"|n['’]a pas été) trouvée?s?|n['’]existe(nt)? (pas|plus)(?! dans|.*permission)"
-        r"|(utilisateur|client|page) (est )?inconnue?|^aucune? utilisateur|(fichier"
-        r"|document)\b.{0,20}manquant|non enregistrée",
+        r"n['’]arrivons pas à trouver|n['’]avez pas encore de|ne peut (pas )?être trouvé"
+        r"|pas de \w+ (ayant|correspond)|aucune? .{0,60}(n['’]existe|n['’]a pu être trouv)"
+        r"|impossible de trouver|absent|(pas (pu )?être|n['’]a pas été) trouvée?s?"
+        r"|n['’]existe(nt)? (pas|plus)(?! dans|.*permission)|(utilisateur|client"
+        r"|page) (est )?inconnue?|^aucune? utilisateur|(fichier|document)\b.{0,20}manquant"
+        r"|non enregistrée",
     ),
     (
         "RESOURCE_CONFLICT",
@@ -228,7 +226,7 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         r"échec de (la )?connexion$|n['’]est pas (identifié|connecté)|lien (d['’]"
         r"|de cette )invitation|(adresse|e-mail)\b.{0,12}non (confirmé|vérifié)"
         r"|accès\b.{0,40}(refusé|abouti)|(n['’]avez|n['’]a) pas (l['’])?accès"
-        r"|ne peut pas accéder|compte utilisateur a expiré|identifications|objet authentication"
+        r"|ne peut pas accéder|compte utilisateur a expiré|identifications"
         r"|mot de passe ou .{0,25}(incorrect|invalide)|ne correspondent à aucun compte"
         r"|autorisée? à s['’]inscrire|confirmation est invalide|(adresse|e-?mail|courriel"
         r"|compte)\b.{0,20}n['’](est|a) pas (encore )?(été )?(confirm|vérifi|validée?\b)|(compte"
@@ -246,15 +244,14 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         "VALIDATION_ERROR",
         r"n['’]est pas une? \S+ autorisée?|est manquant|ne peut (pas )?contenir"
         r"|nom ne peut pas être utilisé|trop (basse|haute)|ne pas inclure|^saisir"
-        r"|(lire et )?accepter|d['’]utilisateur spécifié|^(merci de|veuillez) (choisir"
-        r"|sélectionner|saisir|entrer) (?!.*mot de passe)|ne (peut|doit) (pas )?être (supérieur"
-        r"|inférieur|négati|égal)|est (obligatoire|requise?)|pas assez fort|octets"
-        r"|caractères (de l|invalides)|taille de fichier|commentaire vide"
-        r"|restrictions supplémentaires|minimale? est|la validation"
-        r"|aucune? \S+( \S+)? (n['’]a été |n['’]est )?(fourni|soumis|transf|sélectionn|téléver"
-        r"|envoy)|^aucun fichier|(fichier|image|caractère|bloc|type|format|extension"
-        r"|rapport)s?\b.{0,60}autorisée?s?|(max(imale?)?|min(imale?)?) autoris|(longueur|largeur"
-        r"|taille) (min|max)imale|(devrait|devraient)\b|(type|format"
+        r"|(lire et )?accepter|^(merci de|veuillez) (choisir|sélectionner|saisir"
+        r"|entrer) (?!.*mot de passe)|ne (peut|doit) (pas )?être (supérieur|inférieur|négati"
+        r"|égal)|est (obligatoire|requise?)|pas assez fort|octets|caractères (de l|invalides)"
+        r"|taille de fichier|commentaire vide|restrictions supplémentaires|minimale? est"
+        r"|la validation|aucune? \S+( \S+)? (n['’]a été |n['’]est )?(fourni|soumis|transf"
+        r"|sélectionn|téléver|envoy)|^aucun fichier|(fichier|image|caractère|bloc|type|format"
+        r"|extension|rapport)s?\b.{0,60}autorisée?s?|(max(imale?)?|min(imale?)?) autoris"
+        r"|(longueur|largeur|taille) (min|max)imale|(devrait|devraient)\b|(type|format"
         r"|code) (d['’]\S+ )?(est )?invalide|seulement \d|code d['’]authentification|(trop"
         r"|très) (courant|similaire|proche)|entièrement numérique|un nom d['’]utilisateur et un"
         r"|comporter de doublon|respecter la|cochez|hors limites|manque un",
@@ -262,14 +259,14 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     (
         "BUSINESS_ERROR",
         r"un seul|ne peut rembourser|ne peuvent pas être combin|un maximum de"
-        r"|limitations techniques|re-passer|restrictions !|impossible de désactiver"
-        r"|livraison n['’]est pas|(est|sont|système|client) (\w+ )?désactivée?s?|désactivée?\.?$"
-        r"|pas assez|seul .{0,12}admin|lecture seule|(encore|toujours"
-        r"|présentement) .{0,30}(attribu|assign|gère|retir|utilis|associ)|gère toujours"
-        r"|toujours dans|vous[- ]même|(que|seulement) pendant|assez élevé|non permise?"
-        r"|au moins un (propri|admin)|quantité maximale|ne pouvez pas (bannir|mettre|exclure)"
-        r"|n['’]est pas possible d|(enregistrement|inscription|remise)\b.{0,20} pas autoris"
-        r"|votes? .{0,20}pas autoris|utilisée? .{0,40}ne peut pas être supprim",
+        r"|limitations techniques|impossible de désactiver|livraison n['’]est pas|(est|sont"
+        r"|système|client) (\w+ )?désactivée?s?|désactivée?\.?$|pas assez|seul .{0,12}admin"
+        r"|lecture seule|(encore|toujours|présentement) .{0,30}(attribu|assign|gère|retir|utilis"
+        r"|associ)|gère toujours|toujours dans|vous[- ]même|(que|seulement) pendant|assez élevé"
+        r"|non permise?|au moins un (propri|admin)|quantité maximale|ne pouvez pas (bannir"
+        r"|mettre|exclure)|n['’]est pas possible d|(enregistrement|inscription"
+        r"|remise)\b.{0,20} pas autoris|votes? .{0,20}pas autoris"
+        r"|utilisée? .{0,40}ne peut pas être supprim",
     ),
     ("PARAMETER_ERROR", r"il manque l['’](id|identifiant)|non supporté"),
     (
@@ -370,24 +367,23 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     (
         "SERVICE_UNAVAILABLE",
         r"(no (podemos|fue posible|se puede) (conect|actualizar el índice)"
-        r"|no se han podido guardar)\w*|fallid[ao]\b(?!s)|ha fallado|inténtalo otra|(no se pudo"
-        r"|no se pudieron|error al|error en la) (subi|agreg|cre|gestion|carg)\w*.{0,60}(error"
-        r"|recursos|nuevamente|nuevo)|no ha realizado ningún progreso|caída|operativa"
-        r"|máximo de intentos|demasiados intentos|error en la subida|(hubo|ocurrió|ha habido"
-        r"|ha ocurrido|tuvimos) un (problema|error)|problema del sistema|error (desconocido"
-        r"|no esperado|inesperado)|(no )?(fue|fueron|ha sido) \w+[ao]s?,? por favor,? (vuelva"
-        r"|int[ée]nte)|no \w+(\(s\))?[.,] por favor,? int[ée]nte|(fallo|falló) al? ?\w*"
-        r"|no se (ha )?(pudo|podido|puede) (continuar|obtener|enviar|procesar|contactar|escribir"
-        r"|cargar|resolver|guardar|confirmar)|(?<!pago )no pudo ser (enviad|procesad)"
-        r"|no se pudo procesar|(espera|espere) (un|\d|a que)|demasiados mensajes"
-        r"|cierre de sesión falló",
+        r"|no se han podido guardar)\w*|fallid[ao]\b(?!s)|ha fallado|(no se pudo|no se pudieron"
+        r"|error al|error en la) (subi|agreg|cre|gestion|carg)\w*.{0,60}(error|recursos"
+        r"|nuevamente|nuevo)|no ha realizado ningún progreso|caída|máximo de intentos"
+        r"|demasiados intentos|error en la subida|(hubo|ocurrió|ha habido|ha ocurrido"
+        r"|tuvimos) un (problema|error)|problema del sistema|error (desconocido|no esperado"
+        r"|inesperado)|(no )?(fue|fueron|ha sido) \w+[ao]s?,? por favor,? (vuelva|int[ée]nte)"
+        r"|no \w+(\(s\))?[.,] por favor,? int[ée]nte|(fallo|falló) al? ?\w*|no se (ha )?(pudo"
+        r"|podido|puede) (continuar|obtener|enviar|procesar|contactar|escribir|cargar|resolver"
+        r"|guardar|confirmar)|(?<!pago )no pudo ser (enviad|procesad)|no se pudo procesar"
+        r"|(espera|espere) (un|\d|a que)|demasiados mensajes|cierre de sesión falló",
     ),
     (
         "DATA_NOT_FOUND",
-        r"no hay \w+ (con|correspond)|(no hay|ningún|ninguna) .{1,30}coincid|no la encontramos"
-        r"|no tienes archivos|no se han? encontrado (ninguna cuenta|métodos)"
-        r"|no se pudo encontrar|no (existe\b(?!.*permis)|fue encontrad|se encontró)"
-        r"|usuario desconocido|sin usuario|falta el archivo|no registrad[ao]",
+        r"no hay \w+ (con|correspond)|(no hay|ningún|ninguna) .{1,30}coincid"
+        r"|no se han? encontrado (ninguna cuenta|métodos)|no se pudo encontrar"
+        r"|no (existe\b(?!.*permis)|fue encontrad|se encontró)|usuario desconocido|sin usuario"
+        r"|falta el archivo|no registrad[ao]",
     ),
     (
         "RESOURCE_CONFLICT",
@@ -400,45 +396,43 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
         "PERMISSION_ERROR",
         r"acceso fallido|permite el acceso|acceso\b.{0,30}(denegado|fallado)|(enlace de "
         r"|la )?invitación\b.{0,20}(inválid|expirad)|correo electrónico no confirmad"
-        r"|no tienes? acceso|cuenta del usuario ha|invitados no pueden|objeto authentication"
-        r"|token de autorización|token api|iniciaron sesión|contraseña o .{0,40}incorrect"
-        r"|autentíca\w*|permitido para registrarse|no tiene granted|enlace para reiniciar"
-        r"|correo electrónico no tiene acceso|(cuenta|correo|e-?mail)\b.{0,30}(no ha sido"
-        r"|sin) confirm|confirm[ae] (tu|su) (correo|e-?mail)|clave (de )?api|permisos?\b|(cuenta"
-        r"|usuario)\b.{0,25}(deshabilit|desactiv|bloque)|privilegio|para los invitados"
-        r"|miembro de este|inicio de sesión|error al iniciar sesión|sesión\b.{0,30}(no está"
-        r"|no es|ya no|inválid|caducad)|token\b.{0,40}(inválid|expir|válido|proporcion)"
-        r"|identif[ií]ca\w*|consentimiento|sin acceso|firma no válida|enlace de restablec"
-        r"|cuenta ha (expirado|caducado)|acción caducada|para acceder|verificar (tu"
-        r"|su) (dirección|correo)|código de (confirmación|restablecimiento de contraseña|inicio)"
-        r"|usuario o (correo|contraseña)",
+        r"|no tienes? acceso|cuenta del usuario ha|invitados no pueden|token de autorización"
+        r"|token api|iniciaron sesión|contraseña o .{0,40}incorrect|autentíca\w*"
+        r"|permitido para registrarse|enlace para reiniciar|correo electrónico no tiene acceso"
+        r"|(cuenta|correo|e-?mail)\b.{0,30}(no ha sido|sin) confirm|confirm[ae] (tu|su) (correo"
+        r"|e-?mail)|clave (de )?api|permisos?\b|(cuenta|usuario)\b.{0,25}(deshabilit|desactiv"
+        r"|bloque)|privilegio|para los invitados|miembro de este|inicio de sesión"
+        r"|error al iniciar sesión|sesión\b.{0,30}(no está|no es|ya no|inválid|caducad)"
+        r"|token\b.{0,40}(inválid|expir|válido|proporcion)|identif[ií]ca\w*|consentimiento"
+        r"|sin acceso|firma no válida|enlace de restablec|cuenta ha (expirado|caducado)"
+        r"|acción caducada|para acceder|verificar (tu|su) (dirección|correo)"
+        r"|código de (confirmación|restablecimiento de contraseña|inicio)|usuario o (correo"
+        r"|contraseña)",
     ),
     (
         "VALIDATION_ERROR",
         r"(debe|deben) estar en|demasiado (alto|bajo)|no incluyas|no hay \w+ seleccionad"
-        r"|nombre no se puede usar|(acepta|acepte) |no se ha especificado|por favor, explica"
-        r"|en mayúsculas|^(por favor,? )?(elija|introduzca|seleccione|elige) "
-        r"|no puede ser (mayor|menor|negativ|un valor)|es (obligatori|requerid|necesari)"
-        r"|número de .{1,40}no válido|fuera de límites|convertir a|valor (mínimo|máximo) es"
-        r"|mínima es|bytes|restricciones adicionales|subida de ficheros|solo deben? contener"
-        r"|(debería\w*|asegúrese|especifi(ca|que)|indica)\b(?!.{0,12}direcc)|longitud (mín"
-        r"|máx)ima|(no (se ha |ha )?)(proporcionad|indicad|enviad)|no \w+ ningún (fichero"
-        r"|archivo)|solo (puede|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo"
-        r"|caracteres|tipo|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
+        r"|nombre no se puede usar|(acepta|acepte) |no se ha especificado|en mayúsculas"
+        r"|^(por favor,? )?(elija|introduzca|seleccione|elige) |no puede ser (mayor|menor"
+        r"|negativ|un valor)|es (obligatori|requerid|necesari)|número de .{1,40}no válido"
+        r"|fuera de límites|convertir a|valor (mínimo|máximo) es|mínima es|bytes"
+        r"|restricciones adicionales|solo deben? contener|(debería\w*|asegúrese|especifi(ca|que)"
+        r"|indica)\b(?!.{0,12}direcc)|longitud (mín|máx)ima|(no (se ha |ha )?)(proporcionad"
+        r"|indicad|enviad)|no \w+ ningún (fichero|archivo)|solo (puede"
+        r"|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo|caracteres|tipo"
+        r"|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
         r"|restablecimiento incorrecto)|(número|url|correo|valor) invalid|más (de \d+ dígitos"
         r"|larg)|demasiadas etiquetas|fuera de rango|contraseña (incorrecta:|no (es|puede))"
-        r"|opción válida|seleccionar elementos para|tamaño de (fichero|archivo)"
-        r"|contiene una extensión",
+        r"|opción válida|seleccionar elementos para|tamaño de (fichero|archivo)",
     ),
     (
         "BUSINESS_ERROR",
-        r"solo una? (vez|artículo)|un[ao] sol[ao]? vez|límite de miembros|el único usuario"
-        r"|limitaciones técnicas|no se puede (deshabilitar|establecer)|última identificación"
-        r"|(está|están|cliente|sistema) (des|in)habilitad|deshabilitad\w\.?$|solo lectura"
-        r"|suficiente|(todavía|actualmente|aún) (tiene|supervisa|est)|únic?o administrador|(ti"
-        r"|sí|usted) mism[ao]|s[oó]lo puedes \w+ .{0,20}durante|al menos un (propietario"
-        r"|administrador)|número máximo de|otros administradores|tiene \w+ asignad"
-        r"|eliminar[aá] a sí|no se puede volver|no puedes (purgar|expulsar)|en uso y no pued",
+        r"solo una? (vez|artículo)|un[ao] sol[ao]? vez|límite de miembros|limitaciones técnicas"
+        r"|no se puede (deshabilitar|establecer)|(está|están|cliente|sistema) (des|in)habilitad"
+        r"|deshabilitad\w\.?$|solo lectura|suficiente|(todavía|actualmente|aún) (tiene|supervisa"
+        r"|est)|únic?o administrador|(ti|sí|usted) mism[ao]|s[oó]lo puedes \w+ .{0,20}durante"
+        r"|al menos un (propietario|administrador)|número máximo de|otros administradores"
+        r"|tiene \w+ asignad|no se puede volver|no puedes (purgar|expulsar)|en uso y no pued",
     ),
     ("PARAMETER_ERROR", r"falta el id"),
     (

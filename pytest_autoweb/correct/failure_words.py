@@ -63,12 +63,11 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"(can ?not|can['’]t|could not|couldn['’]t|unable to|failed to) (reach|load|connect|send"
         r"|install|fetch|retrieve|contact|update search)\b|could not be sent|(failed|could not"
         r"|unable) (to )?(create|handle|add|load) .{0,60}(resource|error|again|memory)"
-        r"|no internet|is down\b|back (up )?(soon|online)|not made any progress|attempt limit"
-        r"|there (was|is|has been) (an? )?(\w+ )?(problem|issue|error)\b(?! (in|with) (the|this"
-        r"|your))|an? (\w+ )?error (has |was )?(occurred|happened)|(unexpected"
-        r"|internal) (\w+ )?error|error (happened|while|when|during)\b|(was|were) not \w+( in"
-        r"| out)?,? please try again|(could not|failed to) (proceed|obtain|retrieve|process"
-        r"|contact|resolve)",
+        r"|no internet|is down\b|back (up )?(soon|online)|attempt limit|there (was|is"
+        r"|has been) (an? )?(\w+ )?(problem|issue|error)\b(?! (in|with) (the|this|your))"
+        r"|an? (\w+ )?error (has |was )?(occurred|happened)|(unexpected|internal) (\w+ )?error"
+        r"|error (happened|while|when|during)\b|(was|were) not \w+( in| out)?,? please try again"
+        r"|(could not|failed to) (proceed|obtain|retrieve|process|contact|resolve)",
     ),
     (
         "RESOURCE_CONFLICT",
@@ -109,17 +108,16 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|data breach|breach)\b|^invalid (?!.*(parameter|argument|request|query|header|ur[li]"
         r"|json|api|search|base64|coupon|voucher|ticket)).*\b(number|code|barcode|string|id"
         r"|option|format)\b|minimum .{1,30} maximum|restrictions|out of bounds|empty (comment"
-        r"|user ?name|name)|(?<!entity )(?<!fields )too large$|(attribute|field) has errors"
-        r"|(?<!was )no \S+( \S+)? (was |were )?(selected|provided|specified|submitted|uploaded"
-        r"|chosen|supplied)|(?<!credentials were )not (provided|selected|specified"
-        r"|complex enough)|not select any|missing (required )?(data|fields?|values?|e-?mail"
-        r"|(user ?)?name|password)\b|(file|image|video|picture|attachment)s?\b.{0,40}(too (large"
-        r"|big|small)|not allowed)|(characters|images|files|types?|extensions?|block \S+) (is"
-        r"|are) not allowed|allowed (\w+ )?(types|extensions|formats|size)|invalid \w+ (type"
-        r"|extension|format)\b|invalid (selection|option|choice|user ?name)s?\b(?!/| or)"
-        r"|following invalid|too similar|too many (tags|choices|characters|digits|words"
-        r"|elements)|entirely numeric|missing a\b|satisfy (at|one|all)"
-        r"|must be selected in order to",
+        r"|user ?name|name)|(?<!entity )(?<!fields )too large$|(?<!was )no \S+( \S+)? (was "
+        r"|were )?(selected|provided|specified|submitted|uploaded|chosen|supplied)"
+        r"|(?<!credentials were )not (provided|selected|specified|complex enough)|not select any"
+        r"|missing (required )?(data|fields?|values?|e-?mail|(user ?)?name|password)\b|(file"
+        r"|image|video|picture|attachment)s?\b.{0,40}(too (large|big|small)|not allowed)"
+        r"|(characters|images|files|types?|extensions?|block \S+) (is|are) not allowed"
+        r"|allowed (\w+ )?(types|extensions|formats|size)|invalid \w+ (type|extension|format)\b"
+        r"|invalid (selection|option|choice|user ?name)s?\b(?!/| or)|following invalid"
+        r"|too similar|too many (tags|choices|characters|digits|words|elements)|entirely numeric"
+        r"|missing a\b|satisfy (at|one|all)|must be selected in order to",
     ),
     (
         "BUSINESS_ERROR",
@@ -276,8 +274,7 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "DATA_NOT_FOUND",
-        r"^no .{1,50}(results|match\w*|exist)\b|^you have no |^(no|unknown) \w+[.!]?$|is missing"
-        r"|not registered",
+        r"^no .{1,50}(results|match\w*|exist)\b|^you have no |^(no|unknown) \w+[.!]?$|is missing",
     ),
     ("PARAMETER_ERROR", r"^missing"),
     ("BUSINESS_ERROR", r"disabled|not allowed|not \w+able\b"),
@@ -300,17 +297,17 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"券.{0,12}(使用|启用)|(使用|用)过.{0,4}券|投一次|只能.{0,6}一次",
+        r"券.{0,12}(使用|启用)|(使用|用)过.{0,4}券|只能.{0,6}一次",
     ),
     (
         "DATA_NOT_FOUND",
         r"没有(与|匹配|符合)|没有.{0,8}对应|[没无]有?.{0,3}(搜索|搜寻|查询)?结果|没有.{0,16}符合"
-        r"|没有(页面|发现|使用这个)|搜不到|尚未注册|没有.{0,6}多重|找不到|未找到|未知的?用户"
-        r"|用户未知|没有用户|(文件|页面)丢失|无(?!效).{0,6}(?<!不)符合",
+        r"|没有(页面|发现|使用这个)|尚未注册|找不到|未找到|未知的?用户|用户未知|没有用户|(文件"
+        r"|页面)丢失|无(?!效).{0,6}(?<!不)符合",
     ),
     (
         "SERVICE_UNAVAILABLE",
-        r"无法(加载|载入|安装|传送|通过|更新搜|使用、)|没有结束|预料之外的错误|稍待|太多次"
+        r"无法(加载|载入|安装|传送|通过|更新搜|使用、)|预料之外的错误|稍待|太多次"
         r"|系统(资源)?限制|(正在|现在)关闭|离线|重新上线|(?<!登录)失败。?请重试|(出现|发生|遇到"
         r"|存在)了?(一[个些]|一点儿?)?(未知|意外|未预期|非预期|内部)?的?(错误|问题|故障)|(过程中"
         r"|时)出错|系统故障|未能(连|获取|处理|重置|加载|保存)|等待上传|[需须]?要?等待|次数过多"
@@ -330,15 +327,15 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|允许.{0,8}访问|(进行|完成)(认证|验证)|邀请.{0,3}(无效|过期)|访客不|授权令牌"
         r"|令牌的(密码|密钥)|访问失败|密码或.{0,3}邮.{0,6}(不正确|错误|无效)|不能访问|(登录|登入"
         r"|登錄)的?用户才|只有登录|用户.{0,4}(禁用|停用|失效)|凭证错误|(?<!字段)验证失败$"
-        r"|没有GrantedAuthority|不再是.{0,6}成员|登录后使用|(?<!管理员)权限|(后再?|进行"
-        r"|先)登[录陆入]|未登[录陆入]|(登[录陆入]|会话).{0,6}(失败|失效|过期|超时|不再|不在)"
-        r"|没有会话|不是.{0,10}(成员|一员)|((?<!输入的)令牌|凭证|凭据|链接).{0,8}(无效|过期|失效"
-        r"|未提供|不匹配|不再|不符)|(无效|未提供|错误)的?.{0,8}(令牌|凭证|凭据|(?<!超)链接|登录)"
-        r"|未经授权(?!的值)|签名.{0,4}无效|(尚未|还没有?|未)被?(确认|验证|激活|启用)|身份(验证"
-        r"|认证)|(确认|验证|激活)[您你]的(电子|邮)|[账帐][号户].{0,6}(过期|禁用|停用)|不同意"
-        r"|许可(没有|未|被?拒)|(访问|许可)被?拒|用户.{0,16}被锁|IP.{0,8}禁|(用户名"
-        r"|[账帐][号户])(或|和|及).{0,6}(邮箱|邮件|密码).{0,6}(无效|错误)|重置.{0,6}(无效|过期)"
-        r"|正确的.{0,12}和密码|无效的用户名(或|和)",
+        r"|不再是.{0,6}成员|登录后使用|(?<!管理员)权限|(后再?|进行|先)登[录陆入]|未登[录陆入]"
+        r"|(登[录陆入]|会话).{0,6}(失败|失效|过期|超时|不再|不在)|没有会话|不是.{0,10}(成员"
+        r"|一员)|((?<!输入的)令牌|凭证|凭据|链接).{0,8}(无效|过期|失效|未提供|不匹配|不再|不符)"
+        r"|(无效|未提供|错误)的?.{0,8}(令牌|凭证|凭据|(?<!超)链接|登录)|未经授权(?!的值)"
+        r"|签名.{0,4}无效|(尚未|还没有?|未)被?(确认|验证|激活|启用)|身份(验证|认证)|(确认|验证"
+        r"|激活)[您你]的(电子|邮)|[账帐][号户].{0,6}(过期|禁用|停用)|不同意|许可(没有|未|被?拒)"
+        r"|(访问|许可)被?拒|用户.{0,16}被锁|IP.{0,8}禁|(用户名|[账帐][号户])(或|和"
+        r"|及).{0,6}(邮箱|邮件|密码).{0,6}(无效|错误)|重置.{0,6}(无效|过期)|正确的.{0,12}和密码"
+        r"|无效的用户名(或|和)",
     ),
     (
         "VALIDATION_ERROR",
@@ -347,16 +344,16 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|请(接受|阅读|审阅|再次选择)|[仅儘]能|不可超过|须(要)?(以|为|是|有)(?!唯一)|需要?(是"
         r"|为|匹配)|需要(一个)?[^登权付凭]{1,8}$|时需要|属性错误|验证错误|一定要|不能高于"
         r"|不能为?负|外泄|最小.{1,6}最大|转换为|附加限制|额外限制|超过了?允许|(缺少"
-        r"|遗漏)(必[需要])?.{0,4}(元|中继)?(数据|字段)|空评论|要有名|密码不对|英文组成|纳税"
-        r"|请(指定|填|输入|选择|提供)|(没有|未|没).{0,5}(选择|选中|提供|指定|上传|填写|提交)"
-        r"|一个.{0,4}也没选|[没无]有?.{0,2}文件|不(被)?允许(使用|是用)|(块|扩展名?|类型|格式"
-        r"|文件).{0,8}不被?允许|不允许.{0,4}(扩展|类型|格式|空|重复)|不[能可得应](为"
-        r"|是)?.{0,5}(空|null)|(至少|最多|最少|不超过|不少于|不能少于|不能超过|仅|只)要?(需要"
-        r"|应?包含|提交|可?选择?|能有|有)?.{0,2}\d|(?<![响回反供对])应(该|当|为|仅|刚好|满足"
-        r"|匹配|不同|相[等同]|包含|至少|最多)|需(要)?(符合|包含|两|同意)|(太|过)(宽|高|常见|相似"
-        r"|相近|大|小)|不够|黑名单|不一样|超过范围|最[大小高低](值|长度|宽度|高度)?为?.{0,2}\d"
-        r"|字段.{0,3}(多余|缺失|预期)|泄露|其一|仅可|缺少.{0,6}(数据|邮件|邮箱|字段|域名)|^输入"
-        r"|不能(全|与.{0,6}相同)|(必须|需要).{0,4}选中|需要.{0,6}验证码|只可|重复输入",
+        r"|遗漏)(必[需要])?.{0,4}(元|中继)?(数据|字段)|空评论|密码不对|请(指定|填|输入|选择"
+        r"|提供)|(没有|未|没).{0,5}(选择|选中|提供|指定|上传|填写|提交)|[没无]有?.{0,2}文件"
+        r"|不(被)?允许(使用|是用)|(块|扩展名?|类型|格式|文件).{0,8}不被?允许|不允许.{0,4}(扩展"
+        r"|类型|格式|空|重复)|不[能可得应](为|是)?.{0,5}(空|null)|(至少|最多|最少|不超过|不少于"
+        r"|不能少于|不能超过|仅|只)要?(需要|应?包含|提交|可?选择?|能有|有)?.{0,2}\d"
+        r"|(?<![响回反供对])应(该|当|为|仅|刚好|满足|匹配|不同|相[等同]|包含|至少|最多)"
+        r"|需(要)?(符合|包含|两|同意)|(太|过)(宽|高|常见|相似|相近|大|小)|不够|黑名单|不一样"
+        r"|超过范围|最[大小高低](值|长度|宽度|高度)?为?.{0,2}\d|字段.{0,3}(多余|缺失|预期)|泄露"
+        r"|其一|仅可|缺少.{0,6}(数据|邮件|邮箱|字段|域名)|^输入|不能(全|与.{0,6}相同)|(必须"
+        r"|需要).{0,4}选中|需要.{0,6}验证码|只可|重复输入",
     ),
     (
         "BUSINESS_ERROR",

@@ -48,8 +48,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|account|benutzer|adresse)\b.{0,25}(deaktiviert|gesperrt)|(login|anmelde?)-?(sitzung"
         r"|link|code)|mitglied dieser|(anmeldung|login)\b.{0,20}(erforderlich|fehlgeschlagen"
         r"|nicht möglich)|einverständnis|einwilligung|\bsession\b.{0,40}(nicht|abgelaufen|keine)"
-        r"|keine session|token\b.{0,60}(ungültig|abgelaufen|korrekt|nicht)|(bestätigungs"
-        r"|wiederherstellungs|anmelde)code|ungültige signatur|ungültiger nutzer"
+        r"|keine session|(?<!eingegebene )token\b.{0,60}(ungültig|abgelaufen|korrekt|nicht)"
+        r"|(bestätigungs|wiederherstellungs|anmelde)code|ungültige signatur|ungültiger nutzer"
         r"|anmeldeinformationen|(account|konto)\b.{0,12}abgelaufen|link zum zurücksetzen"
         r"|benutzername oder e-mail|zugriff (wurde )?verweigert",
     ),
@@ -57,17 +57,18 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         "VALIDATION_ERROR",
         r"zu (hoch|niedrig) \(|regex|^fehlende|^keine liste|nicht innerhalb der"
         r"|^bitte wähle?n? sie eine?n? \w+\.?$|(darf|dürfen|kann|können) (nicht|kein\w*) (größer"
-        r"|kleiner|negativ|höher|leer)|umgewandelt werden|(muss|ist) (mindestens|größer"
-        r"|erforderlich|zu groß)|^ungültige(?!.*(token|konto|schlüssel|passwort|signatur))"
-        r"|nicht stark genug|datenleck|überschreite|überschritten|leeren? (kommentar"
-        r"|benutzername|wert)|(?<!wert )beträgt? \d|nicht ausgefüllt|hat fehler|dürfen maximal"
+        r"|kleiner|negativ|höher|leer)|umgewandelt werden|(?<!menge )(muss|ist) (mindestens"
+        r"|größer|erforderlich|zu groß)|^ungültige(?!.*(token|konto|schlüssel|passwort|signatur"
+        r"|seite|hyperlink|csrf|suche|base64|kombination|coupon|ticket))|nicht stark genug"
+        r"|datenleck|dateien überschreite|bytes überschritten|leeren? (kommentar|benutzername"
+        r"|wert)|(?<!wert )beträgt? \d|nicht ausgefüllt|hat fehler|dürfen maximal"
         r"|\bsollte\b(?! dies)|\bfehlt\.?$(?<!dokuments fehlt\.)|kein\w* \S+( \S+)? (angegeben"
         r"|übertragen|ausgewählt|hochgeladen)|nicht (angegeben|ausgewählt|erwartet|komplex)"
         r"|^keine datei|inkorrekt|(datei|bild|zeichen|block|typ|format|passwort)\w*\b.{0,30}(ist"
         r"|sind|ist es) nicht (erlaubt|zugelassen)|darf nicht (verwendet werden|gleich|den)"
         r"|mehr als \d+ \w+ enthalten|(minimale|maximale) (länge|größe)|zu (ähnlich|üblich"
-        r"|gering)|zustimmen|außerhalb|bitten? gebe|ausgewählt werden, um|(feld"
-        r"|formular)\w*\b.{0,30}nicht mehr als|fehlt eine",
+        r"|gering)|zustimmen|außerhalb|bitten? gebe(?!.*passwort ein)|ausgewählt werden, um"
+        r"|(feld|formular)\w*\b.{0,30}nicht mehr als|fehlt eine",
     ),
     (
         "BUSINESS_ERROR",
@@ -258,14 +259,14 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"un seul|ne peut rembourser|ne peuvent pas être combin|un maximum de"
-        r"|limitations techniques|impossible de désactiver|livraison n['’]est pas|(est|sont"
-        r"|système|client) (\w+ )?désactivée?s?|désactivée?\.?$|pas assez|seul .{0,12}admin"
-        r"|lecture seule|(encore|toujours|présentement) .{0,30}(attribu|assign|gère|retir|utilis"
-        r"|associ)|gère toujours|toujours dans|vous[- ]même|(que|seulement) pendant|assez élevé"
-        r"|non permise?|au moins un (propri|admin)|quantité maximale|ne pouvez pas (bannir"
-        r"|mettre|exclure)|n['’]est pas possible d|(enregistrement|inscription"
-        r"|remise)\b.{0,20} pas autoris|votes? .{0,20}pas autoris"
+        r"qu['’]une( seule)? fois|un seul|ne peut rembourser|ne peuvent pas être combin"
+        r"|un maximum de|limitations techniques|impossible de désactiver|livraison n['’]est pas"
+        r"|(est|sont|système|client) (\w+ )?désactivée?s?|désactivée?\.?$|pas assez"
+        r"|seul .{0,12}admin|lecture seule|(encore|toujours|présentement) .{0,30}(attribu|assign"
+        r"|gère|retir|utilis|associ)|gère toujours|toujours dans|vous[- ]même|(que"
+        r"|seulement) pendant|assez élevé|non permise?|au moins un (propri|admin)"
+        r"|quantité maximale|ne pouvez pas (bannir|mettre|exclure)|n['’]est pas possible d"
+        r"|(enregistrement|inscription|remise)\b.{0,20} pas autoris|votes? .{0,20}pas autoris"
         r"|utilisée? .{0,40}ne peut pas être supprim",
     ),
     ("PARAMETER_ERROR", r"il manque l['’](id|identifiant)|non supporté"),
@@ -358,7 +359,7 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"(cupón|vale|código de descuento)\b.{0,30}\bya",
+        r"(cupón|vale|código de descuento)\b.{0,30}\bya (?!está disponible)",
     ),
     (
         "PARAMETER_ERROR",
@@ -367,9 +368,9 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     (
         "SERVICE_UNAVAILABLE",
         r"(no (podemos|fue posible|se puede) (conect|actualizar el índice)"
-        r"|no se han podido guardar)\w*|fallid[ao]\b(?!s)|ha fallado|(no se pudo|no se pudieron"
-        r"|error al|error en la) (subi|agreg|cre|gestion|carg)\w*.{0,60}(error|recursos"
-        r"|nuevamente|nuevo)|no ha realizado ningún progreso|caída|máximo de intentos"
+        r"|no se han podido guardar)\w*|fallid[ao]\b(?!s)|(?<!csrf )ha fallado|(no se pudo"
+        r"|no se pudieron|error al|error en la) (subi|agreg|cre|gestion|carg)\w*.{0,60}(error"
+        r"|recursos|nuevamente|nuevo)|no ha realizado ningún progreso|caída|máximo de intentos"
         r"|demasiados intentos|error en la subida|(hubo|ocurrió|ha habido|ha ocurrido"
         r"|tuvimos) un (problema|error)|problema del sistema|error (desconocido|no esperado"
         r"|inesperado)|(no )?(fue|fueron|ha sido) \w+[ao]s?,? por favor,? (vuelva|int[ée]nte)"
@@ -403,22 +404,22 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
         r"|e-?mail)|clave (de )?api|permisos?\b|(cuenta|usuario)\b.{0,25}(deshabilit|desactiv"
         r"|bloque)|privilegio|para los invitados|miembro de este|inicio de sesión"
         r"|error al iniciar sesión|sesión\b.{0,30}(no está|no es|ya no|inválid|caducad)"
-        r"|token\b.{0,40}(inválid|expir|válido|proporcion)|identif[ií]ca\w*|consentimiento"
-        r"|sin acceso|firma no válida|enlace de restablec|cuenta ha (expirado|caducado)"
-        r"|acción caducada|para acceder|verificar (tu|su) (dirección|correo)"
-        r"|código de (confirmación|restablecimiento de contraseña|inicio)|usuario o (correo"
-        r"|contraseña)",
+        r"|token\b(?! introducido).{0,40}(inválid|expir|válido|proporcion)|identif[ií]ca(te|rte"
+        r"|rse|do)\b|consentimiento|sin acceso|firma no válida|enlace de restablec"
+        r"|cuenta ha (expirado|caducado)|acción caducada|para acceder|verificar (tu"
+        r"|su) (dirección|correo)|código de (confirmación|restablecimiento de contraseña|inicio)"
+        r"|usuario o (correo|contraseña)",
     ),
     (
         "VALIDATION_ERROR",
         r"(debe|deben) estar en|demasiado (alto|bajo)|no incluyas|no hay \w+ seleccionad"
         r"|nombre no se puede usar|(acepta|acepte) |no se ha especificado|en mayúsculas"
-        r"|^(por favor,? )?(elija|introduzca|seleccione|elige) |no puede ser (mayor|menor"
-        r"|negativ|un valor)|es (obligatori|requerid|necesari)|número de .{1,40}no válido"
-        r"|fuera de límites|convertir a|valor (mínimo|máximo) es|mínima es|bytes"
-        r"|restricciones adicionales|solo deben? contener|(debería\w*|asegúrese|especifi(ca|que)"
-        r"|indica)\b(?!.{0,12}direcc)|longitud (mín|máx)ima|(no (se ha |ha )?)(proporcionad"
-        r"|indicad|enviad)|no \w+ ningún (fichero|archivo)|solo (puede"
+        r"|^(por favor,? )?(elija|introduzca|seleccione|elige) (?!.*clave correct)"
+        r"|no puede ser (mayor|menor|negativ|un valor)|es (obligatori|requerid|necesari)"
+        r"|número de .{1,40}no válido|fuera de límites|convertir a|valor (mínimo|máximo) es"
+        r"|mínima es|bytes|restricciones adicionales|solo deben? contener|(debería\w*|asegúrese"
+        r"|especifi(ca|que)|indica)\b(?!.{0,12}direcc)|longitud (mín|máx)ima|(no (se ha "
+        r"|ha )?)(proporcionad|indicad|enviad)|no \w+ ningún (fichero|archivo)|solo (puede"
         r"|se pueden)\b.{0,20}(contener|agregar)|(bloque|imágenes|archivo|caracteres|tipo"
         r"|formato)\b.{0,20}no está\w* permitid|código de (autenticación"
         r"|restablecimiento incorrecto)|(número|url|correo|valor) invalid|más (de \d+ dígitos"
@@ -427,12 +428,13 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ),
     (
         "BUSINESS_ERROR",
-        r"solo una? (vez|artículo)|un[ao] sol[ao]? vez|límite de miembros|limitaciones técnicas"
-        r"|no se puede (deshabilitar|establecer)|(está|están|cliente|sistema) (des|in)habilitad"
-        r"|deshabilitad\w\.?$|solo lectura|suficiente|(todavía|actualmente|aún) (tiene|supervisa"
-        r"|est)|únic?o administrador|(ti|sí|usted) mism[ao]|s[oó]lo puedes \w+ .{0,20}durante"
-        r"|al menos un (propietario|administrador)|número máximo de|otros administradores"
-        r"|tiene \w+ asignad|no se puede volver|no puedes (purgar|expulsar)|en uso y no pued",
+        r"s[oó]lo .{0,20}una vez|solo una? artículo|un[ao] sol[ao]? vez|límite de miembros"
+        r"|limitaciones técnicas|no se puede (deshabilitar|establecer)|(está|están|cliente"
+        r"|sistema) (des|in)habilitad|deshabilitad\w\.?$|solo lectura|suficiente|(todavía"
+        r"|actualmente|aún) (tiene|supervisa|est)|únic?o administrador|(ti|sí|usted) mism[ao]"
+        r"|s[oó]lo puedes \w+ .{0,20}durante|al menos un (propietario|administrador)"
+        r"|número máximo de|otros administradores|tiene \w+ asignad|no se puede volver"
+        r"|no puedes (purgar|expulsar)|en uso y no pued",
     ),
     ("PARAMETER_ERROR", r"falta el id"),
     (

@@ -53,17 +53,17 @@ CATALOGUES = {
 
 
 def pairs(folder: Path, catalogue: Catalogue, name: str) -> Iterator[tuple[str, str]]:
-    """Return every English text of a catalogue with its translation."""
+    """Return every English text of a catalogue with its translation, which may be empty."""
     if not catalogue.domains:
         yield from json.loads((folder / f"{name}.json").read_text(encoding="utf-8")).items()
     for domain in catalogue.domains:
         with (folder / _PO.format(name, domain)).open("rb") as file:
             for entry in read_po(file):
-                plural = isinstance(entry.id, tuple)
-                english = entry.id[0] if plural else entry.id
-                said = entry.string[-1] if plural else entry.string
+                # Where a text has a plural, all its forms are given: the last one is the plural.
+                english = entry.id if isinstance(entry.id, str) else entry.id[0]
+                said = entry.string if isinstance(entry.string, str) else (entry.string or [""])[-1]
                 if not entry.fuzzy:
-                    yield english, said
+                    yield english, said or ""
 
 
 def count(labels: dict[str, str], texts: Iterator[tuple[str, str]]) -> tuple[int, int]:
@@ -71,7 +71,7 @@ def count(labels: dict[str, str], texts: Iterator[tuple[str, str]]) -> tuple[int
     found: dict[str, bool] = {}
     for english, said in texts:
         label = labels.get(hashlib.sha256(english.encode()).hexdigest()[:12])
-        if label and said and said != english:
+        if label:
             filled = _HOLE.sub("3", said).strip()
             found[filled] = classify(filled).type == label
     return sum(found.values()), len(found)
@@ -89,12 +89,13 @@ def main() -> None:
     for source, catalogue in CATALOGUES.items():
         labels = {key: label for label, keys in types[source].items() for key in keys}
         folder, cells = root / source / catalogue.folder, []
-        for language, name in zip(LANGUAGES, ("", *catalogue.names), strict=True):
+        for language, name in zip(LANGUAGES, (catalogue.names[-1], *catalogue.names), strict=True):
+            texts = pairs(folder, catalogue, name) if name else iter(())
             if language == "en":
-                english = (text for text, _ in pairs(folder, catalogue, catalogue.names[2]))
-                hit, total = count(labels, (("", "") if not t else (t, f" {t}") for t in english))
+                said = ((english, english) for english, _ in texts)
             else:
-                hit, total = count(labels, pairs(folder, catalogue, name)) if name else (0, 0)
+                said = ((english, own) for english, own in texts if own not in ("", english))
+            hit, total = count(labels, said)
             right[language] += hit
             all_of[language] += total
             cells.append(f"{hit} of {total}" if total else "")

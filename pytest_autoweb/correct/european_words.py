@@ -10,14 +10,8 @@ from pytest_autoweb.results.correction import FailureType
 
 _GERMAN: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
-    (
-        "BUSINESS_ERROR",
-        r"(limit|grenzwert)\w*\b.{0,40}(erreicht|überschritten)",
-    ),
-    (
-        "PARAMETER_ERROR",
-        r"ungültige parameter|anfrage\b.{0,40}syntax",
-    ),
+    ("BUSINESS_ERROR", r"(limit|grenzwert)\w*\b.{0,40}(erreicht|überschritten)"),
+    ("PARAMETER_ERROR", r"ungültige parameter|anfrage\b.{0,40}syntax"),
     (
         "SERVICE_UNAVAILABLE",
         r"(kann|konnte)\b.{0,50}nicht (laden|erreich\w+|aktualisiert|beendet)|keine antwort"
@@ -109,10 +103,7 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|(seite|datensatz|objekt|dokument).{0,50}gesperrt|konflikt|bereits (aktualisiert"
         r"|geändert|einem anderen)",
     ),
-    (
-        "SERVICE_UNAVAILABLE",
-        r"zugriff.{0,40}fehler aufgetreten",
-    ),
+    ("SERVICE_UNAVAILABLE", r"zugriff.{0,40}fehler aufgetreten"),
     (
         "PERMISSION_ERROR",
         r"passwort ist abgelaufen|zurücksetzen des passworts ist nicht|authentizität"
@@ -188,10 +179,7 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
         "BUSINESS_ERROR",
         r"(code de réduction|bon|coupon)\b.{0,40}(déjà|actif)|utilisé ce (code|bon|coupon)",
     ),
-    (
-        "PARAMETER_ERROR",
-        r"(requête|demande)\b.{0,60}syntaxe",
-    ),
+    ("PARAMETER_ERROR", r"(requête|demande)\b.{0,60}syntaxe"),
     (
         "SERVICE_UNAVAILABLE",
         r"échec (lors d|du chargement|de l['’](enregistrement|envoi))|(eu"
@@ -357,14 +345,8 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
         r"(alcanzado|excedido|superado) (su|uno de sus|el|tu) .{0,20}límites?"
         r"|solo puede \w+ a un|desbloqueado antes|sitio externo",
     ),
-    (
-        "BUSINESS_ERROR",
-        r"(cupón|vale|código de descuento)\b.{0,30}\bya (?!está disponible)",
-    ),
-    (
-        "PARAMETER_ERROR",
-        r"(solicitud|petición)\b.{0,60}sintaxis",
-    ),
+    ("BUSINESS_ERROR", r"(cupón|vale|código de descuento)\b.{0,30}\bya (?!está disponible)"),
+    ("PARAMETER_ERROR", r"(solicitud|petición)\b.{0,60}sintaxis"),
     (
         "SERVICE_UNAVAILABLE",
         r"(no (podemos|fue posible|se puede) (conect|actualizar el índice)"

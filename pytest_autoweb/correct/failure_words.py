@@ -44,14 +44,8 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
 """Words of model services, in which the same words mean other things than in a shop."""
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.
-    (
-        "DATA_NOT_FOUND",
-        r"there (is|are) no \w+ (with|corresponding|matching|that)|seem to find",
-    ),
-    (
-        "PARAMETER_ERROR",
-        r"(malformed|invalid|bad) syntax",
-    ),
+    ("DATA_NOT_FOUND", r"there (is|are) no \w+ (with|corresponding|matching|that)|seem to find"),
+    ("PARAMETER_ERROR", r"(malformed|invalid|bad) syntax"),
     (
         "BUSINESS_ERROR",
         r"(voucher|coupon|discount code|gift card)\b.{0,60}(already (?!exist)|previous)|(only"
@@ -287,18 +281,9 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|请求)|无效的? ?(搜索|查询|请求|base64)",
     ),
     # What is said in the same few forms everywhere comes first.
-    (
-        "BUSINESS_ERROR",
-        r"(限制|上限)(之一)?。?$",
-    ),
-    (
-        "PARAMETER_ERROR",
-        r"(语法|请求).{0,12}(语法|格式).{0,4}(错误|不正确)|语法错误.{0,12}请求",
-    ),
-    (
-        "BUSINESS_ERROR",
-        r"券.{0,12}(使用|启用)|(使用|用)过.{0,4}券|只能.{0,6}一次",
-    ),
+    ("BUSINESS_ERROR", r"(限制|上限)(之一)?。?$"),
+    ("PARAMETER_ERROR", r"(语法|请求).{0,12}(语法|格式).{0,4}(错误|不正确)|语法错误.{0,12}请求"),
+    ("BUSINESS_ERROR", r"券.{0,12}(使用|启用)|(使用|用)过.{0,4}券|只能.{0,6}一次"),
     (
         "DATA_NOT_FOUND",
         r"没有(与|匹配|符合)|没有.{0,8}对应|[没无]有?.{0,3}(搜索|搜寻|查询)?结果|没有.{0,16}符合"
@@ -325,8 +310,8 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         "PERMISSION_ERROR",
         r"(需要|必须)登[录入].{0,3}才|[账帐]户已被.{0,6}(阻止|封)|未经过?认证|重新验证"
         r"|允许.{0,8}访问|(进行|完成)(认证|验证)|邀请.{0,3}(无效|过期)|访客不|授权令牌"
-        r"|令牌的(密码|密钥)|访问失败|密码或.{0,3}邮.{0,6}(不正确|错误|无效)|不能访问|(登录|登入"
-        r"|登錄)的?用户才|只有登录|用户.{0,4}(禁用|停用|失效)|凭证错误|不再是.{0,6}成员"
+        r"|令牌的(密码|密钥)|访问失败|密码或.{0,3}邮.{0,6}(不正确|错误|无效)|不能访问"
+        r"|登录的?用户才|只有登录|用户.{0,4}(禁用|停用|失效)|凭证错误|不再是.{0,6}成员"
         r"|登录后使用|(?<!管理员)权限|(后再?|进行|先)登[录陆入]|未登[录陆入]|(登[录陆入]"
         r"|会话).{0,6}(失败|失效|过期|超时|不再|不在)|没有会话|不是.{0,10}(成员|一员)"
         r"|((?<!输入的)令牌|凭证|凭据|链接).{0,8}(无效|过期|失效|未提供|不匹配|不再|不符)|(无效"
@@ -452,6 +437,8 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
     ("BUSINESS_ERROR", r"不被允许"),
 )
 
+_READ = 4_000
+"""The most characters of a message in which words are looked for; a page may say any number."""
 _HAN = re.compile("[\u4e00-\u9fff]")
 _TRADITIONAL = str.maketrans(
     "參蔘數錯誤異無閤確據請類蒐詢製語啟過隻沒與對應尋結頁麵發髮現這個箇註冊戶丟載裝傳預係繫統"
@@ -467,6 +454,7 @@ _TRADITIONAL = str.maketrans(
     "项冲冲并并暂库货优购车删变买创动编辑运产递订杀抢开达积卖条严网络频维护钟钟溃断升升级致间"
     "强简键核检档栏阶逾储录里",
 )
+"""The characters of the words above that are written otherwise in Taiwan and Hong Kong."""
 _TAIWAN = {
     "使用者": "用户",
     "用户名称": "用户名",
@@ -529,6 +517,7 @@ def find(message: str) -> tuple[FailureType, str] | None:
     else in another one; then those of English and Chinese, then those of the other languages.
     Chinese is read in simplified characters, with the words of the mainland.
     """
+    message = message[:_READ]
     own = "chinese" if _HAN.search(message) else european_words.language_of(message)
     if own == "chinese":
         message = _of_mainland(message)

@@ -161,7 +161,7 @@ def test_the_same_message_has_the_same_type_in_each_language(message: str, kind:
 
 
 def test_a_message_without_any_known_word_has_no_type() -> None:
-    for message in ("Hmm", "xyzzy 17", "嗯", "Tja"):
+    for message in ("Hmm", "xyzzy 17", "嗯", "Tja", "blub " * 1_000 + "not found"):
         assert classify(message).type == "UNKNOWN"
 
 

@@ -1,7 +1,10 @@
 """`--autoweb-failure-model`: a model names failures for which no rule has a type."""
 
 import json
+import sqlite3
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -72,7 +75,7 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
 ) -> None:
     odd.runpytest_subprocess(*FLAGS)
     before = report_of(odd)
-    odd.runpytest_subprocess(*FLAGS, NAMER)
+    odd.runpytest_subprocess(*FLAGS, NAMER, "--autoweb-store=sqlite:///kept.db")
     after = report_of(odd)
 
     assert types(before) == {
@@ -102,6 +105,9 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
     assert "sk-ant-x" not in asked["prompt"]
     counted = {t["type"]: (t["count"], t["by_model"]) for t in after["corrections"][0]["types"]}
     assert counted == {"BUSINESS_ERROR": (2, 2), "DATA_NOT_FOUND": (1, 0)}
+    with closing(sqlite3.connect(odd.path / "kept.db")) as store:
+        kept = Counter(name for (name,) in store.execute("SELECT failure_type FROM attempts"))
+    assert kept == {"UNKNOWN": 2, "DATA_NOT_FOUND": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,13 @@
-"""A small site and case files for tests that run the whole plugin."""
+"""A small site and case files for tests that run the whole plugin.
 
+A session costs seconds. Tests that look at different cells of one and the same session take it from
+a fixture of their module, which runs it in a `SharedProject`.
+"""
+
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,29 +55,86 @@ cases:
 """
 
 
+INI = (
+    "[pytest]\n"
+    # A check that fails waits so long; here nothing comes late.
+    "autoweb_check_timeout = 1\n"
+    # Their imports would double what a small session costs.
+    "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
+)
+SCRIPTED = """from pytest_autoweb.errors import ModelError
+from pytest_autoweb.testing import ScriptedClient, scripted_plan
+ANSWERS = {answers}
+def pytest_autoweb_client(spec):
+    if spec.name in ANSWERS:
+        return ScriptedClient(ANSWERS[spec.name])
+"""
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder: each starts pytest itself, bare or with workers."""
+    """Mark the tests of this folder: each starts pytest itself, bare or with workers.
+
+    Those that share a session have to be run by the same worker.
+    """
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("session")
+            if "shared_project" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def furnish(folder: Path) -> None:
+    """Make the folder a project with a site and two cases."""
+    (folder / "site").mkdir()
+    for name, text in SITE.items():
+        (folder / "site" / name).write_text(text, encoding="utf-8")
+    (folder / "cases").mkdir()
+    cases = CASES.replace("static: site", "static: ../site")
+    (folder / "cases/shop.yaml").write_text(cases, encoding="utf-8")
+    (folder / "tox.ini").write_text(INI, encoding="utf-8")
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """A project with a site and two cases."""
-    site = pytester.mkdir("site")
-    for name, text in SITE.items():
-        (site / name).write_text(text, encoding="utf-8")
-    cases = pytester.mkdir("cases")
-    (cases / "shop.yaml").write_text(CASES.replace("static: site", "static: ../site"))
-    pytester.makeini(
-        "[pytest]\n"
-        # A check that fails waits so long; here nothing comes late.
-        "autoweb_check_timeout = 1\n"
-        # Their imports would double what a small session costs.
-        "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
-    )
+    furnish(pytester.path)
     return pytester
+
+
+class SharedProject:
+    """A project with a site and two cases, in which a module runs a session for several tests."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        furnish(path)
+
+    def script(self, answers: str) -> None:
+        """Add a conftest with models `fake/...`, as the fixture `scripted` does."""
+        (self.path / "conftest.py").write_text(SCRIPTED.format(answers=answers), encoding="utf-8")
+
+    def run(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest in a process of its own, as pytester does."""
+        begin = time.perf_counter()
+        home = {"HOME": str(self.path), "USERPROFILE": str(self.path), "PY_COLORS": "0"}
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=self.path,
+            env={**os.environ, **home},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        seconds = time.perf_counter() - begin
+        lines = (done.stdout.splitlines(), done.stderr.splitlines())
+        return pytest.RunResult(done.returncode, *lines, seconds)
+
+
+@pytest.fixture(scope="module")
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> SharedProject:
+    """The project of a module's common session; the fixture that runs it is in the module."""
+    return SharedProject(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture
@@ -80,14 +145,7 @@ def scripted(project: pytest.Pytester) -> Callable[[str], None]:
     """
 
     def write(answers: str) -> None:
-        project.makeconftest(
-            "from pytest_autoweb.errors import ModelError\n"
-            "from pytest_autoweb.testing import ScriptedClient, scripted_plan\n"
-            f"ANSWERS = {answers}\n"
-            "def pytest_autoweb_client(spec):\n"
-            "    if spec.name in ANSWERS:\n"
-            "        return ScriptedClient(ANSWERS[spec.name])\n"
-        )
+        project.makeconftest(SCRIPTED.format(answers=answers))
 
     return write
 

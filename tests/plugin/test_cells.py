@@ -91,8 +91,8 @@ class Ran(NamedTuple):
     folders: list[Path]
 
 
-MODELS = (
-    "builtin/oracle,builtin/noop,fake/lazy,fake/lint,fake/down,fake/silent,fake/gap,fake/asking"
+MODELS = "builtin/oracle,builtin/noop," + ",".join(
+    f"fake/{name}" for name in ("lazy", "lint", "down", "silent", "gap", "asking")
 )
 
 

@@ -328,22 +328,6 @@ def test_tags_are_markers_and_names_can_be_selected(project: pytest.Pytester) ->
     one.stdout.fnmatch_lines(["*title*builtin/oracle*", "1 test collected*"])
 
 
-def test_an_interrupted_run_reports_what_had_finished(
-    project: pytest.Pytester, scripted: Callable[[str], None]
-) -> None:
-    stop = "lambda request: (_ for _ in ()).throw(KeyboardInterrupt)"
-    scripted('{"fake/stop": {"plan": ' + stop + "}}")
-    result = project.runpytest_subprocess(
-        "cases", "--autoweb-models=builtin/oracle,fake/stop", "-k", "login"
-    )
-
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    report = json.loads((project.path / "autoweb-report/report.json").read_text())
-    outcomes = {cell["model"]: cell["outcome"] for cell in report["cases"][0]["cells"]}
-    assert outcomes == {"builtin/oracle": "passed", "fake/stop": "broken"}
-    assert report["interrupted"]
-
-
 def test_the_case_answers_a_plan_that_asks(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -80,16 +80,6 @@ def test_a_run_is_recorded_and_replayed_without_the_server(
     assert "--autoweb-record-mode" in missed["failure"]["message"]
 
 
-def test_a_missing_key_is_an_error_at_the_start(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    result = project.runpytest_subprocess("cases", "--autoweb-models=openai/gpt-5-mini")
-
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*openai/gpt-5-mini*OPENAI_API_KEY*"])
-
-
 def test_the_local_analysis_is_in_the_second_report(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

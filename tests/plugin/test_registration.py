@@ -112,7 +112,7 @@ class TestCheckType:
         cases = shop.path / "cases" / "shop.yaml"
         cases.write_text(CASES.replace('{title: "Bank*"}', "{titel: a}"), encoding="utf-8")
 
-        result = shop.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
+        result = shop.runpytest_inprocess("cases", "--autoweb-models=builtin/oracle")
 
         result.stdout.fnmatch_lines(
             ["*unknown check 'titel'; did you mean 'title'?*allowed: answer,*url, title, weight*"]

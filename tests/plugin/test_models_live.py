@@ -88,7 +88,7 @@ def test_the_local_analysis_is_in_the_second_report(
         ollama = OllamaServer(server.api_base, models={"qwen3:8b": "served"})
         monkeypatch.setenv("OLLAMA_API_BASE", ollama.origin)
         project.runpytest_subprocess(
-            "cases", "--autoweb-models=builtin/noop", "--autoweb-local-analyze"
+            "cases", "-k", "login", "--autoweb-models=builtin/noop", "--autoweb-local-analyze"
         )
         ollama.close()
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
@@ -103,7 +103,7 @@ def test_without_ollama_there_is_a_warning_and_the_report(
 ) -> None:
     monkeypatch.setenv("OLLAMA_API_BASE", "http://127.0.0.1:9")
     result = project.runpytest_subprocess(
-        "cases", "--autoweb-models=builtin/noop", "--autoweb-local-analyze"
+        "cases", "-k", "title", "--autoweb-models=builtin/noop", "--autoweb-local-analyze"
     )
 
     result.stdout.fnmatch_lines(["autoweb: no local analysis: qwen3:8b gave no answer*"])

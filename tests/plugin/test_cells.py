@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import SharedProject
+from shop_project import SharedProject
 
 FILL = 'page.get_by_label("Name").fill("ana")'
 PRESS = 'page.get_by_role("button").click()'

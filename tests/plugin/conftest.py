@@ -18,17 +18,11 @@ import pytest_autoweb.session.preview  # noqa: F401
 HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder: each starts pytest itself, bare or with workers.
-
-    Those that share a session have to be run by the same worker.
-    """
+    """Mark the tests of this folder: each starts pytest itself, bare or with workers."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("session")
-            if "shared_project" in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check mutants build wheel-test lowest-versions schemas
+.PHONY: help setup demo test probes check mutants build wheel-test lowest-versions schemas
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -8,10 +8,13 @@ demo: ## Set up, run the bundled cases on two controls and four models, print th
 	@scripts/setup --demo
 	@scripts/demo
 
-test: ## Set up, then lint, types, architecture and the whole suite
+test: ## Set up, then lint, types, architecture and the suite
 	@scripts/setup --test
 	@scripts/check
 	@scripts/test
+
+probes: ## Only the hostile probes: each in a session alone and in one with workers
+	@scripts/probes
 
 setup: ## Only set up: .venv, packages, a browser
 	@scripts/setup

@@ -1,9 +1,9 @@
 """Hostile code, as the product runs it and with the lint skipped: what it is after stays away.
 
 Every attack says which rule of the lint refuses it and what stops it if it runs all the same. Where
-the lint lets it pass, running it is what the product does. What the lint and the border say differs
-with the level, so both are asked; the walls around a worker and the limits do not, so what ends
-there runs once, at one level or the other.
+the lint lets it pass, running it is what the product does. What the lint says, and what the border
+says about scripts, differs with the level, so both are asked; the rest of the border, the walls
+around a worker and the limits do not, so what ends there runs once, at one level or the other.
 """
 
 import re
@@ -25,7 +25,7 @@ from attacks import (
     sockets,
     swelling,
 )
-from attacks.attack import EGRESS, ERROR, NOTHING, SHORT, TIMEOUT, Attack
+from attacks.attack import EGRESS, ERROR, NOTHING, TIMEOUT, Attack
 from attacks.ground import CANARIES, SECRET, GroundOf
 
 from pytest_autoweb.redaction import Redactor
@@ -35,11 +35,6 @@ from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.rule_ids import RULES
 
 pytest_plugins = ["attacks.ground"]
-
-
-def at_the_border(attack: Attack) -> bool:
-    """Whether the test process has a say in how it ends, and not a wall or a limit alone."""
-    return attack.scripts or (attack.on_page and attack.limits != SHORT)
 
 
 LEVELS: tuple[Level, ...] = ("auto", "strict")
@@ -65,7 +60,7 @@ ATTACKS = [
     for level in LEVELS
     for category, module in CATEGORIES.items()
     for number, attack in enumerate(module.ATTACKS)
-    if at_the_border(attack) or number % 2 == LEVELS.index(level)
+    if attack.scripts or number % 2 == LEVELS.index(level)
 ]
 FORMS_OF_THE_SECRET = Redactor({"password": SECRET})
 

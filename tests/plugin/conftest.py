@@ -1,9 +1,14 @@
-"""A small site and case files for tests that run the whole plugin."""
+"""A small site and case files for tests that run the whole plugin.
+
+A session costs seconds. Tests that look at different cells of one and the same session take it from
+a fixture of their module, which runs it in a `SharedProject`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from shop_project import SCRIPTED, SharedProject, furnish
 
 # A session in this process forgets at its end what it imported. What is imported here stays, which
 # saves each of them seconds.
@@ -11,40 +16,6 @@ import pytest_autoweb.session.controller
 import pytest_autoweb.session.preview  # noqa: F401
 
 HERE = Path(__file__).parent
-
-SITE = {
-    "index.html": """<!doctype html><title>Shop</title><h1>Shop</h1>
-<label>Name <input id="name"></label>
-<label>Password <input id="pw" type="password"></label>
-<button onclick="document.getElementById('out').textContent =
-  'Welcome, ' + document.getElementById('name').value">Log in</button>
-<p id="out"></p>""",
-}
-
-CASES = """
-version: 1
-webserver: {static: site}
-cases:
-  - id: login
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "Log in as ana."
-    tags: [smoke]
-    expect:
-      - text: "Welcome, ana"
-    oracle: |
-      # Step 1: fill
-      page.get_by_label("Name").fill("ana")
-      # Step 2: press
-      page.get_by_role("button", name="Log in").click()
-  - id: title
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "What is the heading?"
-    expect:
-      - answer: {equals: Shop}
-    oracle: |
-      # Step 1
-      answer(page.get_by_role("heading").inner_text())
-"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,19 +28,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """A project with a site and two cases."""
-    site = pytester.mkdir("site")
-    for name, text in SITE.items():
-        (site / name).write_text(text, encoding="utf-8")
-    cases = pytester.mkdir("cases")
-    (cases / "shop.yaml").write_text(CASES.replace("static: site", "static: ../site"))
-    pytester.makeini(
-        "[pytest]\n"
-        # A check that fails waits so long; here nothing comes late.
-        "autoweb_check_timeout = 1\n"
-        # Their imports would double what a small session costs.
-        "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
-    )
+    furnish(pytester.path)
     return pytester
+
+
+@pytest.fixture(scope="module")
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> SharedProject:
+    """The project of a module's common session; the fixture that runs it is in the module."""
+    return SharedProject(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture
@@ -80,14 +46,7 @@ def scripted(project: pytest.Pytester) -> Callable[[str], None]:
     """
 
     def write(answers: str) -> None:
-        project.makeconftest(
-            "from pytest_autoweb.errors import ModelError\n"
-            "from pytest_autoweb.testing import ScriptedClient, scripted_plan\n"
-            f"ANSWERS = {answers}\n"
-            "def pytest_autoweb_client(spec):\n"
-            "    if spec.name in ANSWERS:\n"
-            "        return ScriptedClient(ANSWERS[spec.name])\n"
-        )
+        project.makeconftest(SCRIPTED.format(answers=answers))
 
     return write
 

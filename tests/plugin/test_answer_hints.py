@@ -65,7 +65,7 @@ def test_a_function_that_is_not_there_is_told_before_anything_runs(
 ) -> None:
     (project.path / "cases" / "shop.yaml").write_text(CASES)
 
-    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/noop")
+    result = project.runpytest("cases", "--autoweb-models=builtin/noop")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     text = result.stdout.str() + result.stderr.str()

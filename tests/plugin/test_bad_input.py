@@ -32,12 +32,10 @@ def test_an_unknown_model_is_an_error_at_the_start(project: pytest.Pytester, nam
     result.stderr.fnmatch_lines([f"*{name}*"])
 
 
-def test_a_broken_case_file_names_file_line_and_field(
-    project: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_broken_case_file_names_file_line_and_field(project: pytest.Pytester) -> None:
     path = project.path / "cases/shop.yaml"
     path.write_text(path.read_text().replace('user_task: "Log', 'user_tsak: "Log'))
-    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", *workers)
+    result = project.runpytest("cases", "--autoweb-models=builtin/oracle")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["*shop.yaml:7: cases[[]0]*user_tsak*did you mean*user_task*"])
@@ -140,7 +138,9 @@ def test_what_selected_cases_need_and_do_not_find_is_told_at_collection(
     (project.path / "cases/there.txt").write_text("x")
     flags = ("cases", "--autoweb-models=builtin/noop")
 
-    result = project.runpytest_subprocess(*flags, *workers)
+    run = project.runpytest_subprocess if workers else project.runpytest
+
+    result = run(*flags, *workers)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(

@@ -84,7 +84,7 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     (project.path / "cases" / "collection.json").write_bytes(saved.read_bytes())
     write_cases(project, "config: collection.json")
     models = "--autoweb-models=fake/silent,builtin/oracle"
-    again = project.runpytest_subprocess("cases", models, "-n", "2")
+    again = project.runpytest_subprocess("cases", models)
     second = read_attempt(project, "fake-silent")
     script = read_attempt(project, "builtin-oracle")
 
@@ -109,15 +109,16 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     assert "targt: Extra inputs are not permitted" in script["run_log_head"]
 
 
-@pytest.mark.parametrize(("config", "outcome"), [("", "passed"), ("own_site: false", "failed")])
 def test_a_site_on_this_machine_is_ones_own_unless_the_case_says_otherwise(
-    project: pytest.Pytester, config: str, outcome: str
+    project: pytest.Pytester,
 ) -> None:
     write_site(project)
     (project.path / "site" / "robots.txt").write_text("User-agent: *\nDisallow: /list2")
-    text = CASES.replace("CONFIG", config or "target: 50").partition("    oracle:")[0]
-    text = text.replace("filter.html", "list1.html").replace("{rate", "{xpath: //ul/li/a, rate")
-    (project.path / "cases" / "shop.yaml").write_text(text, encoding="utf-8")
+    text = CASES.partition("    oracle:")[0].replace("filter.html", "list1.html")
+    text = text.replace("{rate", "{xpath: //ul/li/a, rate")
+    for file, config in (("shop", "target: 50"), ("foreign", "own_site: false")):
+        written = text.replace("CONFIG", config).replace("id: notices", f"id: {file}")
+        (project.path / f"cases/{file}.yaml").write_text(written, encoding="utf-8")
     project.makeconftest(
         "from pytest_autoweb.testing import ScriptedClient\n"
         "def pytest_autoweb_client(spec):\n"
@@ -125,7 +126,8 @@ def test_a_site_on_this_machine_is_ones_own_unless_the_case_says_otherwise(
     )
     project.runpytest_subprocess("cases", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
 
-    (path,) = (project.path / "autoweb-report").glob("cells/*/*/*/cell.json")
-    cell = json.loads(path.read_text(encoding="utf-8"))
-    assert cell["outcome"] == outcome, cell["reason"]
-    assert ("robots.txt forbids" in json.dumps(cell)) == (outcome == "failed")
+    for case, outcome in (("shop", "passed"), ("foreign", "failed")):
+        (path,) = (project.path / "autoweb-report").glob(f"cells/{case}/*/*/cell.json")
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        assert cell["outcome"] == outcome, cell["reason"]
+        assert ("robots.txt forbids" in json.dumps(cell)) == (outcome == "failed")

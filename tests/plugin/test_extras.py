@@ -43,19 +43,22 @@ def python(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize(
-    ("extra", "flag", "says"),
+    ("extra", "flags", "says"),
     [
         ("redis", "--autoweb-cache=redis://127.0.0.1:1/0", ""),
-        ("store", "--autoweb-store=sqlite:///runs.db", "stored as * in sqlite:///*runs.db"),
-        ("store", "--autoweb-cache=sqlite:///runs.db", ""),
+        (
+            "store",
+            "--autoweb-store=sqlite:///runs.db --autoweb-cache=sqlite:///runs.db",
+            "stored as * in sqlite:///*runs.db",
+        ),
         ("postgres", f"--autoweb-store={LOST}", "the run is not in the store yet (the store *"),
     ],
 )
 def test_a_run_needs_only_the_extra_that_it_uses(
-    project: pytest.Pytester, install: Callable[..., None], extra: str, flag: str, says: str
+    project: pytest.Pytester, install: Callable[..., None], extra: str, flags: str, says: str
 ) -> None:
     install(extra)
-    result = project.runpytest_subprocess(*ORACLE, flag)
+    result = project.runpytest_subprocess(*ORACLE, *flags.split())
 
     result.assert_outcomes(passed=1, deselected=1)
     if says:

@@ -30,14 +30,11 @@ def pin(project: pytest.Pytester, case_id: str) -> None:
 
 
 def test_with_a_gate_failed_cells_are_expected_and_the_rate_decides(
-    project: pytest.Pytester,
-    scripted: Callable[[str], None],
-    workers: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
+    project: pytest.Pytester, scripted: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted(SCRIPT)
 
-    result = project.runpytest_subprocess(*MODEL, "--autoweb-min-pass-rate=80", "-x", *workers)
+    result = project.runpytest_subprocess(*MODEL, "--autoweb-min-pass-rate=80", "-x", "-n", "2")
 
     result.assert_outcomes(passed=1, xfailed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -197,13 +194,14 @@ def test_gate_on_a_saved_run_keeps_the_rule_that_a_model_without_verdict_is_not_
     )
 
 
-@pytest.mark.parametrize("gate", ["--autoweb-min-pass-rate=80", "--autoweb-compare-fail=cost:20%"])
 def test_a_gate_with_nothing_to_judge_is_refused(
-    project: pytest.Pytester, workers: tuple[str, ...], gate: str
+    project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     project.makepyfile("def test_other(): pass")
+    gate = "--autoweb-compare-fail=cost:20%" if workers else "--autoweb-min-pass-rate=80"
+    run = project.runpytest_subprocess if workers else project.runpytest
 
-    result = project.runpytest_subprocess(gate, *workers)
+    result = run(gate, *workers)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = result.stdout if workers else result.stderr
@@ -220,6 +218,6 @@ def test_a_gate_in_addopts_or_for_tests_of_the_fixture_is_fine(project: pytest.P
     gate = "--autoweb-min-pass-rate=80"
 
     assert project.runpytest_subprocess(gate).ret == pytest.ExitCode.OK
-    assert project.runpytest_subprocess(gate, "-k", "other").ret == pytest.ExitCode.USAGE_ERROR
+    assert project.runpytest(gate, "-k", "other").ret == pytest.ExitCode.USAGE_ERROR
     plain = project.runpytest_subprocess("-k", "other", "-o", f"addopts={gate}")
     assert plain.ret == pytest.ExitCode.OK

@@ -1,11 +1,26 @@
-"""Whatever a page or its code throws at the test process: the next cell passes."""
+"""Whatever a page or its code throws at the test process: the next cell passes.
+
+A sample runs with the other tests. All probes, bare and with workers, take many minutes; they are
+marked `probes` and run by `make probes`.
+"""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from attacks.heavy import PROBES, Probe
+from attacks.heavy import (
+    ARGUMENTS,
+    BUSY,
+    FRAMES,
+    PATTERNS,
+    PROBES,
+    RESULTS,
+    SHAPES,
+    TALK,
+    TRAFFIC,
+    Probe,
+)
 
 from pytest_autoweb.egress.browser_watch import CALL_S
 
@@ -17,6 +32,32 @@ MOST_S = 2 * CALL_S + 30
 """What a probe may cost: twice, because its attempt may be made again, the longest call that the
 watch lets wait, and what is looked at afterwards."""
 LOOK = "page.locator('h1').count()"
+SAMPLE = {
+    "console flood",
+    "rejection megabytes",
+    "POST megabytes",
+    "large download",
+    "deep document",
+    "large frame text",
+    "a large alert",
+    "a large list",
+    "a claim of a text",
+    "long typing",
+    "a repetition in a title",
+    "a glob",
+    "a script without an end",
+}
+"""One probe of each kind: floods, sizes, depths, dialogs, patterns, and code that never ends."""
+KINDS = {
+    "talk": TALK,
+    "traffic": TRAFFIC,
+    "shapes": SHAPES,
+    "frames": FRAMES,
+    "busy": BUSY,
+    "results": RESULTS,
+    "arguments": ARGUMENTS,
+    "patterns": PATTERNS,
+}
 VICTIM = "answer(page.get_by_role('heading').inner_text())"
 
 
@@ -77,6 +118,7 @@ def complaints(cells: dict[str, dict[str, Any]], file: str, probes: Sequence[Pro
 def test_the_corpus_is_large_enough() -> None:
     assert len(PROBES) >= 80
     assert len({probe.name for probe in PROBES}) == len(PROBES)
+    assert sum(map(len, KINDS.values())) == len(PROBES)
 
 
 @pytest.fixture
@@ -86,22 +128,31 @@ def heavy(project: pytest.Pytester) -> pytest.Pytester:
     return project
 
 
-def test_every_second_probe_costs_itself_alone(heavy: pytest.Pytester) -> None:
-    probes = PROBES[::2]
-    write_cases(heavy, "even", probes)
-
-    assert complaints(ran(heavy), "even", probes) == []
-
-
-def test_every_other_probe_costs_itself_alone_beside_cells_in_flight(
-    heavy: pytest.Pytester,
-) -> None:
-    probes = PROBES[1::2]
+def wrong(heavy: pytest.Pytester, probes: Sequence[Probe], *flags: str) -> list[str]:
+    """What went wrong in a session of these probes; each half is a file, so a worker's own."""
     half = len(probes) // 2
     files = {"first": probes[:half], "second": probes[half:]}
     for file, some in files.items():
         write_cases(heavy, file, some)
+    cells = ran(heavy, *flags)
+    return [c for file, some in files.items() for c in complaints(cells, file, some)]
 
-    cells = ran(heavy, "-n", "2", "--dist", "loadfile")
 
-    assert [c for file, some in files.items() for c in complaints(cells, file, some)] == []
+BESIDE = ("-n", "2", "--dist", "loadfile")
+"""Beside a probe, the cells of another worker are in flight."""
+
+
+def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
+    probes = [probe for probe in PROBES if probe.name in SAMPLE]
+    assert len(probes) == len(SAMPLE)
+
+    assert wrong(heavy, probes, *BESIDE) == []
+
+
+@pytest.mark.probes
+@pytest.mark.parametrize("flags", [(), BESIDE], ids=["bare", "n2"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_probe_costs_itself_alone(
+    heavy: pytest.Pytester, kind: str, flags: tuple[str, ...]
+) -> None:
+    assert wrong(heavy, KINDS[kind], *flags) == []

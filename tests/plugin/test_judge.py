@@ -168,7 +168,7 @@ def test_with_labels_the_judge_decides_and_its_agreement_is_printed(
 def test_a_bad_judge_or_labels_file_is_an_error_at_the_start(
     judged: pytest.Pytester, flag: str, says: str
 ) -> None:
-    result = judged.runpytest_subprocess(*FLAGS, flag)
+    result = judged.runpytest(*FLAGS, flag)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([says])
@@ -177,7 +177,7 @@ def test_a_bad_judge_or_labels_file_is_an_error_at_the_start(
 def test_a_case_whose_judge_is_compared_is_a_bad_case(judged: pytest.Pytester) -> None:
     path = judged.path / "cases/judged.yaml"
     path.write_text(CASES.replace('{rubric: "Gibberish."}', "{rubric: x, model: fake/good}"))
-    result = judged.runpytest_subprocess(*FLAGS)
+    result = judged.runpytest(*FLAGS)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["*judged.yaml:16: the judge fake/good is one of the models*"])

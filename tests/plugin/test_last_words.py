@@ -22,9 +22,9 @@ def losing(scripted: Callable[[str], None]) -> None:
 
 @pytest.mark.usefixtures("losing")
 def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
-    project: pytest.Pytester, workers: tuple[str, ...]
+    project: pytest.Pytester,
 ) -> None:
-    result = project.runpytest_subprocess(*ARGUMENTS, "--color=yes", *workers)
+    result = project.runpytest_subprocess(*ARGUMENTS, "--color=yes")
 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["unsolved"] == 1

@@ -58,8 +58,8 @@ def test_a_live_model_without_a_price_is_an_error_at_the_start_that_says_what_to
     project: pytest.Pytester,
 ) -> None:
     flags = ("cases", "--autoweb-models=ollama_chat/x", "--autoweb-record-mode=once")
-    refused = project.runpytest_subprocess(*flags, "--autoweb-max-cost=1")
-    allowed = project.runpytest_subprocess(
+    refused = project.runpytest(*flags, "--autoweb-max-cost=1")
+    allowed = project.runpytest(
         *flags, "--autoweb-max-cost=1", "--autoweb-allow-unpriced", "--collect-only"
     )
 

@@ -52,7 +52,11 @@ def test_a_cell_has_one_first_attempt_whatever_reruns_tests(
     project.makepyfile(test_flaky=FLAKY)
     cases = project.path / "cases/shop.yaml"
     cases.write_text(cases.read_text().replace('"Welcome, ana"', '"Shop now"'))
-    result = project.runpytest_subprocess(".", "--reruns=2", "-k", "not noop", ORACLE, *workers)
+    result = project.runpytest_subprocess(
+        *(".", "--reruns=2", "-k", "not noop", ORACLE, *workers),
+        # pytest warns of pytest-playwright's own fixture `base_url`: no error of a cell.
+        *("-W", "error"),
+    )
 
     # `login` fails, `title` and the second try of the own test pass.
     result.assert_outcomes(passed=2, failed=2)
@@ -181,15 +185,6 @@ import pytest
 def base_url(base_url):
     return base_url + "/shop"
 """
-
-
-def test_a_cell_runs_where_warnings_are_errors(
-    project: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
-    # pytest warns of pytest-playwright's own fixture `base_url`.
-    result = project.runpytest_subprocess("cases", ORACLE, "-W", "error", *workers)
-
-    result.assert_outcomes(passed=2)
 
 
 def test_the_base_url_is_the_users(project: pytest.Pytester) -> None:

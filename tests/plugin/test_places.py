@@ -15,12 +15,16 @@ def report_of(project: pytest.Pytester) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "code", "told"),
     [
-        (("cases", "--autoweb-models=openai/gpt-x"), pytest.ExitCode.USAGE_ERROR),
-        (("cases", ORACLE, "-k", "nothing"), pytest.ExitCode.NO_TESTS_COLLECTED),
-        (("bad", ORACLE), pytest.ExitCode.USAGE_ERROR),
-        (("bad", ORACLE, "-n", "2"), pytest.ExitCode.USAGE_ERROR),
+        (
+            ("cases", "--autoweb-models=openai/gpt-x"),
+            pytest.ExitCode.USAGE_ERROR,
+            "openai/gpt-x*OPENAI_API_KEY",
+        ),
+        (("cases", ORACLE, "-k", "nothing"), pytest.ExitCode.NO_TESTS_COLLECTED, "2 deselected"),
+        (("bad", ORACLE), pytest.ExitCode.USAGE_ERROR, "bad.yaml"),
+        (("bad", ORACLE, "-n", "2"), pytest.ExitCode.USAGE_ERROR, "bad.yaml"),
     ],
     ids=["key", "nothing selected", "bad file", "bad file n2"],
 )
@@ -29,6 +33,7 @@ def test_a_start_that_runs_nothing_leaves_the_last_report_where_it_is(
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
     code: pytest.ExitCode,
+    told: str,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     project.makeini((project.path / "tox.ini").read_text() + "\nautoweb_files = */*.yaml\n")
@@ -38,9 +43,12 @@ def test_a_start_that_runs_nothing_leaves_the_last_report_where_it_is(
     last.mkdir()
     (last / "report.json").write_text('{"the last": "report"}')
 
-    result = project.runpytest_subprocess(*arguments)
+    # Only what imports litellm or starts workers needs a process of its own.
+    alone = "-n" in arguments or "openai" in arguments[1]
+    result = (project.runpytest_subprocess if alone else project.runpytest)(*arguments)
 
     assert result.ret == code
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([f"*{told}*"])
     assert report_of(project) == '{"the last": "report"}'
     assert list(project.path.glob("autoweb-report.*")) == []
 
@@ -54,12 +62,10 @@ os.access = read_only
 """
 
 
-def test_a_rootdir_that_is_read_only_is_a_sentence(
-    project: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_rootdir_that_is_read_only_is_a_sentence(project: pytest.Pytester) -> None:
     # Root may write anywhere, whatever the bits of a folder say.
     project.makeconftest(READ_ONLY)
-    result = project.runpytest_subprocess("cases", ORACLE, *workers)
+    result = project.runpytest_subprocess("cases", ORACLE, "-n", "2")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
@@ -81,14 +87,13 @@ def start(project: pytest.Pytester, *arguments: str, **environ: str) -> "subproc
 ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
 
 
-@pytest.mark.parametrize("verbosity", ["-q", "-v"])
 def test_a_terminal_that_knows_only_ascii_gets_a_report_all_the_same(
-    project: pytest.Pytester, verbosity: str
+    project: pytest.Pytester,
 ) -> None:
     path = project.path / "cases/shop.yaml"
     text = path.read_text().replace("equals: Shop", "equals: 店铺 – ✓")
     path.write_text(text, encoding="utf-8")
-    session = start(project, verbosity, "--autoweb-stdout", "--autoweb-language=zh", **ASCII)
+    session = start(project, "-v", "--autoweb-stdout", "--autoweb-language=zh", **ASCII)
     out, errors = session.communicate(timeout=300)
 
     assert b"UnicodeEncodeError" not in out + errors

@@ -56,7 +56,7 @@ def test_cells_are_listed_with_what_they_would_take_and_nothing_runs(
         row("login", 90_000, 9.0, "of an earlier version of the case"),
         row("login", 0, 0.0, login.checksum, outcome="broken", calls=0),
     )
-    result = project.runpytest_subprocess(
+    result = project.runpytest(
         *("cases", "--autoweb-preview", "--autoweb-models=openai/priced,builtin/noop"),
         *("-k", "login", "--autoweb-repeat=2", *workers),
     )
@@ -97,15 +97,13 @@ def test_without_history_the_size_of_the_prompts_is_taken_and_unknown_money_is_s
 
 
 def test_a_preview_of_nothing_is_5_and_of_a_bad_case_file_4(project: pytest.Pytester) -> None:
-    nothing = project.runpytest_subprocess(
+    nothing = project.runpytest(
         "cases", "--autoweb-preview", "--autoweb-models=builtin/noop", "-k", "no-such-case"
     )
     assert nothing.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
     (project.path / "cases/shop.yaml").write_text("version: 1\ncases: [{id: x}]\n")
-    bad = project.runpytest_subprocess(
-        "cases", "--autoweb-preview", "--autoweb-models=builtin/noop"
-    )
+    bad = project.runpytest("cases", "--autoweb-preview", "--autoweb-models=builtin/noop")
     assert bad.ret == pytest.ExitCode.USAGE_ERROR
 
 

@@ -65,7 +65,9 @@ def cells_of(project: pytest.Pytester, folder: str = "autoweb-report") -> dict[s
 
 
 class TestCheckType:
-    def test_it_judges_and_is_reported(self, shop: pytest.Pytester) -> None:
+    def test_it_judges_is_reported_and_judges_a_saved_run_again(
+        self, shop: pytest.Pytester
+    ) -> None:
         shop.makeconftest(TITLE_CHECK)
 
         # In workers: each of them has to know it, and the controller too.
@@ -81,9 +83,6 @@ class TestCheckType:
             ("text", True),
         ]
 
-    def test_a_saved_run_is_judged_again_by_it(self, shop: pytest.Pytester) -> None:
-        shop.makeconftest(TITLE_CHECK)
-        shop.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
         cases = shop.path / "cases" / "shop.yaml"
         cases.write_text(CASES.replace("Bank*", "S?op"), encoding="utf-8")
 
@@ -112,7 +111,7 @@ class TestCheckType:
         cases = shop.path / "cases" / "shop.yaml"
         cases.write_text(CASES.replace('{title: "Bank*"}', "{titel: a}"), encoding="utf-8")
 
-        result = shop.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
+        result = shop.runpytest_inprocess("cases", "--autoweb-models=builtin/oracle")
 
         result.stdout.fnmatch_lines(
             ["*unknown check 'titel'; did you mean 'title'?*allowed: answer,*url, title, weight*"]

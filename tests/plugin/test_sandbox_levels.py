@@ -148,7 +148,7 @@ def test_a_sandbox_of_the_browser_that_is_asked_for_and_cannot_be_stops_the_sess
 ) -> None:
     if not planned_sandbox(["chromium"], "auto").startswith("OFF"):
         pytest.skip("this machine allows the sandbox")
-    result = project.runpytest_subprocess("cases", ORACLE, "--autoweb-browser-sandbox=strict")
+    result = project.runpytest("cases", ORACLE, "--autoweb-browser-sandbox=strict")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(

@@ -76,12 +76,10 @@ def test_shards_are_packed_and_merged_into_the_report_of_the_whole_run(
 def test_a_shard_without_cells_ends_well_and_counts_in_the_merge(
     project: pytest.Pytester,
 ) -> None:
-    result = project.runpytest_subprocess(
-        "cases", "--autoweb-models=builtin/oracle", "--autoweb-shard=3/3"
-    )
+    result = project.runpytest("cases", "--autoweb-models=builtin/oracle", "--autoweb-shard=3/3")
     assert result.ret == pytest.ExitCode.OK
 
-    nothing = project.runpytest_subprocess(
+    nothing = project.runpytest(
         "cases", "--autoweb-models=builtin/oracle", "--autoweb-shard=3/3", "-k", "no-such-case"
     )
     assert nothing.ret == pytest.ExitCode.NO_TESTS_COLLECTED

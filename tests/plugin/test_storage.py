@@ -39,7 +39,7 @@ def test_the_first_run_has_nothing_to_compare_with_and_the_next_one_has_the_firs
     )
     assert [run.name for run in list_runs(storage)] == [""]
 
-    second = project.runpytest_subprocess(*GATED, "--autoweb-save=main", "-n", "2")
+    second = project.runpytest_subprocess(*GATED, "--autoweb-save=main")
 
     assert second.ret == pytest.ExitCode.OK
     second.stdout.fnmatch_lines(

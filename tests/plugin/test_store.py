@@ -47,7 +47,7 @@ def test_a_run_is_in_the_store_when_it_ends_and_a_password_is_nowhere(
 
 
 def test_a_wrong_store_is_said_before_anything_is_run(project: pytest.Pytester) -> None:
-    done = project.runpytest_subprocess(
+    done = project.runpytest(
         "cases", "--autoweb-models=builtin/oracle", "--autoweb-store=mysql://ana:geheim@h/runs"
     )
 

@@ -29,9 +29,13 @@ cases:
 """
 
 
-def cell_of(project: pytest.Pytester) -> dict[str, Any]:
+def cells_of(project: pytest.Pytester) -> list[dict[str, Any]]:
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
-    cell: dict[str, Any] = report["cases"][0]["cells"][0]
+    return [cell for case in report["cases"] for cell in case["cells"]]
+
+
+def cell_of(project: pytest.Pytester) -> dict[str, Any]:
+    (cell,) = cells_of(project)
     return cell
 
 
@@ -52,29 +56,28 @@ def test_a_step_out_of_time_is_continued_once_without_repeating_what_it_did(
     assert ["Add" in call["target"] for call in clicks if call["ok"]].count(True) == 1
 
 
-@pytest.mark.parametrize(
-    "late",
-    [
-        'expect(page.get_by_role("button", name="Finish")).to_be_visible(timeout=900)\n',
-        'page.get_by_role("button", name="Finish").click(timeout=900)\n',
-    ],
-)
 def test_a_step_is_continued_too_when_a_timeout_of_its_own_ran_out(
-    project: pytest.Pytester, late: str
+    project: pytest.Pytester,
 ) -> None:
     (project.path / "site/slow.html").write_text(SLOW_PAGE)
     finish = '      page.get_by_role("button", name="Finish").click()\n'
+    claim = '      expect(page.get_by_role("button", name="Finish")).to_be_visible(timeout=900)\n'
     assert finish in CASE
-    last = f"      {late}" + (finish if "expect" in late else "")
-    (project.path / "cases/shop.yaml").write_text(CASE.replace(finish, last))
+    for name, late in (
+        ("shop", finish.replace("click()", "click(timeout=900)")),
+        ("claim", claim + finish),
+    ):
+        text = CASE.replace(finish, late)
+        (project.path / f"cases/{name}.yaml").write_text(text)
     project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle").assert_outcomes(
-        passed=1
+        passed=2
     )
 
-    cell = cell_of(project)
-    assert cell["slow"]
-    clicks = [c for c in cell["attempts"][0]["tool_calls"] if c["method"] == "click"]
-    assert ["Add" in call["target"] for call in clicks if call["ok"]].count(True) == 1
+    for cell in cells_of(project):
+        assert cell["slow"], cell["folder"]
+        clicks = [c for c in cell["attempts"][0]["tool_calls"] if c["method"] == "click"]
+        added = ["Add" in call["target"] for call in clicks if call["ok"]].count(True)
+        assert added == 1, cell["folder"]
 
 
 def test_a_hung_step_is_killed_and_the_attempt_goes_on_to_its_report(
@@ -93,12 +96,12 @@ def test_a_hung_step_is_killed_and_the_attempt_goes_on_to_its_report(
     assert cell["attempts"][0]["checks"][0]["passed"] is False
 
 
-def test_verbose_shows_a_line_for_each_stage_and_stdout_streams_the_log(
-    project: pytest.Pytester, workers: tuple[str, ...]
+def test_workers_show_a_line_for_each_stage_stream_the_log_and_write_junit(
+    project: pytest.Pytester,
 ) -> None:
     result = project.runpytest_subprocess(
-        *("cases", "-k", "title", "-v", "--autoweb-stdout"),
-        *("--autoweb-models=builtin/oracle", *workers),
+        *("cases", "-k", "title", "-v", "--autoweb-stdout", "--junitxml=out.xml"),
+        *("--autoweb-models=builtin/oracle", "-n", "2"),
     )
 
     result.stdout.fnmatch_lines(
@@ -106,13 +109,6 @@ def test_verbose_shows_a_line_for_each_stage_and_stdout_streams_the_log(
     )
     result.stdout.fnmatch_lines(["*title[[]builtin/oracle] │ step 1*ok*"])
     result.stdout.fnmatch_lines(["report: *autoweb-report/index.html"])
-
-
-def test_junit_carries_the_cells_properties(project: pytest.Pytester) -> None:
-    project.runpytest_subprocess(
-        "cases", "-k", "title", "--autoweb-models=builtin/oracle", "--junitxml=out.xml"
-    )
-
     xml = (project.path / "out.xml").read_text()
     assert 'name="autoweb.model" value="builtin/oracle"' in xml
     assert 'name="autoweb.outcome" value="passed"' in xml

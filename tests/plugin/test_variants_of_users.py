@@ -98,7 +98,7 @@ def test_a_run_on_workers_uses_them_and_the_report_shows_them(extended: pytest.P
 
 
 def test_help_and_the_schema_of_case_files_list_them(extended: pytest.Pytester) -> None:
-    told = extended.runpytest_subprocess("--help")
+    told = extended.runpytest("--help")
     told.stdout.fnmatch_lines(["*TITLE: nothing but the title*"])
     told.stdout.fnmatch_lines(["*at_once: a script without a plan*"])
     told.stdout.fnmatch_lines(["*ending: told how the run ended*"])

@@ -74,7 +74,9 @@ def cell(folder: Path) -> dict[str, Any]:
     return loaded
 
 
-def test_a_saved_run_is_judged_again_without_its_server(saved: pytest.Pytester) -> None:
+def test_a_saved_run_is_judged_again_without_its_server_or_its_cases(
+    saved: pytest.Pytester,
+) -> None:
     before = {p: p.read_bytes() for p in (saved.path / "autoweb-report").rglob("*") if p.is_file()}
     killed = saved.path / "autoweb-report" / "cells" / "login" / "fake" / "ARIA_SNAPSHOT-1"
     kept = [path for path, content in before.items() if SECRET.encode() in content]
@@ -114,12 +116,9 @@ def test_a_saved_run_is_judged_again_without_its_server(saved: pytest.Pytester) 
     assert cell(saved.path / "other")["checksums"]["checks"] != again["checksums"]["checks"]
     assert {p: p.read_bytes() for p in before} == before
 
-
-def test_a_case_that_is_gone_keeps_its_verdicts_and_bad_input_is_one_sentence(
-    saved: pytest.Pytester,
-) -> None:
+    # A case that is gone keeps its verdicts, and bad input is one sentence.
     (saved.path / "cases" / "shop.yaml").unlink()
-    gone = verify(saved)
+    gone = verify(saved, "--output", "kept")
     assert gone.ret == 0
     gone.stdout.fnmatch_lines(["*the case is no longer in the files*"])
 

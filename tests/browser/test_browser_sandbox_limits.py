@@ -259,7 +259,7 @@ def test_an_event_that_never_comes_gets_three_times_its_timeout(step: Step) -> N
 
 def test_a_wait_around_the_late_call_is_open_again_too(step: Step) -> None:
     step.border.page.evaluate(OPENS_LATE.replace("1500", "100"))
-    code = WAITS.format("timeout=900").replace("'h1'", "'#none', timeout=800")
+    code = WAITS.format("timeout=5000").replace("'h1'", "'#none', timeout=800")
     first = step(code, index=1)
     step.border.page.evaluate(
         "() => { setTimeout(() => { document.querySelector('h1').id = 'none' }, 1000) }"

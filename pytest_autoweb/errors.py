@@ -150,7 +150,13 @@ def near_miss(name: str, allowed: Iterable[str], also: Iterable[str] = ()) -> st
     Names of `also` are accepted too, but not worth listing.
     """
     known = list(dict.fromkeys(allowed))
-    folded = {candidate.lower(): candidate for candidate in reversed((*also, *known))}
-    close = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
-    guess = f"; did you mean {folded[close[0]]!r}?" if close else ""
+    meant = nearest(name, (*known, *also))
+    guess = f"; did you mean {meant!r}?" if meant else ""
     return f"{guess} (allowed: {listed(known)})"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that an unknown one was probably meant to be."""
+    folded = {candidate.lower(): candidate for candidate in reversed(tuple(known))}
+    close = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None

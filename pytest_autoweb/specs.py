@@ -54,6 +54,14 @@ class FieldErrors:
     def __bool__(self) -> bool:
         return bool(self._found)
 
+    def add(self, at: FieldPath, reason: str) -> None:
+        """Keep one more error."""
+        self._found.append(FieldError(at, reason))
+
+    def all(self) -> tuple[FieldError, ...]:
+        """Return each error that was kept."""
+        return tuple(self._found)
+
     def raise_any(self) -> None:
         """Raise the first error, with all others, if there is one."""
         if self._found:

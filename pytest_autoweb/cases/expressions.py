@@ -6,7 +6,7 @@ random, and a name nobody defined is an error.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from pytest_autoweb.errors import near_miss
-from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
+from pytest_autoweb.specs import FieldErrors, FieldPath
 
 _MARKS = ("{{", "{%", "{#")
 _MAX_REPEATED = 100_000
@@ -190,7 +190,9 @@ class Expressions:
         if webserver is not None:
             self._names["webserver"] = Scope("webserver", webserver)
 
-    def tree(self, value: Any, at: FieldPath, keeps_type: Callable[[FieldPath], bool]) -> Any:
+    def tree(
+        self, value: Any, at: FieldPath, keeps_type: Callable[[FieldPath], bool], wrong: FieldErrors
+    ) -> Any:
         """Return a copy of a value with every string in it rendered.
 
         Args:
@@ -199,36 +201,42 @@ class Expressions:
             keeps_type: whether a string at this place that is exactly one expression becomes the
                 expression's value; elsewhere it becomes text, unless the value is a list or
                 mapping.
+            wrong: keeps the errors; a string that cannot be rendered stays as it is written.
         """
         if isinstance(value, list):
-            return list(self._items(enumerate(value), at, keeps_type).values())
+            return [
+                self.tree(item, (*at, index), keeps_type, wrong) for index, item in enumerate(value)
+            ]
         if isinstance(value, Mapping):
-            return self._items(value.items(), at, keeps_type)
+            return {
+                key: self.tree(item, (*at, key), keeps_type, wrong) for key, item in value.items()
+            }
         if not isinstance(value, str):
             return value
         try:
             return self._value(value, keeps_type(at))
-        except TemplateSyntaxError as error:
-            raise FieldError(at, f"is not a valid expression: {error.message}") from error
-        except TemplateError as error:
-            raise FieldError(at, self._unknown(str(error))) from error
         # A user's expression can raise anything, from ZeroDivisionError to a filter's own errors.
         except Exception as error:
-            raise FieldError(at, f"cannot be rendered: {error}") from error
+            for reason in self._reasons(value, error):
+                wrong.add(at, reason)
+            return value
 
-    def _items(
-        self,
-        items: Iterable[tuple[Any, Any]],
-        at: FieldPath,
-        keeps_type: Callable[[FieldPath], bool],
-    ) -> dict[Any, Any]:
-        rendered: dict[Any, Any] = {}
-        errors = FieldErrors()
-        for key, item in items:
-            with errors.kept():
-                rendered[key] = self.tree(item, (*at, key), keeps_type)
-        errors.raise_any()
-        return rendered
+    def _reasons(self, text: str, error: Exception) -> list[str]:
+        """Return what is wrong with each expression of a text, of which the first one failed."""
+        reasons = {self._reason(error): None}
+        for part in _INNER.finditer(text):
+            try:
+                self._value(part[0], keeps_type=False)
+            except Exception as other:
+                reasons.setdefault(self._reason(other))
+        return list(reasons)
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TemplateSyntaxError):
+            return f"is not a valid expression: {error.message}"
+        if isinstance(error, TemplateError):
+            return self._unknown(str(error))
+        return f"cannot be rendered: {error}"
 
     def _unknown(self, message: str) -> str:
         """Return Jinja's message about an undefined name, completed by the names that exist."""

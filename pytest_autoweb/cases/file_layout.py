@@ -1,14 +1,15 @@
 """The parts of a case file: its keys and their older names, its defaults and its matrix."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.matrix import combinations
-from pytest_autoweb.cases.source import CaseSource, texts
-from pytest_autoweb.cases.validation import Document, dotted, keys, unknown_key
+from pytest_autoweb.cases.source import CaseSource, sifted, texts
+from pytest_autoweb.cases.validation import Document, keys, unknown_key
+from pytest_autoweb.errors import nearest
 from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 VERSION = 1
@@ -30,74 +31,142 @@ _FIELD_OF = {alias: name for name, aliases in ALIASES.items() for alias in alias
 class _Entry:
     """A case of the file, or its defaults: fields under the contract's names."""
 
-    at: FieldPath
     fields: Mapping[str, Any]
     origins: Mapping[str, FieldPath]
+    guessed: frozenset[str] = frozenset()
+    """Fields that were taken from misspelt keys, so that they do not seem to be missing."""
+    incomplete: bool = False
+    """Whether it has keys that are like no field's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """The sections of a file; broken ones are empty."""
+
+    cases: Sequence[Any]
+    cases_at: FieldPath
+    variables: Mapping[str, Any]
+    defaults: _Entry
+    webserver: Mapping[str, Any] | None
+    guessed: frozenset[str]
+    unsure: tuple[str, ...]
 
 
 def sources(document: Document) -> Iterator[CaseSource]:
     """Yield the cases of a file, one for each combination of their matrix, in the file's order.
 
+    Broken cases are yielded as far as they can be read, so that everything that is wrong with a
+    file can be told at once.
+
     Raises:
-        FieldError: the file's outline breaks the contract.
+        FieldError: the file's outline breaks the contract; raised after the last case.
     """
-    top, cases_at = _top(document)
+    wrong = FieldErrors()
+    outline = _outline(document, wrong)
+    for index, raw in enumerate(outline.cases):
+        # Older JSON files may hold a single case without a list around it.
+        is_list = isinstance(document.data, list) or outline.cases_at
+        at = (*outline.cases_at, index) if is_list else ()
+        with wrong.kept():
+            entry = _entry(raw, at, wrong)
+            if "id" not in entry.fields and document.is_json:
+                entry = replace(entry, fields={**entry.fields, "id": str(index + 1)})
+            yield from _expanded(_source(document, outline, entry, at), wrong)
+    wrong.raise_any()
+
+
+def _source(document: Document, outline: _Outline, own: _Entry, at: FieldPath) -> CaseSource:
+    shared = outline.defaults
+    fields = {**shared.fields, **own.fields}
+    has_secrets = isinstance(fields.get("secrets", {}), Mapping)
+    return CaseSource(
+        document,
+        at,
+        fields,
+        {**shared.origins, **own.origins},
+        outline.variables,
+        webserver=outline.webserver,
+        incomplete=shared.incomplete or own.incomplete,
+        guessed=outline.guessed | own.guessed | (shared.guessed - set(own.fields)),
+        unsure=outline.unsure if has_secrets else (*outline.unsure, "secrets"),
+    )
+
+
+def _outline(document: Document, wrong: FieldErrors) -> _Outline:
+    top, keys_of, cases_at = _top(document, wrong)
     cases = top.get("cases")
     if not isinstance(cases, list) or not cases:
-        raise FieldError(cases_at, "must be a list with at least one case")
-    variables = _mapping(top, "vars")
+        wrong.add(cases_at, "must be a list with at least one case")
+        cases = []
+    sections: dict[str, Mapping[str, Any]] = {}
+    for name in ("vars", "defaults", "webserver"):
+        with wrong.kept():
+            sections[name] = _mapping(top, name, keys_of.get(name, name))
+    unsure = [name for name in ("vars", "webserver") if name not in sections]
+    variables = dict(sections.get("vars", {}))
     # Variables are rendered only where they are used, so a broken unused one must be found here.
-    errors = FieldErrors()
-    for at, text in texts(variables, ("vars",)):
+    for at, text in texts(sections.get("vars", {}), (keys_of.get("vars", "vars"),)):
         if problem := syntax_error(text):
-            with errors.kept():
-                raise FieldError(at, problem)
-    errors.raise_any()
-    defaults = _defaults(top)
-    webserver = _mapping(top, "webserver") if "webserver" in top else None
-    for index, raw in enumerate(cases):
-        # Older JSON files may hold a single case without a list around it.
-        at = (*cases_at, index) if isinstance(document.data, list) or cases_at else ()
-        found: list[CaseSource] = []
-        with errors.kept():
-            wrong = FieldErrors()
-            entry = _entry(raw, at, wrong)
-            fields = {**defaults.fields, **entry.fields}
-            if "id" not in fields and document.is_json:
-                fields["id"] = str(index + 1)
-            origins = {**defaults.origins, **entry.origins}
-            source = CaseSource(document, at, fields, origins, variables, webserver=webserver)
-            found = list(_expanded(replace(source, incomplete=bool(wrong))))
-            wrong.raise_any()
-        yield from found
-    errors.raise_any()
+            wrong.add(at, problem)
+            variables.pop(str(at[1]), None)
+            unsure.append(f"vars.{at[1]}")
+    return _Outline(
+        cases,
+        cases_at,
+        variables,
+        _defaults(sections.get("defaults"), keys_of.get("defaults", "defaults"), wrong),
+        sections.get("webserver") if "webserver" in top else None,
+        frozenset(name for name, key in keys_of.items() if name != key),
+        tuple(unsure),
+    )
 
 
-def _top(document: Document) -> tuple[Mapping[str, Any], FieldPath]:
-    """Return the file's sections, and where its cases stand."""
+def _top(
+    document: Document, wrong: FieldErrors
+) -> tuple[Mapping[str, Any], Mapping[str, str], FieldPath]:
+    """Return the file's sections, the keys under which they stand, and where its cases stand.
+
+    Raises:
+        FieldError: nothing more can be said of the file, as it has no sections or is of another
+            version.
+    """
     data = document.data
     if document.is_json and isinstance(data, list):
-        return {"cases": data}, ()
+        return {"cases": data}, {}, ()
     if not isinstance(data, Mapping):
         raise FieldError((), "must be a mapping with 'version: 1' and 'cases'")
     if document.is_json and not {"cases", "version"} & set(data):
-        return {"cases": [data]}, ()
-    errors = FieldErrors()
-    for key in data:
-        with errors.kept():
-            if key not in (*FILE_KEYS, "$schema"):
-                raise FieldError((key,), unknown_key(key, FILE_KEYS))
-    errors.raise_any()
-    version = data.get("version", VERSION if document.is_json else None)
-    if "version" not in data and not document.is_json:
-        raise FieldError((), f"'version: {VERSION}' is missing")
+        return {"cases": [data]}, {}, ()
+    version = data.get("version", VERSION)
     if version != VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise FieldError(("version",), f"must be {VERSION}, the only version there is")
-    return data, ("cases",)
+    if "version" not in data and not document.is_json:
+        wrong.add((), f"'version: {VERSION}' is missing")
+    keys_of: dict[str, str] = {name: name for name in FILE_KEYS if name in data}
+    for key in data:
+        if key not in (*FILE_KEYS, "$schema"):
+            wrong.add((key,), unknown_key(key, FILE_KEYS))
+            _guess(key, FILE_KEYS, keys_of)
+    sections = {name: data[key] for name, key in keys_of.items()}
+    return sections, keys_of, (keys_of.get("cases", "cases"),)
 
 
-def _mapping(top: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = top.get(key)
+def _guess(key: str, known: Iterable[str], keys_of: dict[str, str]) -> str | None:
+    """Note the key as the one of the section or field that it was probably meant to be.
+
+    A misspelt key explains much else that seems to be wrong; read as what it was meant to be, it
+    leaves the errors that are there for other reasons.
+    """
+    meant = nearest(key, known)
+    name = meant and _FIELD_OF.get(meant, meant)
+    if name is None or name in keys_of:
+        return None
+    keys_of[name] = key
+    return name
+
+
+def _mapping(top: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any]:
+    value = top.get(name)
     if value is None:
         value = {}
     if not isinstance(value, Mapping):
@@ -105,47 +174,64 @@ def _mapping(top: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value
 
 
-def _defaults(top: Mapping[str, Any]) -> _Entry:
-    wrong = FieldErrors()
-    defaults = _entry(_mapping(top, "defaults"), ("defaults",), wrong)
-    wrong.raise_any()
-    if "id" in defaults.fields:
-        raise FieldError(defaults.origins["id"], "cannot have a default: every case has its own")
-    return defaults
+def _defaults(section: Mapping[str, Any] | None, key: str, wrong: FieldErrors) -> _Entry:
+    if section is None:
+        return _Entry({}, {}, incomplete=True)
+    defaults = _entry(section, (key,), wrong)
+    if "id" not in defaults.fields:
+        return defaults
+    wrong.add(defaults.origins["id"], "cannot have a default: every case has its own")
+    kept = {name: value for name, value in defaults.fields.items() if name != "id"}
+    return replace(defaults, fields=kept, guessed=defaults.guessed - {"id"})
 
 
 def _entry(raw: Any, at: FieldPath, wrong: FieldErrors) -> _Entry:
-    """Return a case's fields under the contract's names; what is not one is kept as an error."""
+    """Return a case's fields under the contract's names; what is not one is kept as an error.
+
+    Raises:
+        FieldError: it is no mapping.
+    """
     if not isinstance(raw, Mapping):
         raise FieldError(at, "must be a mapping with id, entry_url, user_task, …")
-    fields: dict[str, Any] = {}
-    origins: dict[str, FieldPath] = {}
-    for key, value in raw.items():
+    keys_of: dict[str, str] = {}
+    unknown = []
+    for key in raw:
         name = _FIELD_OF.get(key, key)
-        with wrong.kept():
-            if name not in CASE_KEYS:
-                raise FieldError((*at, key), unknown_key(key, CASE_KEYS, _FIELD_OF))
-            if name in fields:
-                first = dotted(origins[name][-1:])
-                raise FieldError((*at, key), f"is the same field as {first!r}; keep one of them")
-            fields[name], origins[name] = value, (*at, key)
+        if name not in CASE_KEYS:
+            wrong.add((*at, key), unknown_key(key, CASE_KEYS, _FIELD_OF))
+            unknown.append(key)
+        elif name in keys_of:
+            first = keys_of[name]
+            wrong.add((*at, key), f"is the same field as {first!r}; keep one of them")
+        else:
+            keys_of[name] = key
+    guessed = [_guess(key, (*CASE_KEYS, *_FIELD_OF), keys_of) for key in unknown]
+    fields = {name: raw[key] for name, key in keys_of.items()}
     if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
         fields["id"] = str(fields["id"])
-    return _Entry(at, fields, origins)
+    return _Entry(
+        fields,
+        {name: (*at, key) for name, key in keys_of.items()},
+        frozenset(name for name in guessed if name),
+        incomplete=None in guessed,
+    )
 
 
-def _expanded(source: CaseSource) -> Iterator[CaseSource]:
+def _expanded(source: CaseSource, wrong: FieldErrors) -> Iterator[CaseSource]:
     fields = dict(source.fields)
     matrix = fields.pop("matrix", None)
     if not matrix:
         yield replace(source, fields=fields)
         return
-    names = Expressions(variables=source.variables)
-    try:
-        rows = combinations(names.tree(matrix, ("matrix",), lambda at: True), ("matrix",))
-    except FieldError as error:
-        others = [FieldError(source.located(one.at), one.reason) for one in error.also]
-        raise FieldError(source.located(error.at), error.reason, others) from error
+    names, broken, errors = Expressions(variables=source.variables), FieldErrors(), FieldErrors()
+    axes = names.tree(matrix, ("matrix",), lambda at: True, broken)
+    with errors.kept():
+        rows = combinations(axes, ("matrix",))
+    if told := sifted(errors, broken.all()).all():
+        for one in told if "matrix" not in source.guessed else ():
+            wrong.add(source.located(one.at), one.reason)
+        yield replace(source, fields=fields, unsure=(*source.unsure, "matrix"))
+        return
     for values, suffix in rows:
         named = dict(fields)
         if isinstance(named.get("id"), str):

@@ -14,11 +14,11 @@ from pytest_autoweb.cases.case import (
     secret_value,
 )
 from pytest_autoweb.cases.file_layout import sources
-from pytest_autoweb.cases.source import ECHO, CaseSource, names_of, stand_in
-from pytest_autoweb.cases.validation import MISSING, Document, read_document
+from pytest_autoweb.cases.source import ECHO, STAND_IN, CaseSource, names_of, stand_in
+from pytest_autoweb.cases.validation import Document, read_document
 from pytest_autoweb.checks.rubric_checks import JudgeCheck
 from pytest_autoweb.errors import CaseError, joined_errors
-from pytest_autoweb.specs import FieldError, FieldPath
+from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.variants import StrategyName
 
 BETWEEN_CASES = ";;"
@@ -204,63 +204,75 @@ def load_inline(text: str) -> tuple[LoadedCase, ...]:
         CaseError: a case lacks its URL or its task.
     """
     return tuple(
-        _case(CaseSource(Document(None, None, {}), (index,), fields, literal=True))
+        _inline(CaseSource(Document(None, None, {}), (index,), fields, literal=True))
         for index, fields in enumerate(read_inline(text))
     )
 
 
+def _inline(source: CaseSource) -> LoadedCase:
+    try:
+        return _case(source)
+    except FieldError as error:
+        raise source.error(error) from error
+
+
 def _loaded(document: Document) -> tuple[LoadedCase, ...]:
-    found: dict[str, LoadedCase] = {}
+    found: list[LoadedCase] = []
+    lines: dict[str, int] = {}
     errors: list[CaseError] = []
     try:
         for source in sources(document):
+            id_: str | None
             try:
-                case = _case(source)
-            except CaseError as error:
-                known = (one for one in error.all() if one.reason != MISSING)
-                errors += known if source.incomplete else error.all()
-                continue
-            if source.incomplete:
-                continue
-            if (first := found.setdefault(case.id, case)) is not case:
-                taken = f"{case.id!r} is taken by the case on line {first.line}"
+                found.append(_case(source))
+                id_ = found[-1].id
+            except FieldError as error:
+                errors += source.told(error)
+                id_ = source.id()
+            if id_ in lines:
+                taken = f"{id_!r} is taken by the case on line {lines[id_]}"
                 errors.append(source.error(FieldError(("id",), taken)))
+            elif id_ is not None:
+                lines[id_] = source.document.line(source.at) or 1
     except FieldError as error:
         errors.append(document.error(error))
     if errors:
         raise joined_errors(errors)
-    return tuple(found.values())
+    return tuple(found)
 
 
 def _case(source: CaseSource) -> LoadedCase:
-    try:
+    errors = FieldErrors()
+    webserver, server, reset = None, STAND_IN, None
+    with errors.kept():
         webserver = source.server()
         server = stand_in(webserver)
-        rendered = source.rendered(server)
+    rendered = source.rendered(server)
+    with errors.kept():
         case = rendered.case()
+    with errors.kept():
         reset = source.reset(server) if server else None
-        checks_checksum, check_checksums = rendered.check_checksums()
-        return LoadedCase(
-            id=case.id,
-            path=source.document.path,
-            line=source.document.line(source.at) or 1,
-            tags=case.tags,
-            entry_url_template=_shown(source, "entry_url", case.entry_url),
-            user_task_template=_shown(source, "user_task", case.user_task),
-            must_pass=case.must_pass,
-            strategy=case.strategy,
-            webserver=webserver,
-            checksum=rendered.checksum(webserver, reset),
-            checks_checksum=checks_checksum,
-            check_checksums=check_checksums,
-            has_expect=bool(case.expect),
-            has_oracle=bool(case.oracle),
-            judge_models=_judge_models(case),
-            _source=source,
-            _case=case,
-        )
-    except FieldError as error:
-        raise source.error(error) from error
+    errors.raise_any()
+    checks_checksum, check_checksums = rendered.check_checksums()
+    return LoadedCase(
+        id=case.id,
+        path=source.document.path,
+        line=source.document.line(source.at) or 1,
+        tags=case.tags,
+        entry_url_template=_shown(source, "entry_url", case.entry_url),
+        user_task_template=_shown(source, "user_task", case.user_task),
+        must_pass=case.must_pass,
+        strategy=case.strategy,
+        webserver=webserver,
+        checksum=rendered.checksum(webserver, reset),
+        checks_checksum=checks_checksum,
+        check_checksums=check_checksums,
+        has_expect=bool(case.expect),
+        has_oracle=bool(case.oracle),
+        judge_models=_judge_models(case),
+        _source=source,
+        _case=case,
+    )
 
 
 def _judge_models(case: Case) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from pytest_autoweb.specs import FieldError, FieldPath
+from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 MAX_COMBINATIONS = 1000
 _MAX_LABEL = 40
@@ -33,8 +33,11 @@ def combinations(matrix: Any, at: FieldPath) -> list[Combination]:
     """
     if not isinstance(matrix, Mapping):
         raise FieldError(at, "must be a mapping of names to lists of values")
+    errors = FieldErrors()
     for name, values in matrix.items():
-        _check_axis(name, values, (*at, name))
+        with errors.kept():
+            _check_axis(name, values, (*at, name))
+    errors.raise_any()
     count = prod(len(values) for values in matrix.values())
     if count > MAX_COMBINATIONS:
         raise FieldError(at, f"makes {count} cases; the limit is {MAX_COMBINATIONS}")

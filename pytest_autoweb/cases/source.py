@@ -3,14 +3,14 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.expressions import Expressions
-from pytest_autoweb.cases.validation import Document, keys, validated
+from pytest_autoweb.cases.validation import MISSING, Document, Model, keys, validated
 from pytest_autoweb.checks.check_type import CHECKS, Check
 from pytest_autoweb.errors import CaseError, listed, near_miss
 from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
@@ -61,17 +61,23 @@ def _check(entry: Any, at: FieldPath) -> Check:
         raise FieldError(at, f"must be a mapping such as 'text: Welcome', got {entry!r:.80}")
     kinds = [key for key in entry if key in CHECKS]
     beside = keys(CHECKS[kinds[0]] if kinds else Check)
-    for key in entry:
-        if key not in CHECKS and key not in beside:
-            known = [*CHECKS, *(name for name in beside if name not in CHECKS)]
-            raise FieldError((*at, key), f"unknown check {key!r}{near_miss(key, known)}")
-    if not kinds:
+    errors = FieldErrors()
+    unknown = [key for key in entry if key not in CHECKS and key not in beside]
+    known = [*CHECKS, *(name for name in beside if name not in CHECKS)]
+    for key in unknown:
+        errors.add((*at, key), f"unknown check {key!r}{near_miss(key, known)}")
+    if not kinds and not unknown:
         raise FieldError(at, f"names no check; a check is one of {listed(CHECKS)}")
     if len(kinds) > 1:
-        raise FieldError(
+        errors.add(
             (*at, kinds[1]), f"an entry holds one check; write {listed(kinds)} as separate entries"
         )
-    return validated(CHECKS[kinds[0]], dict(entry), at)
+    for kind in kinds:
+        fields = {key: entry[key] for key in entry if key == kind or key in keys(CHECKS[kind])}
+        with errors.kept():
+            check = validated(CHECKS[kind], fields, at)
+    errors.raise_any()
+    return check
 
 
 WEBSERVER: FieldPath = ("webserver",)
@@ -99,14 +105,30 @@ class CaseSource:
     matrix: Mapping[str, Any] | None = None
     webserver: Mapping[str, Any] | None = None
     incomplete: bool = False
-    """Whether fields that nobody knows were left out, so that it only serves to find other errors;
-    one of them may be a misspelt field that now seems to be missing."""
+    """Whether fields that nobody knows were left out, one of which may be a misspelt field that now
+    seems to be missing. The case then only serves to find other errors."""
+    guessed: frozenset[str | int] = frozenset()
+    """The fields that were taken from misspelt keys. Their values are not complained about."""
+    unsure: tuple[str, ...] = ()
+    """Names of expressions, such as `vars.a`, that are unknown because of an error told already."""
     literal: bool = False
     """Whether texts are taken as they are; inline cases hold no expressions."""
 
     def error(self, error: FieldError) -> CaseError:
         """Return an error at a field of the case or its web server, with its file and line."""
         return self.document.error(error, self.located)
+
+    def told(self, error: FieldError) -> list[CaseError]:
+        """Return the errors that do not only follow from others, each with its file and line."""
+        return [self.error(one) for one in error.all() if not self._follows(one)]
+
+    def _follows(self, error: FieldError) -> bool:
+        unsure = "|".join(map(re.escape, self.unsure))
+        return (
+            (self.incomplete and error.reason == MISSING)
+            or bool(error.at and error.at[0] in self.guessed)
+            or bool(unsure and re.match(rf"unknown name '({unsure})['.[]", error.reason))
+        )
 
     def located(self, at: FieldPath) -> FieldPath:
         """Return the place in the document of a field of the case."""
@@ -128,24 +150,37 @@ class CaseSource:
     def rendered(self, server: Mapping[str, str] | None) -> "RenderedCase":
         """Return the case with all expressions replaced, once for everything asked of it.
 
+        An expression that fails stays as it is written, until the case is asked for.
+        """
+        wrong = FieldErrors()
+        fields = {name: self._field(name, server, wrong) for name in self.fields}
+        return RenderedCase(self, fields, wrong.all())
+
+    def field(self, name: str, server: Mapping[str, str] | None) -> Any:
+        """Return one field with its expressions replaced.
+
         Raises:
             FieldError: a name is unknown or an expression fails.
         """
-        fields: dict[str, Any] = {}
-        errors = FieldErrors()
-        for name in self.fields:
-            with errors.kept():
-                fields[name] = self.field(name, server)
-        errors.raise_any()
-        return RenderedCase(self, fields)
+        wrong = FieldErrors()
+        value = self._field(name, server, wrong)
+        wrong.raise_any()
+        return value
 
-    def field(self, name: str, server: Mapping[str, str] | None) -> Any:
-        """Return one field with its expressions replaced."""
+    def _field(self, name: str, server: Mapping[str, str] | None, wrong: FieldErrors) -> Any:
         value = self.fields[name]
         if self.literal:
             return value
         expressions = self._expressions(None if name in _STATIC_FIELDS else server)
-        return expressions.tree(value, (name,), holds_data)
+        return expressions.tree(value, (name,), holds_data, wrong)
+
+    def id(self) -> str | None:
+        """Return the case's id, or None if it has none that can be compared with others."""
+        try:
+            value = self.field("id", None)
+        except (FieldError, KeyError):
+            return None
+        return value if isinstance(value, str) and "id" not in self.guessed else None
 
     def depends_on_server(self, name: str) -> bool:
         """Tell whether a field's value is known only when the web server runs."""
@@ -161,12 +196,15 @@ class CaseSource:
         """Return the file's web server; its reset request is rendered only when it is sent."""
         if self.webserver is None:
             return None
+        wrong = FieldErrors()
         names = Expressions(variables=self.variables)
         fields = {
-            key: value if key == "reset" else names.tree(value, (*WEBSERVER, key), lambda at: False)
+            key: value
+            if key == "reset"
+            else names.tree(value, (*WEBSERVER, key), lambda at: False, wrong)
             for key, value in self.webserver.items()
         }
-        return validated(Webserver, fields, WEBSERVER)
+        return _read(Webserver, fields, WEBSERVER, wrong)
 
     def reset(self, server: Mapping[str, str]) -> Reset | None:
         """Return the request that resets the server, ready to be sent."""
@@ -174,8 +212,9 @@ class CaseSource:
         if not isinstance(raw, Mapping):
             return None
         at: FieldPath = (*WEBSERVER, "reset")
+        wrong = FieldErrors()
         names = Expressions(variables=self.variables, matrix=self.matrix, webserver=server)
-        reset = validated(Reset, names.tree(raw, at, lambda at: False), at)
+        reset = _read(Reset, names.tree(raw, at, lambda at: False, wrong), at, wrong)
         if not reset.url.startswith(("http://", "https://")):
             raise FieldError(
                 (*at, "url"), f"must start with http:// or https://, got {reset.url!r}"
@@ -189,12 +228,15 @@ class RenderedCase:
 
     source: CaseSource
     fields: Mapping[str, Any]
+    broken: tuple[FieldError, ...]
+    """The expressions that failed; their places hold them as they are written."""
 
     def case(self) -> Case:
         """Return the case as the contract has it.
 
         Raises:
-            FieldError: a value breaks the contract, or a secret is not declared.
+            FieldError: an expression failed, a value breaks the contract, or a secret is not
+                declared.
         """
         fields = dict(self.fields)
         errors = FieldErrors()
@@ -204,19 +246,19 @@ class RenderedCase:
                 fields["expect"] = read_checks(entries, ("expect",), path)
         with errors.kept():
             case = validated(Case, fields)
-            self._check_secrets(case)
-        errors.raise_any()
+        told = sifted(errors, self.broken)
+        self._check_secrets(told)
+        told.raise_any()
         return case
 
-    def _check_secrets(self, case: Case) -> None:
-        errors = FieldErrors()
+    def _check_secrets(self, errors: FieldErrors) -> None:
+        declared = self.fields.get("secrets", {})
+        if not isinstance(declared, Mapping):
+            return
         for at, text in texts(self.fields, ()):
             for name in _SECRET.findall(text):
-                if name not in case.secrets:
-                    known = near_miss(name, case.secrets)
-                    with errors.kept():
-                        raise FieldError(at, f"unknown secret {name!r}{known}")
-        errors.raise_any()
+                if name not in declared:
+                    errors.add(at, f"unknown secret {name!r}{near_miss(name, declared)}")
 
     def checksum(self, webserver: Webserver | None, reset: Reset | None) -> str:
         """Return the SHA-256 of all of this case but its checks, whatever else its file holds."""
@@ -244,6 +286,27 @@ class RenderedCase:
         )
 
 
+def sifted(errors: FieldErrors, broken: Iterable[FieldError]) -> FieldErrors:
+    """Return failed expressions and the errors that are not about what stands in their places."""
+    sifted = FieldErrors()
+    places = {one.at for one in broken}
+    for one in broken:
+        sifted.add(one.at, one.reason)
+    for one in errors.all():
+        if not any(one.at[:length] in places for length in range(1, len(one.at) + 1)):
+            sifted.add(one.at, one.reason)
+    return sifted
+
+
+def _read(model: type[Model], data: Any, at: FieldPath, broken: FieldErrors) -> Model:
+    """Return the model made of rendered data, or raise all that is wrong with it."""
+    errors = FieldErrors()
+    with errors.kept():
+        made = validated(model, data, at)
+    sifted(errors, broken.all()).raise_any()
+    return made
+
+
 def _sum_of(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -251,6 +314,10 @@ def _sum_of(content: Any) -> str:
 def names_of(server: ServerHandle | None) -> dict[str, str] | None:
     """Return a running server as expressions see it."""
     return None if server is None else {"url": server.url, "data": str(server.data)}
+
+
+STAND_IN: dict[str, str] | None = {"url": "http://127.0.0.1:65535", "data": "/data"}
+"""What stands in for a web server whose own fields are broken."""
 
 
 def stand_in(webserver: Webserver | None) -> dict[str, str] | None:

@@ -143,9 +143,11 @@ class BrowserWatch:
             left, now = self._left, time.monotonic()
             most = min(self.call_s, self._most)
             if left is not None and now - left > most:
-                if most > LOST_S or self.page_ended or not self.end_page():
+                if self.page_ended or not self.end_page():
                     self.end(f"a call to the browser did not come back within {most:.3g} s")
-                # It now fails; if not, it is given as much time again.
+                # It now fails; if not, it is given some more time. Where the page is what hung, the
+                # browser is not lost, so the attempt is not made again for it to hang once more.
+                self._most = min(self._most, LOST_S)
                 self._left = time.monotonic()
             if now - weighed >= _MEMORY_EVERY_S:
                 weighed = now

@@ -388,10 +388,11 @@ def _import_litellm() -> ModuleType:
     litellm.failure_callback = []
     litellm.drop_params = False
     # httpx is loaded with litellm.
-    from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
+    from litellm.llms.custom_httpx.http_handler import HTTPHandler, get_ssl_configuration
 
-    from pytest_autoweb.llm.tidying_client import TidyingClient
+    from pytest_autoweb.llm.tidying_client import TidyingClient, correct_statuses
 
+    correct_statuses(HTTPHandler)
     litellm.client_session = TidyingClient(verify=get_ssl_configuration(), follow_redirects=True)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "openai"):
         # Their messages contain whole prompts, and sometimes keys.

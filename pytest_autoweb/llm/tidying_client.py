@@ -1,4 +1,4 @@
-"""The HTTP client that litellm is given.
+"""The HTTP clients with which litellm asks services.
 
 httpx comes with litellm, so this module is imported together with it, in the gateway process.
 """
@@ -9,6 +9,36 @@ from typing import Any
 import httpx
 
 from pytest_autoweb.llm.server_replies import error_status, tidy_choices
+
+
+def correct_status(response: httpx.Response) -> None:
+    """Give an error that came with status 200 the status that it should have had."""
+    if response.status_code != 200 or "json" not in response.headers.get("content-type", ""):
+        return
+    try:
+        status = error_status(json.loads(response.read()))
+    except ValueError:
+        return
+    response.status_code = status or response.status_code
+
+
+def correct_statuses(handler: Any) -> None:
+    """Have each client that a class of handlers makes correct the status of its answers.
+
+    litellm asks all providers but OpenAI's through clients of its own, which cannot be replaced
+    without losing their settings. Unlike `TidyingClient`, they pass on bodies as they came, because
+    each provider has its own form.
+
+    Args:
+        handler: litellm's `HTTPHandler`, which makes its client when it is made itself.
+    """
+    made = handler.__init__
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
+        self.client.event_hooks["response"].append(correct_status)
+
+    handler.__init__ = __init__
 
 
 class TidyingClient(httpx.Client):

@@ -265,7 +265,7 @@ class Questioner:
     description: str
     candidates: Sequence[Candidate]
     save: Callable[[bytes], str | None]
-    known: dict[Hashable, Asked] = field(default_factory=dict)
+    known: dict[tuple[Hashable, ...], Asked] = field(default_factory=dict)
     """Earlier questions about the target, by picture. No picture is shown twice: searches of one
     view for several kinds of elements may come to the same one."""
     asked: list[Asked] = field(default_factory=list)

@@ -118,9 +118,11 @@ class _Search:
     calls: int = 0
     candidates: int = 0
     viewport: tuple[float, float] | None = None
+    several_views: bool = False
+    """The page has more to show than what is in view."""
     cached: bool = True
     """No model was asked so far: all answers came from the memory."""
-    asked: dict[Hashable, Asked] = field(default_factory=dict)
+    asked: dict[tuple[Hashable, ...], Asked] = field(default_factory=dict)
     """All questions so far, by picture."""
 
     def note(self, questioner: Questioner, outcome: Outcome | None, calls: int) -> None:
@@ -222,6 +224,7 @@ class Sight:
     def _anywhere(self, wanted: _Search) -> tuple[_End, Locator | None]:
         """The end in the first view that has one other than `not_found`."""
         scroll = PageScroller(self._page)
+        wanted.several_views = wanted.within is None and scroll.can_move()
         views = 0
         while True:
             view, end = self._in_view(wanted)
@@ -294,6 +297,8 @@ class Sight:
         questioner = self._questioner(view, wanted, candidates)
         viewport = Viewport(view.width, view.height, view.scale)
         limits = _limited(self._limits, wanted.calls_left)
+        has_canvas = self._page.locator("canvas:visible").count() > 0
+        limits = replace(limits, several_views=wanted.several_views, has_canvas=has_canvas)
         outcome = None
         before = len(self._eyes.exchanges)
         try:
@@ -326,7 +331,13 @@ class Sight:
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
         try:
-            place = search_region(whole.box, questioner, limits=limits, scale=view.scale)
+            # What was said about lines when elements were searched holds for the place too.
+            told = [
+                (one.question, one.answer)
+                for (digest, *_), one in wanted.asked.items()
+                if digest == view.digest and one.answer and one.answer.mark in (None, 0)
+            ]
+            place = search_region(whole.box, questioner, limits=limits, scale=view.scale, told=told)
         finally:
             wanted.note(questioner, None, len(self._eyes.exchanges) - before)
         if place.status != "found" or place.point is None:

@@ -145,7 +145,7 @@ class Belief:
         total = sum(weights)
         self.weights = [weight / total for weight in weights]
         self.absent = limits.absent
-        self.erratic = limits.erratic
+        self.erratic = limits.erratic_before
         self.present = 1 - self.absent - self.erratic
 
     @property

@@ -1,5 +1,6 @@
 """Finding a place that is no element, such as a thing drawn on a canvas, with lines."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -135,7 +136,12 @@ class RegionResult:
 
 
 def search_region(
-    room: Rect, ask: Ask, *, limits: SearchLimits | None = None, scale: float = 1.0
+    room: Rect,
+    ask: Ask,
+    *,
+    limits: SearchLimits | None = None,
+    scale: float = 1.0,
+    told: Sequence[tuple[PictureQuestion, PictureAnswer]] = (),
 ) -> RegionResult:
     """Find the target within a box, without candidates.
 
@@ -147,12 +153,15 @@ def search_region(
         ask: Answers a question, see `algorithm`.
         limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
+        told: What was answered before about lines in the same view.
     """
     limits = limits or SearchLimits()
     model = line_model(limits, scale)
     across = Stretch(room.x, room.right, model)
     down = Stretch(room.y, room.bottom, model)
     search = _Bracketing(ask, limits, across, down, limits.absent)
+    for question, answer in told:
+        search.learn(question.x, question.y, answer)
     return search.place(search.run())
 
 
@@ -201,15 +210,18 @@ class _Bracketing:
             y = None if self.down.settled(within) else self.down.next_line()
             if x is None and y is None:
                 return
-            answer = self._put(x, y, spare=1)
-            for line, relation, axis in (
-                (x, answer and answer.x, self.across),
-                (y, answer and answer.y, self.down),
-            ):
-                if line is not None:
-                    axis.exclude(line)
-                    if relation:
-                        axis.update(line, OUTCOMES[relation])
+            self.learn(x, y, self._put(x, y, spare=1))
+
+    def learn(self, x: float | None, y: float | None, answer: PictureAnswer | None) -> None:
+        """Take in what was answered about a vertical and a horizontal line."""
+        for line, relation, axis in (
+            (x, answer and answer.x, self.across),
+            (y, answer and answer.y, self.down),
+        ):
+            if line is not None:
+                axis.exclude(line)
+                if relation:
+                    axis.update(line, OUTCOMES[relation])
 
     def _confirm(self) -> bool:
         """Ask whether the estimated box is the target; return True if the model denies it."""

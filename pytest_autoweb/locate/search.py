@@ -337,7 +337,11 @@ def narrow(
 
 def _sure(belief: Belief, limits: SearchLimits) -> bool:
     best = belief.present * belief.weights[belief.leader]
-    return max(best, belief.absent, belief.erratic) >= limits.confidence
+    return (
+        best >= limits.confidence
+        or belief.absent >= limits.absent_from
+        or belief.erratic >= limits.erratic_from
+    )
 
 
 def _status(belief: Belief, limits: SearchLimits, told: bool) -> LocatorStatus:
@@ -346,7 +350,7 @@ def _status(belief: Belief, limits: SearchLimits, told: bool) -> LocatorStatus:
     posterior = sorted(belief.posterior, reverse=True)
     if posterior[0] >= limits.confidence:
         return "found"
-    if belief.absent >= limits.confidence:
+    if belief.absent >= limits.absent_from:
         return "not_found"
     if belief.erratic > 0.5:
         return "inconsistent"

@@ -21,10 +21,19 @@ class SearchLimits:
     confidence: float = 0.97
     """The least probability for `found` and `not_found`. At 0.97 one answer is never enough, but
     two that agree are; at 0.95 one answer may be enough."""
+    closing: float = 0.75
+    """The least probability at which one of several views of a page is taken not to hold the
+    target. One clear answer is enough; the view is closed for all kinds of things."""
+    several_views: bool = False
+    """Whether the page has more to show than this view, so that `closing` applies."""
+    has_canvas: bool = False
+    """Whether the view has a canvas, which is searched next when the target is no element."""
     absent: float = 0.14
     """The prior probability that the target is not in the picture."""
     erratic: float = 0.005
     """The prior probability that the answers fit nothing, or something other than the target."""
+    drawn: float = 0.2
+    """The prior probability, in a view with a canvas, that the target is none of the elements."""
     combined_marks: int = 40
     """The most numbered boxes that are drawn together with lines; 0 never combines them."""
     pick_marks: int = 20
@@ -47,6 +56,21 @@ class SearchLimits:
     """The width in pixels of an edge's interval at which the seed algorithm takes it as known."""
     seed_tolerance: float = 8
     """Pixels by which the seed algorithm lets an edge lie beyond a line that crosses."""
+
+    @property
+    def absent_from(self) -> float:
+        """The least probability for `not_found`."""
+        return self.closing if self.several_views else self.confidence
+
+    @property
+    def erratic_from(self) -> float:
+        """The least probability that ends the search because no element fits the answers."""
+        return self.closing if self.has_canvas else self.confidence
+
+    @property
+    def erratic_before(self) -> float:
+        """The prior probability that the target is none of the elements, or answers are erratic."""
+        return max(self.erratic, self.drawn) if self.has_canvas else self.erratic
 
     def pick_error(self, marks: int) -> float:
         """Return the probability that a wrong number is chosen among `marks` boxes."""

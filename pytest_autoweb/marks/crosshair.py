@@ -31,6 +31,10 @@ class PageScroller:
         self._start: float | None = None
         self._wrapped = False
 
+    def can_move(self) -> bool:
+        """Tell whether the page has more to show than what is in view."""
+        return any(_scroll(part) is not None for part in self._parts)
+
     def next_view(self, share: float) -> bool:
         """Show the next view, or return False if all views were shown.
 
@@ -98,6 +102,8 @@ def _scroll(part: Frame, *, by: float = 0.0, to: float | None = None) -> tuple[f
 
 LONGEST_SIDE = 1568
 """Limit in pixels; services would shrink larger pictures after the lines were drawn."""
+MARGIN = 24
+"""Width in pixels of the margin around the page, in which the tags of the lines stand."""
 LIMIT = 300
 """Limit on the candidates in one view."""
 _STILL_MS = 100
@@ -136,6 +142,8 @@ class ViewportView:
     ) -> bytes:
         """Return a PNG of the view, at most `LONGEST_SIDE` wide and high, with the given drawings.
 
+        Around the page there is a margin of `MARGIN` pixels.
+
         Args:
             x: position of a vertical magenta line, tagged V at both ends.
             y: position of a horizontal green line, tagged H.
@@ -152,6 +160,7 @@ class ViewportView:
                 "hidden": [list(box) for box in self._hidden],
                 "port": {"x": self._left, "y": self._top, "width": self.width},
                 "longest": LONGEST_SIDE,
+                "margin": MARGIN,
                 "x": x,
                 "y": y,
                 "boxes": shapes,
@@ -207,7 +216,7 @@ def take_view(
         marks=marks,
         width=width,
         height=height,
-        scale=min(pixels[0], pixels[0] * LONGEST_SIDE / max(pixels)) / width,
+        scale=pixels[0] * min(1.0, (LONGEST_SIDE - 2 * MARGIN) / max(pixels)) / width,
         digest=hashlib.sha256(shot).hexdigest(),
         _page=page,
         _marked=marked,

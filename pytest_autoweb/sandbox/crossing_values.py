@@ -53,6 +53,13 @@ class Handles:
             self._by_id[number] = Handle(item, kind, label or _label(kind, number))
         return self._ids[key]
 
+    def replace(self, old: Any, new: Any) -> None:
+        """Have the number of one object stand for another one of its class."""
+        for (_, kind), number in [item for item in self._ids.items() if item[0][0] == id(old)]:
+            del self._ids[id(old), kind]
+            self._ids[id(new), kind] = number
+            self._by_id[number] = self._by_id[number]._replace(object=new)
+
     def get(self, number: str) -> Handle:
         """Return the object with this number.
 

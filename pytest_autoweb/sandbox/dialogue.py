@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, TimeoutError
 
+from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
 from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.call_record import (
     CallTimer,
@@ -258,7 +259,8 @@ class Dialogue:
             bound = self._bind(frame)
             known = self._recalled(bound, key)
             # A pause is no call that may be late: it takes as long as the code says.
-            patient = bound.member.timeout and key == self.patient_with
+            waits = bound.member.timeout or bound.method == MANAGER_EXIT
+            patient = waits and key == self.patient_with
             self.budget.patience = self._limits.patience if patient else 1.0
             self.budget.granted_ms = 0.0
             result = self._result_of(bound, known)

@@ -1,6 +1,8 @@
 """Performance of the worker's calls on the real Playwright objects, within the rules."""
 
+import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from playwright.sync_api import TimeoutError
@@ -23,6 +25,8 @@ from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
 
 # The time in which a call that is over should have ended by itself.
 _LATE_S = 4.0
+_AGAIN_MS = 3_600_000.0
+_SPIN_S = 0.02
 _PASSWORDS = "input[type=password]"
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.
 _TAKES_ANY_NUMBER = _RESULTS = SCRIPT_METHODS - {"wait_for_function"}
@@ -33,6 +37,13 @@ class EventWait(NamedTuple):
 
     manager: Any
     info: Any
+    again: Callable[[], Any]
+    """Makes another manager that waits for the same event, practically without a timeout."""
+    timeout: Any
+    """The timeout that the code asked for."""
+    default_ms: float
+    reopened: bool = False
+    """Whether the wait was opened again, so that leaving it has to keep the timeout."""
 
 
 class Facade:
@@ -105,7 +116,7 @@ class Facade:
             function = _offered(self._border.functions, method)
             return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:
-            return lambda: self._leave(item, failed=bool(args and args[0]))
+            return lambda: self._leave(bound, budget, failed=bool(args and args[0]))
         if method == "wait_for_timeout":
             wanted = args[0] if args else kwargs.get("timeout")
             return _pause(item, budget.grant_ms(wanted, DEFAULT_MS), cut=budget.cut)
@@ -113,14 +124,16 @@ class Facade:
             return self._set_default(method, args[0] if args else kwargs.get("timeout"))
         self._check(bound)
         args, kwargs = self._rewritten(bound, budget)
+        wanted = kwargs.get("timeout")
         if bound.member.timeout:
-            kwargs["timeout"] = budget.grant_ms(kwargs.get("timeout"), self._default_of(bound))
+            kwargs["timeout"] = budget.grant_ms(wanted, self._default_of(bound))
         function = getattr(item, method)
         if method == "wait_for_function":
             # Its result is a handle into the page, which may not cross; only the waiting matters.
             return lambda: _discard(function(*args, **kwargs))
         if bound.member.kind == "manage":
-            return lambda: self._enter(function(*args, **kwargs))
+            make = partial(function, *args, **kwargs)
+            return lambda: self._enter(make, wanted, self._default_of(bound))
         if receiver.kind == "Dialog":
             self.handled_dialogs.add(id(item))
         if method == "save_as":
@@ -259,26 +272,71 @@ class Facade:
 
     # -- waiting for events ------------------------------------------------------------
 
-    def _enter(self, manager: Any) -> Any:
+    def _enter(self, make: Callable[..., Any], timeout: Any, default_ms: float) -> Any:
+        manager = make()
         info = manager.__enter__()
-        self.open_waits[id(info)] = EventWait(manager, info)
+        again = partial(make, timeout=_AGAIN_MS)
+        self.open_waits[id(info)] = EventWait(manager, info, again, timeout, default_ms)
         return info
 
-    def _leave(self, info: Any, *, failed: bool) -> None:
+    def _leave(self, bound: Bound, budget: Budget, *, failed: bool) -> None:
         """Leave the `with` block; after an error the wait stays open, as a retry may need it."""
-        wait = self.open_waits.get(id(info))
-        if wait is not None and not failed:
-            wait.manager.__exit__(None, None, None)
-            # One that was in vain is kept, or a retry of the step would take it for a success.
-            del self.open_waits[id(info)]
+        wait = self.open_waits.get(id(bound.receiver.object))
+        if wait is None or failed:
+            return
+        if wait.reopened:
+            self._await(wait, bound, budget)
+        wait.manager.__exit__(None, None, None)
+        # One that was in vain is kept, or a retry of the step would take it for a success.
+        del self.open_waits[id(wait.info)]
+
+    def _await(self, wait: EventWait, bound: Bound, budget: Budget) -> None:
+        """Wait for the event of a block that a continued step has come back to."""
+        granted = budget.grant_ms(wait.timeout, wait.default_ms)
+        until = time.monotonic() + granted / 1000
+        while not wait.info.is_done():
+            if time.monotonic() > until:
+                raise TimeoutError(f"Timeout {granted:g}ms exceeded while waiting for the event")
+            self._guard.spin(bound.page, _SPIN_S)
+
+    def reopen_waits(self) -> None:
+        """Wait again for each event that has not come, for a step that may be continued.
+
+        This happens at once, so that the event is not missed if it comes before the step goes on.
+        What the step knows as the event's info then stands for that of the new wait.
+        """
+        for number, wait in list(self.open_waits.items()):
+            try:
+                if wait.info.is_done() and not _in_vain(wait):
+                    continue
+                manager = wait.again()
+                info = manager.__enter__()
+            except Exception:  # the page is gone, and with it the event
+                continue
+            _abandon(wait)
+            del self.open_waits[number]
+            self.open_waits[id(info)] = wait._replace(manager=manager, info=info, reopened=True)
+            self._handles.replace(wait.info, info)
 
     def cancel_waits(self) -> None:
         """Cancel every wait whose `with` block was never left."""
         for wait in self.open_waits.values():
-            # Leaving with an error makes Playwright abandon the wait; otherwise it would block.
-            error = RuntimeError("the step is over")
-            wait.manager.__exit__(RuntimeError, error, None)
+            _abandon(wait)
         self.open_waits.clear()
+
+
+def _abandon(wait: EventWait) -> None:
+    # Leaving with an error makes Playwright abandon the wait; otherwise it would block.
+    error = RuntimeError("the step is over")
+    wait.manager.__exit__(RuntimeError, error, None)
+
+
+def _in_vain(wait: EventWait) -> bool:
+    """Tell whether a wait that is over ended without its event."""
+    try:
+        return wait.info.value is None
+    except Exception:  # Playwright raises the wait's own error
+        return True
 
 
 def _read(bound: Bound) -> Any:

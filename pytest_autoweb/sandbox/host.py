@@ -122,6 +122,9 @@ class WorkerEngine:
         killed, failure = self._converse(talk, index, code, root, rerun=rerun)
         self._entries = talk.record.entries
         self._answers[-1] = talk.answered if talk.answered[0] else self._answers[-1]
+        timed_out = failure is not None and (self._timed_out or failure.kind == "timeout")
+        if timed_out and not killed:
+            self._facade.reopen_waits()
         return StepOutcome(
             ok=failure is None,
             failure=failure,
@@ -129,7 +132,7 @@ class WorkerEngine:
             log="\n".join(talk.log),
             names=self._names,
             duration_ms=(time.perf_counter() - began) * 1000,
-            timed_out=failure is not None and (self._timed_out or failure.kind == "timeout"),
+            timed_out=timed_out,
             overdue=self._overdue_call(talk.record.calls),
             killed=killed,
         )

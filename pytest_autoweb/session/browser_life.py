@@ -7,11 +7,12 @@ user, gets a new one from the same fixtures, with the same flags.
 
 import gc
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Error, Page
+from playwright.sync_api import BrowserContext, Error, Page
 
 from pytest_autoweb.egress.browser_watch import (
     KEEP_MB,
@@ -58,8 +59,15 @@ def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Pag
     return page
 
 
-def leave_living(request: pytest.FixtureRequest) -> None:
-    """Put the browser of a finished cell aside if it died or is too large to be kept."""
+def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContext]") -> None:
+    """Close the contexts of a finished cell, and put its browser aside if it died or is too large.
+
+    A page that is too much for the driver must bring it down here and not when fixtures end, where
+    it would be an error and take the next cell with it.
+    """
+    for context in opened:
+        with WATCH.limit(LOST_S), suppress(Exception):
+            context.close()
     if dead := _dead(request):
         put_aside(request, dead)
     elif megabytes_of(browser_processes()) > KEEP_MB:

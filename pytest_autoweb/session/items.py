@@ -31,7 +31,7 @@ from pytest_autoweb.variants import StrategyName
 # Late imports: a store or a cache is an extra, which few sessions have.
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import BrowserContext, Page
 
     from pytest_autoweb.cases.case import Case
     from pytest_autoweb.correct.call_cache import Cache
@@ -231,8 +231,11 @@ def run_with_fixtures(
 
     def open_page(context_args: dict[str, Any]) -> "Page":
         page = open_living(request, context_args)
+        opened.append(page.context)
         session.see_browser(page.context.browser, remote=remote)
         return page
+
+    opened: list[BrowserContext] = []
 
     name = cell.nodeid.partition("::")[2] or cell.nodeid
     remote = bool(request.getfixturevalue("connect_options"))
@@ -250,7 +253,7 @@ def run_with_fixtures(
         try:
             result = _run_or_break(cell, resources)
         finally:
-            leave_living(request)
+            leave_living(request, opened)
     session.progress.emit(name, "end", result.outcome)
     request.config.hook.pytest_autoweb_cell_finished(result=result)
     return result

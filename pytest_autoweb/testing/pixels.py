@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.extras import missing_extras
 from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.marks.crosshair import MARGIN
 from pytest_autoweb.results import Usage
 
 if problem := missing_extras(["testing"]):
@@ -26,8 +27,10 @@ Rect = tuple[int, int, int, int]
 VERTICAL: Colour = (255, 0, 255)
 HORIZONTAL: Colour = (0, 200, 0)
 BOX_COLOURS: tuple[Colour, ...] = (
-    (176, 0, 32), (0, 51, 160), (0, 92, 46), (106, 13, 173), (122, 59, 0), (0, 77, 92),
+    (208, 0, 0), (0, 80, 224), (0, 128, 48), (144, 0, 176), (192, 80, 0), (0, 112, 144),
 )  # fmt: skip
+NUMBERED: Colour = (255, 233, 0)
+"""The colour behind a number; its rim has the colour of its box."""
 _LEAST_SHARE = 100
 """How much of a row or column, out of 255, must have a line's colour; labels may cover the rest."""
 _LEAST_HEIGHT = 20
@@ -81,10 +84,15 @@ class RecognisedDrawing(NamedTuple):
     labels: tuple[BoxLabel, ...]
 
 
-def read_drawing(picture: Image.Image) -> RecognisedDrawing:
-    """Find the lines and labels of a picture in mode RGB."""
-    labels = tuple(label for colour in BOX_COLOURS for label in _labels(picture, colour))
-    return RecognisedDrawing(_line(picture, VERTICAL, 0), _line(picture, HORIZONTAL, 1), labels)
+def page_in(picture: Image.Image) -> Image.Image:
+    """Return the part of a picture that shows the page, without the margin around it."""
+    return picture.crop((MARGIN, MARGIN, picture.width - MARGIN, picture.height - MARGIN))
+
+
+def read_drawing(page: Image.Image) -> RecognisedDrawing:
+    """Find the lines and labels in the result of `page_in`, in mode RGB."""
+    lines = _line(page, VERTICAL, 0), _line(page, HORIZONTAL, 1)
+    return RecognisedDrawing(*lines, tuple(_labels(page)))
 
 
 def outlined(picture: Image.Image, box: Sequence[float], colour: Colour) -> float:
@@ -125,17 +133,28 @@ def _line(picture: Image.Image, colour: Colour, axis: int) -> float | None:
     return (core[0] + core[-1]) / 2 if core else None
 
 
-def _labels(picture: Image.Image, colour: Colour) -> Iterator[BoxLabel]:
-    mask = _mask(picture, colour)
+def _labels(picture: Image.Image) -> Iterator[BoxLabel]:
+    mask = _mask(picture, NUMBERED)
     for rect in _areas(mask):
         left, top, right, bottom = rect
         height, width = bottom - top, right - left
         if height < _LEAST_HEIGHT or width > 4 * height:
             continue
+        colour = _rim(picture, rect)
         filled = sum(mask.crop(rect).histogram()[128:]) / (height * width)
-        number = _number(picture.crop(rect), colour) if filled >= _LEAST_FILL else None
-        if number is not None:
+        number = _number(picture.crop(rect)) if filled >= _LEAST_FILL else None
+        if number is not None and colour is not None:
             yield BoxLabel(number, colour, rect)
+
+
+def _rim(picture: Image.Image, rect: Rect) -> Colour | None:
+    """Return the colour around a label; at the edge of the page some of it is cut off."""
+    left, top, right, bottom = rect
+    x, y = (left + right) // 2, (top + bottom) // 2
+    around = [(left - 1, y), (right, y), (x, top - 1), (x, bottom)]
+    inside = [(x, y) for x, y in around if 0 <= x < picture.width and 0 <= y < picture.height]
+    seen = {picture.getpixel(place) for place in inside}
+    return next((colour for colour in BOX_COLOURS if colour in seen), None)
 
 
 def _areas(mask: Image.Image) -> Iterator[Rect]:
@@ -176,16 +195,12 @@ def _around(one: Rect, other: Rect) -> Rect:
     )
 
 
-def _number(label: Image.Image, colour: Colour) -> int | None:
-    """Read the number that is written in white on the label's colour."""
-    # The channel with the widest range tells best how far a pixel is from the colour to white.
-    channel = colour.index(min(colour))
-    floor = colour[channel]
-    scale = [max(0, min(255, (value - floor) * 255 // (255 - floor))) for value in range(256)]
-    ink = label.split()[channel].point(scale)
+def _number(label: Image.Image) -> int | None:
+    """Read the number that is written in black and in brackets on yellow."""
+    ink = ImageChops.invert(label.split()[0])
     columns = ink.resize((ink.width, 1), Image.Resampling.BOX).tobytes()
     text = ""
-    for run in re.finditer(b"[^\x00-\x08]+", columns):
+    for run in list(re.finditer(b"[^\x00-\x08]+", columns))[1:-1]:
         glyph = ink.crop((run.start(), 0, run.end(), ink.height))
         box = glyph.point([0] * _INK + [255] * (256 - _INK)).getbbox()
         if box is None or box[3] - box[1] < label.height // 3:
@@ -296,7 +311,7 @@ class PixelReadingClient:
             raise ModelError("empty", request.model, "no picture of a known target")
         description = max(known, key=len)
         png = base64.b64decode(asked.images[-1].partition(",")[2])
-        picture = Image.open(io.BytesIO(png)).convert("RGB")
+        picture = page_in(Image.open(io.BytesIO(png)).convert("RGB"))
         drawing = read_drawing(picture)
         self.drawings.append(drawing)
         luck = self._luck(description, png, len(request.messages))

@@ -17,16 +17,19 @@ from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Reply, Request
 from pytest_autoweb.locate.interview import VisionModel
 from pytest_autoweb.locate.locator import Sight
-from pytest_autoweb.marks.crosshair import take_view
+from pytest_autoweb.marks.crosshair import MARGIN, take_view
 from pytest_autoweb.report.html_report import render_film
 from pytest_autoweb.results import Location, LocatorAlgorithm, Probe
 from pytest_autoweb.testing.pixels import (
     HORIZONTAL,
+    VERTICAL,
     Form,
     Noise,
     PixelReadingClient,
     PixelTarget,
     Where,
+    outlined,
+    page_in,
     read_drawing,
 )
 
@@ -101,7 +104,7 @@ def test_lines_and_numbers_are_in_the_picture_where_they_belong(orders: Page) ->
 
     png = view.picture(333, 222, boxes)
     picture = Image.open(io.BytesIO(png)).convert("RGB")
-    drawing = read_drawing(picture)
+    drawing = read_drawing(page_in(picture))
 
     assert max(picture.size) <= 1568
     assert drawing.x is not None
@@ -221,21 +224,14 @@ def test_a_view_that_shows_nothing_new_is_skipped(simple: Page) -> None:
 
     # Of the five positions that cover the page, only the first and that of "Far" have elements.
     assert nowhere.status == "not_found"
-    assert nowhere.location.calls == 2 * sight_of_one_view(simple)
-
-
-def sight_of_one_view(page: Page) -> int:
-    """How many calls it takes to tell that a target is missing from a view."""
-    page.set_content("<button>Save</button>")
-    client = client_for(page, {"nowhere": None})
-    return sight(page, client).locate("nowhere").location.calls
+    assert nowhere.location.calls == 2
 
 
 def test_text_under_a_line_stays_readable(simple: Page) -> None:
     simple.set_content("<body style='margin: 0'><p style='font: 40px serif'>Readable text</p>")
     view = take_view(simple)
     bare, lined = (
-        Image.open(io.BytesIO(png)).convert("RGB")
+        page_in(Image.open(io.BytesIO(png)).convert("RGB"))
         for png in (view.picture(), view.picture(x=100, y=70))
     )
 
@@ -245,6 +241,52 @@ def test_text_under_a_line_stays_readable(simple: Page) -> None:
     assert changed is not None
     assert changed[3] - changed[1] <= 5
     assert len(opaque) == 1
+
+
+def test_the_tags_of_lines_hide_nothing_of_the_page(orders: Page) -> None:
+    orders.evaluate("scrollTo(0, 0)")
+    view = take_view(orders)
+    bare, lined = (
+        Image.open(io.BytesIO(png)).convert("RGB")
+        for png in (view.picture(), view.picture(x=2, y=view.height - 3))
+    )
+
+    changed = ImageChops.difference(page_in(bare), page_in(lined)).convert("L")
+    thick = round(8 * max(1, view.scale))
+    inner = changed.crop((thick, 0, changed.width, changed.height - thick))
+    tags = [colour for colour in (VERTICAL, HORIZONTAL) if colour in _colours_of_margin(lined)]
+
+    assert inner.getbbox() is None
+    assert tags == [VERTICAL, HORIZONTAL]
+    assert _colours_of_margin(bare).isdisjoint({VERTICAL, HORIZONTAL})
+    assert page_in(bare).width == round(view.width * view.scale)
+
+
+def _colours_of_margin(picture: Image.Image) -> set[Any]:
+    width, height = picture.size
+    strips = ((0, 0, width, MARGIN), (0, height - MARGIN, width, height))
+    sides = ((0, 0, MARGIN, height), (width - MARGIN, 0, width, height))
+    colours = [picture.crop(box).getcolors(1 << 24) for box in (*strips, *sides)]
+    return {colour for found in colours for _, colour in found or ()}
+
+
+def test_a_number_looks_as_on_marked_pictures_and_is_tied_to_its_box_by_colour(
+    simple: Page,
+) -> None:
+    simple.set_content("<button style='margin: 90px'>Pay</button><button>Go</button>")
+    view = take_view(simple)
+    png = view.picture(boxes=[(n, mark.box) for n, mark in enumerate(view.marks, 1)])
+    picture = page_in(Image.open(io.BytesIO(png)).convert("RGB"))
+
+    labels = read_drawing(picture).labels
+
+    assert sorted(label.number for label in labels) == [1, 2]
+    for label in labels:
+        box = view.marks[label.number - 1].box
+        corners = (box.x, box.y, box.x + box.width, box.y + box.height)
+        assert outlined(picture, corners, label.colour) == 1
+        left, top, _, _ = label.rect
+        assert picture.getpixel((left + 1, top + 1)) == (255, 233, 0)
 
 
 def test_the_same_question_on_the_same_page_state_is_asked_once(simple: Page) -> None:
@@ -295,7 +337,8 @@ def test_pictures_show_no_password_and_prompts_no_secret(simple: Page) -> None:
 
     result = sight(simple, client, hide=hide).locate("Go")
 
-    picture = Image.open(io.BytesIO(take_view(simple, hide=hide).picture())).convert("RGB")
+    png = take_view(simple, hide=hide).picture()
+    picture = page_in(Image.open(io.BytesIO(png)).convert("RGB"))
     box = simple.locator("input").bounding_box()
     assert box is not None
     left, top = int(box["x"]) + 1, int(box["y"]) + 1
@@ -395,7 +438,7 @@ def test_a_view_with_nothing_new_is_not_asked_about_and_no_picture_is_shown_twic
     assert len(pictures) == len(set(pictures))
     # The page scrolls, but what is below was in full sight before.
     assert simple.evaluate("document.scrollingElement.scrollHeight") > 600
-    assert len(client.requests) == 2 + 2
+    assert len(client.requests) == 2
 
 
 def test_a_place_on_a_canvas_is_remembered(simple: Page) -> None:
@@ -413,7 +456,7 @@ def test_a_place_on_a_canvas_is_remembered(simple: Page) -> None:
     assert (first.status, again.status) == ("found", "found")
     assert (again.point, again.location.cached) == (first.point, True)
     assert len(client.requests) == asked
-    # The box is confirmed once, as the last question.
+    # The box is confirmed once, as the last question, after lines; earlier ones are about elements.
     kinds = [probe.kind for probe in first.probes]
-    on_canvas = kinds[len(kinds) - kinds[::-1].index("look") :]
-    assert (on_canvas[-1], on_canvas.count("confirm")) == ("confirm", 1)
+    assert kinds[-1] == "confirm"
+    assert "confirm" not in kinds[kinds.index("both") : -1]

@@ -41,6 +41,34 @@ def test_an_ordinary_page_notices_nothing(heard: Heard) -> None:
     assert heard.errors == ["lost", "refused"]
 
 
+SENDS = {
+    "fetch": "body => fetch('/in', {method: 'POST', body}).then(() => 'sent', e => e.name)",
+    "fetch of a blob": "body => fetch('/in', {method: 'POST', body: new Blob([body])})"
+    ".then(() => 'sent', e => e.name)",
+    "a request": "body => { try { new Request('/in', {method: 'POST', body}); return 'sent' }"
+    " catch (e) { return e.name } }",
+    "XMLHttpRequest": "body => { const x = new XMLHttpRequest(); x.open('POST', '/in', false);"
+    " try { x.send(body); return 'sent' } catch (e) { return e.name } }",
+    "a form": "body => { const f = document.createElement('form'); f.method = 'post';"
+    " f.target = 'nowhere'; f.action = '/in'; const t = document.createElement('textarea');"
+    " t.name = 'a'; t.value = body; f.append(t); document.body.append(f);"
+    " try { f.submit(); return 'sent' } catch (e) { return e.name } }",
+}
+
+
+@pytest.mark.parametrize("send", SENDS)
+def test_a_body_that_would_end_the_driver_is_not_sent(context: BrowserContext, send: str) -> None:
+    limit_talk(context)
+    context.route(
+        "**/*", lambda route: route.fulfill(body="<h1>Shop</h1>", content_type="text/html")
+    )
+    page = context.new_page()
+    page.goto("http://shop.test/")
+
+    assert page.evaluate(f"({SENDS[send]})('x'.repeat(3e7))") == "NetworkError"
+    assert page.evaluate(f"({SENDS[send]})('x'.repeat(1e5))") == "sent"
+
+
 def test_a_flood_of_messages_is_cut_off(heard: Heard) -> None:
     heard.run("for (let i = 0; i < 5000; i++) console.log('line ' + i)")
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 from sandbox_shop import Step, why
 
-from pytest_autoweb.sandbox.engine import Limits
+from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
 pytest_plugins = ["sandbox_shop"]
 
@@ -215,3 +215,59 @@ def test_only_the_call_that_was_late_gets_more_time(step: Step) -> None:
 
     tried, late = second.calls
     assert tried.duration_ms < 2900 <= late.duration_ms
+
+
+OPENS_LATE = (
+    "() => { window.clicks = 0; document.querySelector('h1').onclick = () => {"
+    " window.clicks++; setTimeout(() => window.open('/popup'), 1500) } }"
+)
+WAITS = "with page.expect_popup({}) as info:\n    page.click('h1')\nanswer(info.value.title())"
+
+
+def continued(step: Step, code: str, *, pause: float = 0.0) -> StepOutcome:
+    """Run a step whose event comes late, and continue it as an attempt does."""
+    step.border.page.evaluate(OPENS_LATE)
+    first = step(code, index=1)
+    assert first.timed_out
+    assert first.overdue is not None
+    before = tuple(call for call in first.calls if call.seq < first.overdue.seq)
+    step.border.page.wait_for_timeout(pause * 1000)
+    return step(code, index=1, limits=Limits(patience=3), resume=before)
+
+
+@pytest.mark.parametrize("arguments", ["timeout=700", "lambda p: p.url != '', timeout=700"])
+@pytest.mark.parametrize("pause", [0.0, 1.5])
+def test_an_event_that_ran_out_is_waited_for_again_and_not_caused_twice(
+    step: Step, arguments: str, pause: float
+) -> None:
+    second = continued(step, WAITS.format(arguments), pause=pause)
+
+    assert (second.failure, step.engine.answer) == (None, (True, "Popup"))
+    assert step.border.page.evaluate("() => window.clicks") == 1
+    assert [call.replayed for call in second.calls][:3] == [True, True, False]
+
+
+def test_an_event_that_never_comes_gets_three_times_its_timeout(step: Step) -> None:
+    began = time.monotonic()
+    second = continued(step, WAITS.format("timeout=300"))
+    assert second.failure is not None
+    assert second.failure.message.startswith("TimeoutError: Timeout 900ms exceeded")
+    assert second.timed_out
+    assert time.monotonic() - began < 6
+    assert step("answer(page.title())", index=2).ok
+
+
+def test_a_wait_around_the_late_call_is_open_again_too(step: Step) -> None:
+    step.border.page.evaluate(OPENS_LATE.replace("1500", "100"))
+    code = WAITS.format("timeout=5000").replace("'h1'", "'#none', timeout=800")
+    first = step(code, index=1)
+    step.border.page.evaluate(
+        "() => { setTimeout(() => { document.querySelector('h1').id = 'none' }, 1000) }"
+    )
+
+    second = step(code, index=1, limits=Limits(patience=3), resume=first.calls[:1])
+
+    assert first.overdue is not None
+    assert first.overdue.method == "click"
+    assert (second.failure, step.engine.answer) == (None, (True, "Popup"))
+    assert step.border.page.evaluate("() => window.clicks") == 1

@@ -1,5 +1,6 @@
 // Limits what a page tells its developers: the number and length of console messages and of
 // uncaught errors. Each crosses to the test process as an event, and a page can raise millions.
+// Limits the bodies of requests as well, which cross as a whole and in base64.
 () => {
   const MOST = 500, LONGEST = 10000, ERRORS = 200;
   let said = 0, errors = 0;
@@ -33,4 +34,39 @@
     if (event instanceof ErrorEvent) cut(event, String(event.message) + told(event.error));
   }, true);
   addEventListener('unhandledrejection', event => cut(event, told(event.reason)), true);
+
+  const BODY = 25e6;
+  const sum = values => [...values].reduce((all, value) => all + size(value), 0);
+  const size = body => {
+    if (typeof body === 'string') return body.length;
+    if (body instanceof Blob) return body.size;
+    if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
+    if (body instanceof FormData || body instanceof URLSearchParams) return sum(body.values());
+    return 0;
+  };
+  const refused = () => new DOMException('The body of the request is too large.', 'NetworkError');
+  const bounded = (owner, name, bodyOf, refuse) => {
+    const made = owner && owner[name];
+    if (typeof made !== 'function') return;
+    owner[name] = new Proxy(made, {
+      apply: (target, self, given) => size(bodyOf(given, self)) > BODY
+        ? refuse() : Reflect.apply(target, self, given),
+      construct: (target, given, kind) => {
+        if (size(bodyOf(given)) > BODY) throw refused();
+        return Reflect.construct(target, given, kind);
+      },
+    });
+  };
+  const fail = () => {
+    throw refused();
+  };
+  bounded(window, 'fetch', given => given[1] && given[1].body, () => Promise.reject(refused()));
+  bounded(window, 'Request', given => given[1] && given[1].body, fail);
+  bounded(XMLHttpRequest.prototype, 'send', given => given[0], fail);
+  bounded(navigator, 'sendBeacon', given => given[1], () => false);
+  const form = self => self instanceof HTMLFormElement && new FormData(self);
+  bounded(HTMLFormElement.prototype, 'submit', (_, self) => form(self), fail);
+  addEventListener('submit', event => {
+    if (size(form(event.target)) > BODY) event.preventDefault();
+  }, true);
 }

@@ -60,6 +60,10 @@ TALK = pages(
 TRAFFIC = pages(
     ("POST megabytes",
      f"fetch('/', {{method: 'POST', body: {_BIG.format('1e7')}}}).catch(() => 0)"),
+    ("POST too large",
+     f"fetch('/', {{method: 'POST', body: {_BIG.format('2e8')}}}).catch(() => 0)"),
+    ("POST too large by XMLHttpRequest", "const x = new XMLHttpRequest(); x.open('POST', '/'); "
+     f"x.send({_BIG.format('2e8')})"),
     ("POST flood", _MANY.format(50)
      + f"fetch('/', {{method: 'POST', body: {_BIG.format('2e5')}}}).catch(() => 0)"),
     ("beacons", _MANY.format(100) + f"navigator.sendBeacon('/', {_BIG.format('5e3')})"),
@@ -102,6 +106,7 @@ def _frame(properties: str = "{}") -> str:
 
 FRAMES = pages(
     ("many frames", _MANY.format(150) + _frame()),
+    ("two thousand frames", _MANY.format(2_000) + _frame()),
     ("nested frames", "let at = document; for (let i = 0; i < 30; i++) { const f = "
      "at.createElement('iframe'); at.body.append(f); at = f.contentDocument }"),
     ("large frame name", _frame("{name: 'n'.repeat(3e6)}")),

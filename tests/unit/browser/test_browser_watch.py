@@ -109,6 +109,19 @@ def test_a_page_that_never_rests_is_ended_before_its_browser(
     assert not watch.page_ended
 
 
+def test_a_page_that_begins_to_loop_during_any_call_is_ended_before_its_browser(
+    driver: subprocess.Popen[bytes],
+) -> None:
+    watch = BrowserWatch()
+
+    with watch.on(), watch.limit(0.5):
+        waiting = greenlet.greenlet(lambda: until(lambda: watch.page_ended))
+        waiting.switch()
+
+    assert (watch.page_ended, watch.reason) == (True, "")
+    assert driver.poll() is None
+
+
 def test_a_browser_of_too_much_memory_is_ended(
     driver: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

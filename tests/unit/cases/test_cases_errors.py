@@ -350,7 +350,11 @@ JSON_TEXTS: dict[str, tuple[str, int, str]] = {
     "number": ('{"timeout": 1e999}', 1, "is too large"),
     "not a number": ('{"timeout": NaN}', 1, "NaN is not a JSON number"),
     "surrogate": (r'{"id": "\ud800"}', 1, "half of a surrogate pair"),
-    "field": ('[\n {"id": "a",\n  "entryUrll": "http://x/"}]', 3, "did you mean 'entryUrl'?"),
+    "field": (
+        '[\n {"id": "a",\n  "entryUrll": "http://x/", "task": "a"}]',
+        3,
+        "did you mean 'entryUrl'?",
+    ),
     "a text": ('"login"', 1, "must be a mapping"),
 }
 
@@ -432,26 +436,102 @@ def test_all_mistakes_of_a_file_are_told_at_once(
         (10, "cases[1].timeout"),
         (12, "cases[1].expect[0].txt"),
         (13, "cases[1].expect[1].url.matches"),
+        (14, "cases[2].id"),
+        (16, "cases[2].user_task"),
         (16, "cases[2].user_task"),
         (17, "cases[2].setup.js"),
         (20, "cases[3].user_task"),
         (20, "cases[3].user_task"),
     ]
     lines = str(raised.value).splitlines()
-    assert len(lines) == 12
+    assert len(lines) == 14
     assert all(line.startswith(f"{raised.value.path}:") for line in lines)
 
 
-def test_what_every_case_shares_is_told_once(load: Callable[[str], tuple[LoadedCase, ...]]) -> None:
-    shared = MANY.replace("cases:\n", "defaults: {timeout: soon}\nwebsevrer: {}\ncases:\n")
-    with pytest.raises(CaseError) as top:
-        load(shared)
-    assert [error.field for error in top.value.all()] == ["websevrer"]
+SECTIONS = """\
+version: 1
+vars: {good: ana, bad: "{{ nobody", twice: "{{ vars.bad }}"}
+defaults: {tiemout: 3, entry_url: "http://shop.test/", id: shop}
+websevrer: {command: shop, prot: 3}
+cases:
+  - id: one
+    user_task: "{{ vars.bad }} {{ vars.goood }} {{ webserver.url }} {{ vars.twice }}"
+    setup: {js: "{{ nothing }}", cookies: [{nam: a, value: b}]}
+    expect:
+      - {text: "{{ nothing }}", wieght: 2}
+      - {txt: a, mesage: b}
+      - url: {matches: "("}
+  - id: two
+    matrix: {a: [], b: 3}
+    user_task: "{{ matrix.a }} {{ matrix.c"
+    timeout: soon
+  - three
+"""
 
+
+def test_mistakes_in_the_sections_hide_no_mistakes_of_the_cases(load: Any) -> None:
+    with pytest.raises(CaseError) as raised:
+        load(SECTIONS)
+
+    assert [(error.line, error.field) for error in raised.value.all()] == [
+        (2, "vars.bad"),
+        (3, "defaults.tiemout"),
+        (3, "defaults.id"),
+        (4, "websevrer"),
+        (7, "cases[0].user_task"),
+        (8, "cases[0].setup.js"),
+        (8, "cases[0].setup.cookies[0].nam"),
+        (10, "cases[0].expect[0].text"),
+        (10, "cases[0].expect[0].wieght"),
+        (11, "cases[0].expect[1].txt"),
+        (11, "cases[0].expect[1].mesage"),
+        (12, "cases[0].expect[2].url.matches"),
+        (14, "cases[1].matrix.a"),
+        (14, "cases[1].matrix.b"),
+        (15, "cases[1].user_task"),
+        (16, "cases[1].timeout"),
+        (17, "cases[2]"),
+    ]
+    assert "did you mean 'good'?" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "fields"),
+    [
+        ("vars: [a]", ["vars"]),
+        ("varz: {user: ana}", ["varz"]),
+        ("defaults: 3", ["defaults"]),
+        ("webserver: 3", ["webserver"]),
+        ("webserver: {command: a, url: x}", ["webserver.url"]),
+        ("server: {command: a, url: x}", ["server"]),
+        ("webserver: {command: '{{ nobody }}', prot: 3}", ["webserver.command", "webserver.prot"]),
+    ],
+)
+def test_what_only_follows_from_a_broken_section_is_not_told(
+    load: Any, section: str, fields: list[str]
+) -> None:
+    text = CASE.replace("Log in.", '"{{ vars.user }} {{ webserver.url }}"')
+    text = text.replace("cases:", f"{section}\ncases:") + "    timeout: soon\n"
+    if "vars" not in section and "varz" not in section:
+        text += "vars: {user: ana}\n"
+    if "server" not in section:
+        text += "webserver: {command: a}\n"
+    if "defaults" in section:
+        text = text.replace("    entry_url: http://shop.test/\n", "")
+
+    with pytest.raises(CaseError) as raised:
+        load(text)
+
+    told = [error.field for error in raised.value.all()]
+    assert told == [*fields, "cases[0].timeout"]
+
+
+def test_what_every_case_shares_is_told_once(load: Callable[[str], tuple[LoadedCase, ...]]) -> None:
     with pytest.raises(CaseError) as raised:
         load("version: 1\ndefaults: {timeout: soon}\ncases:\n" + CASE.partition("cases:\n")[2] * 2)
     assert [(error.line, error.field) for error in raised.value.all()] == [
         (2, "defaults.timeout"),
+        (7, "cases[1].id"),
     ]
 
 

@@ -34,11 +34,11 @@ def renderings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     tree = Expressions.tree
 
-    def counting(self: Expressions, value: Any, at: Any, keeps_type: Any) -> Any:
+    def counting(self: Expressions, value: Any, at: Any, *others: Any) -> Any:
         # Inner calls of a list or a mapping have longer places; the reset's is ("webserver", …).
         if len(at) == 1 or at == ("webserver", "reset"):
             counted[at[-1]] += 1
-        return tree(self, value, at, keeps_type)
+        return tree(self, value, at, *others)
 
     monkeypatch.setattr(Expressions, "tree", counting)
     return counted

@@ -17,11 +17,12 @@ from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import extract_code
+from pytest_autoweb.codegen.plan import find_answer
 from pytest_autoweb.codegen.repair import execution_output, repair_hint
 from pytest_autoweb.codegen.show_pages import page_budget
-from pytest_autoweb.language import NO_STEPS, REFUSED_BY_LINT, StepProblem
+from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
-from pytest_autoweb.llm.plan_syntax import heading_number
+from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
@@ -72,6 +73,11 @@ def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
         attempt = change(attempt, turns=number)
         if said.done and not said.code:
             return _finish(attempt, tools)
+        if not said.code and (asks := parse_plan(reply).question):
+            attempt, talk = _asked(attempt, tools, number, reply, talk, asks)
+            if attempt.failure:
+                return _finish(attempt, tools)
+            continue
         useless = 0 if said.code else useless + 1
         if useless == USELESS_REPLIES:
             failure = Failure(kind="plan", message="the replies hold neither code nor DONE")
@@ -141,6 +147,23 @@ def _hints(failed: Attempt, attempt: Attempt, tools: Tools) -> Iterator[str]:
     yield repair_hint(failed)
     if notes := retry_notes(attempt, tools):
         yield notes
+
+
+def _asked(
+    attempt: Attempt, tools: Tools, number: int, reply: str, talk: tuple[Message, ...], asks: str
+) -> tuple[Attempt, tuple[Message, ...]]:
+    """Stop at a question or answer it, as `--autoweb-questions` says."""
+    attempt = change(attempt, plan_has_question=True, plan_question=tools.redact(asks))
+    answer = ""
+    if tools.settings.questions == "answer":
+        answer = find_answer(tools.case.answers, asks)
+    if not answer and tools.settings.questions != "record":
+        failure = Failure(kind="question", message=f"the model needs input: {asks}")
+        return fail(attempt, failure, StepProblem.of("(plan)", PLAN_ASKS, asks)), talk
+    became = _Became(
+        f"asked. The answer: {answer}" if answer else "asked, and nobody answers. Decide yourself."
+    )
+    return attempt, (*talk, *_told(number, reply, became, tools))
 
 
 def _see(
@@ -222,7 +245,7 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
         # The block keeps the line numbers that it has in the whole script.
         placed = "\n" * (first_line - 1) + block
         attempt = run_block(attempt, tools, number, placed, said.words, told=True)
-        became = _became(attempt.step_results[-1], tools.log.lines[began:])
+        became = _became(attempt.step_results[-1], placed, tools.log.lines[began:])
     if became.error:
         failed = attempt.failure
         line = failed.line if failed and failed.step_index in (None, number) else None
@@ -248,7 +271,7 @@ def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, .
     return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, findings[0]))
 
 
-def _became(result: StepResult, log: list[str]) -> _Became:
+def _became(result: StepResult, placed: str, log: list[str]) -> _Became:
     own = f"step {result.step_index} "
     logged = "\n".join(line for line in log if not line.startswith(own))
     if len(logged) > LOG_CHARS:
@@ -256,10 +279,13 @@ def _became(result: StepResult, log: list[str]) -> _Became:
         logged = f"({left_out} characters left out)\n{logged[-LOG_CHARS:]}"
     if result.ok:
         return _Became("was carried out.", "", logged)
-    where = f" at line {result.failure.line}" if result.failure and result.failure.line else ""
-    detail = str(result.failure.evidence.get("detail", "")) if result.failure else ""
-    error = "\n".join(dict.fromkeys(filter(None, (result.error, detail))))
-    return _Became(f"ended in an error{where}:", error or "it failed", logged)
+    at = detail = ""
+    if failure := result.failure:
+        # The model knows its own lines, but not their numbers in the whole script.
+        at = "".join(placed.splitlines()[(failure.line or 0) - 1 : failure.line]).strip()
+        detail = str(failure.evidence.get("detail", "")).strip()
+    told = dict.fromkeys(filter(None, (at, result.error, detail)))
+    return _Became("ended in an error:", "\n".join(told) or "it failed", logged)
 
 
 def as_it_ran(block: str, failed_line: int) -> str:
@@ -280,7 +306,8 @@ def as_it_ran(block: str, failed_line: int) -> str:
         done = max((end for end in ends if end < failed_line), default=0)
     heading, *_ = lines
     kept = lines[1:done]
-    rest = [f"# {line}".rstrip() for line in lines[max(done, 1) :]]
+    # A plain comment could be taken for the heading of another step.
+    rest = [f"#| {line}".rstrip() for line in lines[max(done, 1) :]]
     return "\n".join([heading, *kept, *rest]) + "\n"
 
 

@@ -241,7 +241,13 @@ function planWords(a) {
 }
 
 function planNote(a) {
+  if (a.turns) return el("span.small.soft", turnWords(a));
   return a.plan_steps.length > 0 && el("span.small.soft", "plan " + planWords(a));
+}
+
+function turnWords(a) {
+  const corrected = a.step_results.filter((result) => result.status === "corrected").length;
+  return `${plural(a.turns, "turn")}${corrected ? `, ${plural(corrected, "error")} corrected on the way` : ""}`;
 }
 
 function checkItem(check) {

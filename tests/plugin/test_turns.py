@@ -1,6 +1,7 @@
-"""`--autoweb-codegen`: a script that is written turn by turn, and the comparison with one at once."""
+"""`--autoweb-codegen`: scripts that are written turn by turn, compared with scripts at once."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -91,8 +92,9 @@ def office(project: pytest.Pytester) -> pytest.Pytester:
     return project
 
 
-def run(office: pytest.Pytester, *flags: str) -> dict[str, Any]:
-    office.runpytest_subprocess("cases", "--autoweb-max-repairs=0", *flags)
+def run(office: pytest.Pytester, *flags: str, shows: str = "*autoweb*") -> dict[str, Any]:
+    result = office.runpytest_subprocess("cases", "--autoweb-max-repairs=0", *flags)
+    result.stdout.fnmatch_lines([shows])
     text = (office.path / "autoweb-report/report.json").read_text(encoding="utf-8")
     report: dict[str, Any] = json.loads(text)
     return report
@@ -111,3 +113,41 @@ def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> 
     assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "corrected", "ok"]
     assert attempt["executed"]
     assert attempt["answer"] == 23
+
+
+def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) -> None:
+    report = run(office, "--autoweb-models=fake/looks@turns")
+
+    (attempt,) = report["cases"][0]["cells"][0]["attempts"]
+    third, fourth = (
+        re.split(r"(?m)^\[(system|user|assistant)\]\n", exchange["prompt"])[1:]
+        for exchange in attempt["exchanges"][2:]
+    )
+    # Roles take turns, because some servers refuse two messages of one role in a row.
+    assert fourth[::2] == ["system", *["user", "assistant"] * 3, "user"]
+    # What was sent before stays as it was, which prompt caches need.
+    assert third[:5] == fourth[:5]
+    told = fourth[-1]
+    assert "TURN 3 ended in an error" in told
+    assert 'page.get_by_role("button", name="Seal the thickest")' in told
+    assert "waiting for get_by_role" in told
+    assert "It logged:" in told
+    assert "TURN 4 OF 12" in told
+    # Only the newest page is shown.
+    assert sum(text.count("<<page ") for text in fourth) == 1
+
+
+def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:
+    shown = "*attempt 1: 3 turns, steps 1:ok 2:ok 3:failed"
+    flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-turns=3")
+    report = run(office, *flags, shows=shown)
+
+    cell = report["cases"][0]["cells"][0]
+    (attempt,) = cell["attempts"]
+    assert cell["outcome"] == "failed"
+    assert attempt["turns"] == 3
+    # Nothing followed in which the last error could be corrected.
+    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "failed"]
+    assert attempt["code_notes"] == [
+        "The limit of 3 turns was reached before the model said that it was done."
+    ]

@@ -36,19 +36,20 @@ SETTLE_MS = 400
 """Quiet time before a new look, because what an action opens comes with a delay."""
 LOG_CHARS = 4_000
 """The most characters of a turn's log that the model is shown, from its end."""
-USELESS_REPLIES = 2
-"""Replies in a row with neither code nor DONE after which an attempt ends."""
 
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class TurnReply(NamedTuple):
-    """What a reply says: words, code, and whether nothing is left to do once that has run."""
+    """What a reply says."""
 
     words: str
     code: str
     done: bool
+    """Nothing is left to do once the code has run."""
+    question: str = ""
+    """What the model asks instead of writing code."""
 
 
 class _Became(NamedTuple):
@@ -57,40 +58,47 @@ class _Became(NamedTuple):
     words: str
     error: str = ""
     logged: str = ""
+    well: bool = False
+    """The code ran to its end."""
+    ends: bool = False
+    """The attempt goes no further."""
 
 
 def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take turns until the model says that the task is done, or the limit is reached."""
+    """Take turns until the model says that the task is done, or the limit is reached.
+
+    An attempt also ends when two turns in a row come to nothing with the same code, or with none.
+    """
     limit = tools.settings.max_turns
-    talk: tuple[Message, ...] = _opening(attempt, tools)
-    useless = 0
+    talk = _opening(attempt, tools)
+    in_vain: str | None = None
     for number in range(1, limit + 1):
         attempt, page = _see(attempt, tools, number, talk)
         attempt, reply = _ask_turn(attempt, tools, number, (*talk, page))
         if attempt.failure:
-            return _finish(attempt, tools)
-        said = read_turn(reply)
-        attempt = change(attempt, turns=number)
+            break
+        attempt, said = change(attempt, turns=number), read_turn(reply)
         if said.done and not said.code:
-            return _finish(attempt, tools)
-        if not said.code and (asks := parse_plan(reply).question):
-            attempt, talk = _asked(attempt, tools, number, reply, talk, asks)
-            if attempt.failure:
-                return _finish(attempt, tools)
-            continue
-        useless = 0 if said.code else useless + 1
-        if useless == USELESS_REPLIES:
-            failure = Failure(kind="plan", message="the replies hold neither code nor DONE")
-            problem = StepProblem.of("(plan)", NO_STEPS, failure.message)
-            return _finish(fail(attempt, failure, problem), tools)
+            break
         attempt, became = _take(attempt, tools, number, said)
-        if said.done and not became.error:
-            return _finish(attempt, tools)
+        if became.ends or (said.done and became.well):
+            break
+        if not became.well and said.code == in_vain:
+            attempt = attempt if attempt.failure else _without_code(attempt)
+            break
+        in_vain = None if became.well else said.code
         # The last turn is followed by none in which its error could be corrected.
-        attempt = _corrected(attempt) if became.error and number < limit else attempt
+        attempt = _corrected(attempt) if attempt.failure and number < limit else attempt
         talk = (*talk, *_told(number, reply, became, tools))
-    note = f"The limit of {limit} turns was reached before the model said that it was done."
-    return _finish(change(attempt, code_notes=(*attempt.code_notes, note)), tools)
+    else:
+        note = f"The limit of {limit} turns was reached before the model said that it was done."
+        attempt = change(attempt, code_notes=(*attempt.code_notes, note))
+    return _finish(attempt, tools)
+
+
+def _without_code(attempt: Attempt) -> Attempt:
+    failure = Failure(kind="plan", message="the replies hold neither code nor DONE")
+    return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS, failure.message))
 
 
 def read_turn(reply: str) -> TurnReply:
@@ -102,8 +110,9 @@ def read_turn(reply: str) -> TurnReply:
     else:
         code = text if "page." in text and _is_python(text) else ""
         words = "" if code else text
-    said = _DONE.sub("", words).strip()
-    return TurnReply(said, _without_headings(code).strip("\n"), bool(_DONE.search(words)))
+    code = _without_headings(code).strip("\n")
+    question = "" if code else parse_plan(reply).question
+    return TurnReply(_DONE.sub("", words).strip(), code, bool(_DONE.search(words)), question)
 
 
 def _is_python(text: str) -> bool:
@@ -149,21 +158,18 @@ def _hints(failed: Attempt, attempt: Attempt, tools: Tools) -> Iterator[str]:
         yield notes
 
 
-def _asked(
-    attempt: Attempt, tools: Tools, number: int, reply: str, talk: tuple[Message, ...], asks: str
-) -> tuple[Attempt, tuple[Message, ...]]:
+def _asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, _Became]:
     """Stop at a question or answer it, as `--autoweb-questions` says."""
     attempt = change(attempt, plan_has_question=True, plan_question=tools.redact(asks))
-    answer = ""
-    if tools.settings.questions == "answer":
+    policy, answer = tools.settings.questions, ""
+    if policy == "answer":
         answer = find_answer(tools.case.answers, asks)
-    if not answer and tools.settings.questions != "record":
+    if not answer and policy != "record":
         failure = Failure(kind="question", message=f"the model needs input: {asks}")
-        return fail(attempt, failure, StepProblem.of("(plan)", PLAN_ASKS, asks)), talk
-    became = _Became(
-        f"asked. The answer: {answer}" if answer else "asked, and nobody answers. Decide yourself."
-    )
-    return attempt, (*talk, *_told(number, reply, became, tools))
+        problem = StepProblem.of("(plan)", PLAN_ASKS, asks)
+        return fail(attempt, failure, problem), _Became("asked.", ends=True)
+    told = f"asked. The answer: {answer}" if answer else "asked, and nobody answers: decide."
+    return attempt, _Became(told, well=True)
 
 
 def _see(
@@ -216,6 +222,8 @@ def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple[Attempt, _Became]:
     """Run the code of a turn as the next step of the script."""
+    if said.question:
+        return _asked(attempt, tools, said.question)
     if not said.code:
         return attempt, _Became("held no code. Reply with one fenced Python block, or with DONE.")
     first_line = len(attempt.code.splitlines()) + 1
@@ -244,7 +252,8 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
         began = len(tools.log.lines)
         # The block keeps the line numbers that it has in the whole script.
         placed = "\n" * (first_line - 1) + block
-        attempt = run_block(attempt, tools, number, placed, said.words, told=True)
+        # The names in the code tell which frame it is meant for, more surely than the words do.
+        attempt = run_block(attempt, tools, number, placed, said.code, told=True)
         became = _became(attempt.step_results[-1], placed, tools.log.lines[began:])
     if became.error:
         failed = attempt.failure
@@ -278,7 +287,7 @@ def _became(result: StepResult, placed: str, log: list[str]) -> _Became:
         left_out = len(logged) - LOG_CHARS
         logged = f"({left_out} characters left out)\n{logged[-LOG_CHARS:]}"
     if result.ok:
-        return _Became("was carried out.", "", logged)
+        return _Became("was carried out.", logged=logged, well=True)
     at = detail = ""
     if failure := result.failure:
         # The model knows its own lines, but not their numbers in the whole script.

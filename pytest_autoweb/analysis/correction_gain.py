@@ -26,6 +26,8 @@ class TypeCount(Record):
     """The type of failure."""
     count: int
     """Cells whose first attempt failed that way."""
+    by_model: int = 0
+    """How many of these types were named by `--autoweb-failure-model`, and not by a rule."""
 
 
 class ArmFacts(Record):
@@ -142,11 +144,9 @@ def _is_control_arm(name: str) -> bool:
 def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
     firsts = [(cell, cell.attempts[0]) for cell in cells]
     failed = [cell for cell, first in firsts if first.failure and not first.checks_passed]
-    types = Counter(
-        first.classification.type
-        for first in (c.attempts[0] for c in failed)
-        if first.classification
-    )
+    found = [c.attempts[0].classification for c in failed]
+    types = Counter(one.type for one in found if one)
+    by_model = Counter(one.type for one in found if one and one.by == "model")
     calls = [call for cell in cells for attempt in cell.attempts for call in attempt.tool_calls]
     runs: dict[CorrectionArmName, list[_Run]] = {}
     for cell in failed:
@@ -157,7 +157,10 @@ def _facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:
         model=model,
         cells=len(cells),
         failed_first=len(failed),
-        types=tuple(TypeCount(type=name, count=n) for name, n in types.most_common()),
+        types=tuple(
+            TypeCount(type=name, count=n, by_model=by_model[name])
+            for name, n in types.most_common()
+        ),
         duplicates=sum(call.duplicate for call in calls),
         cached=sum(call.cached for call in calls),
         arms=tuple(

@@ -45,9 +45,9 @@ class Classification(Record):
     """The failure's type, one of eight."""
     web_kind: WebKind = ""
     """The web's own kind of failure, if there is one that fits."""
-    by: Literal["kind", "class", "status", "pattern", "keyword", "evidence", "none"]
-    """Which rule decided. `keyword` is the least certain one, and `evidence` is what the page
-    says."""
+    by: Literal["kind", "class", "status", "pattern", "keyword", "evidence", "model", "none"]
+    """Which rule decided. `keyword` is the least certain one, `evidence` is what the page
+    says, and `model` says that no rule did and that `--autoweb-failure-model` was asked."""
     matched: str = ""
     """The words of the failure that decided."""
 

@@ -49,6 +49,7 @@ StageName = Literal[
     "collect",
     "locate",  # a question of the vision locator
     "reflect",
+    "classify",  # a model names the type of a failure
 ]
 
 FailureKind = Literal[

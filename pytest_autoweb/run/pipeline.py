@@ -28,6 +28,7 @@ from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.guidance import Guidance
+from pytest_autoweb.correct.naming_model import AskedCell
 from pytest_autoweb.correct.retry_rules import Rules
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.guarded_page import guarded_page
@@ -83,7 +84,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     # All arms continue from the same first attempt, so that they differ in nothing but the retries.
     run = partial(_attempts_in_arm, cell, resources, first)
     made = run(arm)
-    attempts = list(made.attempts)
+    attempts = [_named(attempt, cell, resources) for attempt in made.attempts]
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
     result = CellResult(
         **dict(planned_cell(cell, resolved)),
@@ -106,6 +107,13 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     )
     save_cell(resources.run_folder, result)
     return result
+
+
+def _named(attempt: Attempt, cell: Cell, resources: CellResources) -> Attempt:
+    """Return the attempt with the type of its failure, asking a model if the rules have none."""
+    if resources.naming is None:
+        return attempt
+    return resources.naming.named(attempt, AskedCell(cell.case.id, cell.mode, cell.repeat))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.cases.case import Case, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.call_cache import Cache
+from pytest_autoweb.correct.naming_model import NamingModel
 from pytest_autoweb.correct.retry_rules import PastCorrections
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
@@ -73,3 +74,5 @@ class CellResources:
     """For each kind of element, the wrong choices and all choices of the model, by the store."""
     judge: Callable[[JudgedAttempt], ModelJudge] | None = None
     """Makes the judge of an attempt; None if `judge` checks cannot be evaluated."""
+    naming: NamingModel | None = None
+    """Names the types of failures that no rule recognises; None if no model is to be asked."""

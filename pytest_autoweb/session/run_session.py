@@ -16,6 +16,7 @@ from filelock import FileLock
 from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.correct.naming_model import NamingModel
 from pytest_autoweb.egress.browser_sandbox import ON, own_sandbox
 from pytest_autoweb.errors import BrowserError, CaseError, SettingsError
 from pytest_autoweb.judge.human_labels import read_labels
@@ -93,6 +94,18 @@ class RunSession:
             compared=settings.models,
             calibrated={found.judge for found in self.agreements if found.calibrated},
         )
+
+        self._naming = self._naming_model()
+
+    def _naming_model(self) -> NamingModel | None:
+        name = self.settings.failure_model
+        if not name:
+            return None
+        if self.spec(name).provider == "builtin":
+            raise SettingsError(
+                f"--autoweb-failure-model: {name} is a control and cannot name failures"
+            )
+        return NamingModel(name, partial(self.model, name))
 
     def spec(self, name: str) -> ModelSpec:
         """Return the settings of a model, even of one that is not on the command line.
@@ -186,6 +199,7 @@ class RunSession:
             progress=lambda text: self.progress.emit(cell_name, "stage", text),
             stream=self._stream(cell_name),
             judge=partial(ModelJudge, self._judges),
+            naming=self._naming,
         )
 
     def _stream(self, cell_name: str) -> Callable[[str], None]:
@@ -234,7 +248,8 @@ class RunSession:
         """
         others = [local_model(self.settings)] if self.settings.local_analyze else []
         judges = [self._judges.named(None).name] if self.settings.judge_model else []
-        called = self._called([*self.settings.models, *judges])
+        naming = [self.settings.failure_model] if self.settings.failure_model else []
+        called = self._called([*self.settings.models, *judges, *naming])
         self.gateway.add(*called, *self._called(others))
         if not called:
             return

@@ -91,6 +91,80 @@ def test_the_seeds_own_words_have_the_types_of_its_table(word: str, kind: str) -
     assert classify(word).type == kind
 
 
+SAID = {
+    "VALIDATION_ERROR": (
+        "Please choose a delivery day|请选择送货日期|請選擇送貨日期"
+        "|Bitte wählen Sie einen Liefertag|Veuillez choisir un jour|Elija un día",
+        "The discount cannot be negative|折扣不能为负数|折扣不能為負數"
+        "|Der Rabatt darf nicht negativ sein|La remise ne peut pas être négative"
+        "|El descuento no puede ser negativo",
+        "No file was selected|没有选择文件|沒有選擇檔案|Keine Datei ausgewählt"
+        "|Aucun fichier n'a été sélectionné|No se ha seleccionado ningún archivo",
+        "The nickname is too long|昵称太长|暱稱太長|Der Spitzname ist zu lang"
+        "|Le surnom est trop long|El apodo es demasiado largo",
+    ),
+    "PERMISSION_ERROR": (
+        "Your invitation link has expired|您的邀请链接已过期|您的邀請連結已過期"
+        "|Ihr Einladungslink ist abgelaufen|Votre lien d'invitation a expiré"
+        "|Su enlace de invitación ha expirado",
+        "Your e-mail has not been confirmed yet|您的邮箱尚未确认|您的信箱尚未確認"
+        "|Ihre E-Mail-Adresse ist noch nicht bestätigt"
+        "|Votre adresse n'a pas encore été confirmée|Su correo no ha sido confirmado",
+        "You must be logged in to vote|必须登录后才能投票|必須登入後才能投票"
+        "|Sie müssen angemeldet sein|Vous devez vous connecter|Debe iniciar sesión",
+    ),
+    "SERVICE_UNAVAILABLE": (
+        "There was a problem saving the draft|保存草稿时出现了问题|儲存草稿時出現了問題"
+        "|Beim Speichern des Entwurfs ist ein Problem aufgetreten"
+        "|Un problème est survenu lors de l'enregistrement du brouillon"
+        "|Hubo un problema al guardar el borrador",
+        "Too many attempts, please wait a minute|尝试次数过多，请稍候|嘗試次數過多，請稍候"
+        "|Zu viele Versuche, bitte warten Sie eine Minute"
+        "|Trop de tentatives, patientez une minute|Demasiados intentos, espere un minuto",
+    ),
+    "RESOURCE_CONFLICT": (
+        "You are already a member|您已经是会员成员|您已經是會員成員|Sie sind bereits angemeldet"
+        "|Vous êtes déjà membre|Ya eres miembro",
+        "A list with this name already exists|同名列表已存在|同名列表已存在"
+        "|Eine Liste mit diesem Namen existiert bereits"
+        "|Une liste portant ce nom existe déjà|Ya existe una lista con este nombre",
+    ),
+    "DATA_NOT_FOUND": (
+        "No invoice found|未找到发票|未找到發票|Keine Rechnung gefunden"
+        "|Aucune facture trouvée|No se encontró ninguna factura",
+        "There are no members with this name|没有符合的会员|沒有符合的會員"
+        "|Es gibt keine Mitglieder mit diesem Namen|Aucun membre ne correspond"
+        "|No hay miembros con este nombre",
+    ),
+    "BUSINESS_ERROR": (
+        "Comments are disabled|评论功能已禁用|評論功能已停用|Kommentare sind deaktiviert"
+        "|Les commentaires sont désactivés|Los comentarios están deshabilitados",
+        "You can only vote once|您只能投票一次|您只能投票一次|Sie können nur einmal abstimmen"
+        "|Vous ne pouvez voter qu'une fois|Solo puede votar una vez",
+    ),
+}
+"""The same in English, Simplified and Traditional Chinese, German, French and Spanish, as browsers,
+frameworks and applications word it."""
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        (message, kind)
+        for kind, rows in SAID.items()
+        for row in rows
+        for message in dict.fromkeys(row.split("|"))
+    ],
+)
+def test_the_same_message_has_the_same_type_in_each_language(message: str, kind: str) -> None:
+    assert classify(message).type == kind
+
+
+def test_a_message_without_any_known_word_has_no_type() -> None:
+    for message in ("Hmm", "xyzzy 17", "嗯", "Tja", "blub " * 1_000 + "not found"):
+        assert classify(message).type == "UNKNOWN"
+
+
 @pytest.mark.parametrize(
     ("message", "kind"),
     [

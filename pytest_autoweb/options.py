@@ -1,6 +1,6 @@
 """Every flag, ini key and environment variable, declared once and read into `Settings`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -86,6 +86,16 @@ def one_of(*allowed: str) -> Callable[[str], str]:
         return text
 
     return parse
+
+
+def codegen_ways(text: str) -> tuple[str, ...]:
+    """Read the ways to write a script; several make each model run once in each."""
+    ways = comma_list(text)
+    for way in ways:
+        one_of("auto", "turns", "once")(way)
+    if len(ways) != 1 and set(ways) != {"turns", "once"}:
+        raise ValueError(f"{text!r} is not allowed; allowed: auto, turns, once, or turns,once")
+    return ways
 
 
 def locator(text: str) -> str:
@@ -204,6 +214,12 @@ OPTIONS: tuple[Option, ...] = (
            "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "{strategies}.", known_strategy, "NAME"),
+    Option("codegen", "auto", "How the strategy codegen writes a script: by turns (see a page, "
+           "write code for it, run it, look again), once (a plan, then the whole script), or auto: "
+           "once for models that are small by their name, else turns. turns,once compares both "
+           "for every model.", codegen_ways, "WAYS"),
+    Option("max_turns", "12", "The most turns that one attempt of codegen by turns may take; the "
+           "model is told.", count(1), "N"),
     Option("max_decisions", "30", "The most decisions that one attempt of the strategy act may "
            "take.", count(1), "N"),
     Option("feedback", "true", "Tell a model that acts by sight what was wrong with its last "
@@ -311,6 +327,8 @@ class Settings:
     simplified_html: bool | None
     visual_supplement: bool
     strategy: StrategyName
+    codegen: tuple[str, ...]
+    max_turns: int
     max_decisions: int
     feedback: bool
     locator: "LocatorAlgorithm"
@@ -431,8 +449,19 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
             where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
             raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
         sources[option.name] = source
+    if len(values["codegen"]) > 1:
+        values["models"] = tuple(_in_each_way(values["models"], values["codegen"]))
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(**values, rootdir=config.rootpath, sources=sources)
+
+
+def _in_each_way(models: tuple[str, ...], ways: tuple[str, ...]) -> Iterator[str]:
+    """Yield every model once for each way to write a script, but controls once."""
+    for model in models:
+        if model.startswith("builtin/"):
+            yield model
+        else:
+            yield from (f"{model}@{way}" for way in ways)
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:

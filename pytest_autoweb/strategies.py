@@ -14,6 +14,7 @@ from pytest_autoweb.codegen.generate import lint_script, write_script
 from pytest_autoweb.codegen.plan import plan_as_task, plan_case
 from pytest_autoweb.codegen.refs_turns import take_turns
 from pytest_autoweb.codegen.repair import repair_script
+from pytest_autoweb.codegen.script_turns import write_by_turns
 from pytest_autoweb.codegen.show_pages import capture_pages
 from pytest_autoweb.collect.collect_list import collect_list
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
@@ -42,6 +43,8 @@ class Strategy:
     once, however many modes a run has."""
     in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
     """The strategies that replace it for models of other dialects of the step language."""
+    by_turns: "Strategy | None" = None
+    """The strategy that replaces it for models that write turn by turn (`--autoweb-codegen`)."""
 
     def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
         """Return the stages of an attempt that begins anew, or that repairs a failed one."""
@@ -65,9 +68,11 @@ _OF_SIGHT = ("sight", "locate", "locate_again")
 
 
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
-    """Return the strategy of a cell, in the variant for the model's dialect."""
+    """Return the strategy of a cell, in the variant for the way in which the model writes."""
     strategy = STRATEGIES.pick(name)
-    return strategy.in_dialect.get(spec.dialect, strategy)
+    if spec.dialect in strategy.in_dialect:
+        return strategy.in_dialect[spec.dialect]
+    return strategy.by_turns if strategy.by_turns and spec.takes_turns else strategy
 
 
 def prompts_of(
@@ -97,7 +102,7 @@ def stages_for(
 NAME = "codegen"
 SUMMARY = "plan and script"
 
-BY_TURNS = Strategy(
+BY_REFS = Strategy(
     name=NAME,
     summary=SUMMARY,
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
@@ -106,6 +111,14 @@ BY_TURNS = Strategy(
 )
 """`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
 
+BY_TURNS = Strategy(
+    name=NAME,
+    summary=SUMMARY,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_by_turns), JUDGE),
+    prompts=("turns", "turn_page", "turn_became"),
+)
+"""`codegen` for capable models, which see each page before they write code for it."""
+
 CODEGEN = STRATEGIES.add(
     Strategy(
         name=NAME,
@@ -113,7 +126,8 @@ CODEGEN = STRATEGIES.add(
         first=(OPEN, PLAN, CAPTURE, GENERATE, LINT, EXECUTE, JUDGE),
         repair=(OPEN, REPAIR, LINT, EXECUTE, JUDGE),
         prompts=("plan", "generate", "repair", "visual"),
-        in_dialect={"refs": BY_TURNS},
+        in_dialect={"refs": BY_REFS},
+        by_turns=BY_TURNS,
     )
 )
 

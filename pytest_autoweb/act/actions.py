@@ -250,11 +250,18 @@ def action_forms(
     # An action cannot be the last one if the answer is still to be given.
     left_out |= {"last"} if answers else {"answer"}
     return tuple(
-        _fields(copy.deepcopy(_ACTIONS.json_schema()["$defs"][model.__name__]), brief, left_out)
+        _fields(copy.deepcopy(_definitions()[model.__name__]), brief, left_out)
         for model in _MODELS
         # A small model gives one action at a time.
         if not (brief and model is FillForm)
     )
+
+
+@cache
+def _definitions() -> dict[str, Any]:
+    """Return the schema of each action by its class; every decision asks for it."""
+    definitions: dict[str, Any] = _ACTIONS.json_schema()["$defs"]
+    return definitions
 
 
 def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, Any]:

@@ -189,11 +189,28 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     return finish_execution(attempt, tools)
 
 
-def run_block(attempt: Attempt, tools: Tools, index: int, code: str, hint: str) -> Attempt:
-    """Run one block and record its result; only the first failure of an attempt gets a scene."""
+def run_block(
+    attempt: Attempt,
+    tools: Tools,
+    index: int,
+    code: str,
+    hint: str,
+    *,
+    told: bool = False,
+) -> Attempt:
+    """Run one block and record its result; only the first failure of an attempt gets a scene.
+
+    Args:
+        attempt: the attempt so far.
+        tools: its tools.
+        index: the number of the step.
+        code: its code, with the line numbers that it has in the whole script.
+        hint: what the step is about, to find the frame that it is meant for.
+        told: the model is told when it runs out of time, and decides; otherwise it is continued.
+    """
     tools.progress(f"step {index}")
     tools.wire.counting = True
-    ran = _run_step(index, code, hint, tools)
+    ran = _run_step(index, code, hint, tools, told=told)
     result = ran.result
     attempt = change(
         attempt,
@@ -252,10 +269,10 @@ def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _all_ok(attempt: Attempt) -> bool:
-    return all(result.ok for result in attempt.step_results)
+    return all(result.ok or result.status == "corrected" for result in attempt.step_results)
 
 
-def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
+def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> _StepRun:
     if not code.strip():
         failure = Failure(kind="step", message=NO_CODE_FOR_STEP, step_index=index)
         return _StepRun(
@@ -268,7 +285,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools) -> _StepRun:
     context, outcome = _run_once(index, code, hint, tools, Limits(step_s=base))
     calls, retried = outcome.calls, False
     # A step whose worker was killed has lost its state, so it cannot go on.
-    if _ran_out_of_time(outcome, tools) and not outcome.killed:
+    if _ran_out_of_time(outcome, tools) and not outcome.killed and not told:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")

@@ -12,7 +12,7 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = change(attempt, prompt=_task_text(tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
     if plan and plan.has_question and tools.settings.questions == "answer":
-        answer = _find_answer(tools.case.answers, plan.question)
+        answer = find_answer(tools.case.answers, plan.question)
         if answer:
             attempt, plan = _ask_plan(attempt, tools, hint="", answer=answer, asked=plan)
     if plan is None:
@@ -85,7 +85,7 @@ def _hint(tools: Tools) -> str:
     return ""
 
 
-def _find_answer(answers: dict[str, str], question: str) -> str:
+def find_answer(answers: dict[str, str], question: str) -> str:
     """Return the case's answer to a question that overlaps with this one, or its only answer."""
     asked = question.casefold()
     for known, answer in answers.items():

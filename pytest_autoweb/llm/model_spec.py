@@ -1,6 +1,7 @@
 """What is known of one model: its settings, where they come from, and where it answers."""
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,13 @@ from pytest_autoweb.specs import Documented
 
 Dialect = Literal["playwright", "refs"]
 """The two forms of the step language a model may be asked for (docs/models.md)."""
+CodegenWay = Literal["auto", "turns", "once"]
+"""Whether a script is written turn by turn, with the page in view, or all at once."""
+WAYS: tuple[CodegenWay, ...] = ("turns", "once")
+"""What a model's name may end in, after an @, to be compared with itself."""
+SMALL_PARAMETERS = 14.0
+"""The size, in billions of parameters, below which `auto` lets a model write its script at once."""
+_SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
 
 class ModelSpec(Documented):
@@ -47,6 +55,9 @@ class ModelSpec(Documented):
     vision: bool = False
     """Whether pictures may be sent."""
     dialect: Dialect = "playwright"
+    codegen: CodegenWay = "auto"
+    """How the strategy `codegen` writes scripts in the dialect `playwright`; `auto` decides by the
+    size in the model's name."""
     constrained: Literal["none", "gbnf", "json_schema"] = "none"
     """How the server can constrain replies."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -64,6 +75,14 @@ class ModelSpec(Documented):
         if prefix == "builtin":
             return "builtin"
         return "local" if prefix == "local" else "litellm"
+
+    @property
+    def takes_turns(self) -> bool:
+        """Tell whether the strategy `codegen` lets the model write its script turn by turn."""
+        if self.codegen != "auto":
+            return self.codegen == "turns"
+        sizes = [float(size) for size in _SIZE.findall(self.litellm_model)]
+        return self.provider == "litellm" and all(size >= SMALL_PARAMETERS for size in sizes)
 
     @property
     def litellm_model(self) -> str:
@@ -153,7 +172,22 @@ def load_specs(
         for name, table in tables.items():
             _refuse_unknown_keys(name, table, source)
             configured[name] = configured.get(name, {}) | table
-    return {name: _spec(name, configured.get(name, {})) for name in dict.fromkeys(names)}
+    return {name: _named(name, configured) for name in dict.fromkeys(names)}
+
+
+def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
+    """Return the settings of a name, which may end in the way to write: `NAME@turns`."""
+    plain, _, way = name.rpartition("@")
+    if name in configured or not plain or way not in WAYS:
+        return _spec(name, configured.get(name, {}))
+    table = configured.get(plain, {})
+    found = _spec(name, {**table, "model": table.get("model") or plain, "codegen": way})
+    if found.dialect == "refs":
+        raise SettingsError(
+            f"model {name!r}: {plain} writes in the dialect refs, which has turns of its own; name "
+            f"it without @{way}"
+        )
+    return found
 
 
 def load_project_specs(

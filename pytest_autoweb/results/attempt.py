@@ -83,6 +83,8 @@ class Attempt(Record):
     """A model's description of the screenshot, with `--autoweb-visual-supplement`."""
     code: str = ""
     """The generated code, with one block for each step."""
+    turns: int = 0
+    """The number of turns in which the code was written; 0 if it was written at once."""
     code_diff: str = ""
     """Unified diff against the previous attempt's code."""
     code_notes: tuple[str, ...] = ()
@@ -169,6 +171,7 @@ class AttemptFields(TypedDict, total=False):
     snapshots: tuple[Snapshot, ...]
     visual_description: str
     code: str
+    turns: int
     code_diff: str
     code_notes: tuple[str, ...]
     lint_errors: tuple[LintFinding, ...]

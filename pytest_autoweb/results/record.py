@@ -70,8 +70,9 @@ FailureKind = Literal[
     "internal",  # a bug in pytest-autoweb
 ]
 
-StepStatus = Literal["ok", "failed", "blocked", "skipped", "not_run"]
-"""`blocked`: an earlier step failed; `not_run`: nothing was executed (lint, empty plan)."""
+StepStatus = Literal["ok", "failed", "blocked", "skipped", "not_run", "corrected"]
+"""`blocked`: an earlier step failed; `not_run`: nothing was executed (lint, empty plan);
+`corrected`: the turn ended in an error, which the model was told before its next turn."""
 
 
 class Usage(Record):

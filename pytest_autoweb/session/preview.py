@@ -20,7 +20,7 @@ from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.storage import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies import ACT, CODEGEN, COLLECT, strategy_of
+from pytest_autoweb.strategies import ACT, BY_TURNS, CODEGEN, COLLECT, strategy_of
 
 Basis = Literal["case", "model", "prompts", "control"]
 """What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's
@@ -175,6 +175,8 @@ PLAN_TOKENS, SCRIPT_TOKENS = 200, 300
 """Assumed for replies."""
 TURNS, TURN_TOKENS = 2, 30
 """Assumed for models that act in turns (dialect `refs`)."""
+SCRIPT_TURNS = 5
+"""Assumed for models that write their script turn by turn."""
 PICTURE_TOKENS, DESCRIPTION_TOKENS = 1000, 250
 """Assumed for a screenshot and its description."""
 DECISIONS, DECISION_TOKENS = 8, 80
@@ -286,6 +288,11 @@ class _Forecast:
         if cell.spec.dialect == "refs":
             given = _prompt_tokens("refs") + task + PAGE_TOKENS // 2
             return TURNS, TURNS * given, TURNS * TURN_TOKENS
+        if strategy_of(cell.strategy, cell.spec) is BY_TURNS:
+            turns = min(SCRIPT_TURNS, self._settings.max_turns)
+            said = PAGE_TOKENS // 4 * (turns - 1)
+            given = _prompt_tokens("turns") + task + PAGE_TOKENS + said // 2
+            return turns, turns * given, turns * SCRIPT_TOKENS // 2
         plan = _prompt_tokens("plan") + task
         script = _prompt_tokens("generate") + task + PLAN_TOKENS + PAGE_TOKENS
         if not (self._settings.visual_supplement and cell.spec.vision):

@@ -10,7 +10,7 @@ from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.llm.builtin_models import NOOP
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import neutral
-from pytest_autoweb.report.wording import clean_lines
+from pytest_autoweb.report.wording import clean_lines, count_of
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.run.corrections import NO_CHECKS
 
@@ -97,7 +97,8 @@ def describe(result: CellResult) -> list[str]:
     lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
     for attempt in result.attempts:
         steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
-        lines.append(f"  attempt {attempt.attempt_index}: steps {steps or 'none'}")
+        turns = f"{count_of(attempt.turns, 'turn')}, " if attempt.turns else ""
+        lines.append(f"  attempt {attempt.attempt_index}: {turns}steps {steps or 'none'}")
         lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
         lines += [
             f"    check {c.index} {c.type}: expected {c.expected}, saw {c.actual}"

@@ -131,7 +131,14 @@ class RunSession:
 
     def _learn(self, names: Sequence[str]) -> None:
         settings = self.settings
-        self._specs |= load_project_specs(names, settings.rootdir, settings.models_file)
+        specs = load_project_specs(names, settings.rootdir, settings.models_file)
+        if len(settings.codegen) == 1:
+            # What a model's own settings say goes before what is said for all.
+            update = {"codegen": settings.codegen[0]}
+            for name, spec in specs.items():
+                if spec.codegen == "auto":
+                    specs[name] = spec.model_copy(update=update)
+        self._specs |= specs
 
     def open_folder(self) -> Path:
         """Make the run folder once per session, moving an older run aside."""

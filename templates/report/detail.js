@@ -6,8 +6,8 @@ import { decisionsPart } from "./decisions.js";
 import { locationsPart } from "./locations.js";
 import { stageTable } from "./models.js";
 
-const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped" };
-const STEP_WORDS = { ok: "ok", failed: "failed", blocked: "blocked", skipped: "skipped", not_run: "not run" };
+const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped", corrected: "healed" };
+const STEP_WORDS = { ok: "ok", failed: "failed", blocked: "blocked", skipped: "skipped", not_run: "not run", corrected: "corrected" };
 const plain = (content) => el("pre.plain", { dir: "auto", tabindex: 0 }, content);
 const part = (title, ...content) => el("section.part", el("h3", title), content);
 
@@ -241,7 +241,13 @@ function planWords(a) {
 }
 
 function planNote(a) {
+  if (a.turns) return el("span.small.soft", turnWords(a));
   return a.plan_steps.length > 0 && el("span.small.soft", "plan " + planWords(a));
+}
+
+function turnWords(a) {
+  const corrected = a.step_results.filter((result) => result.status === "corrected").length;
+  return `${plural(a.turns, "turn")}${corrected ? `, ${plural(corrected, "error")} corrected on the way` : ""}`;
 }
 
 function checkItem(check) {

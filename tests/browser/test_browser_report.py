@@ -12,7 +12,7 @@ from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results import CellResult, Exchange, StepResult, Usage
+from pytest_autoweb.results import Attempt, CellResult, Exchange, StepResult, Usage
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import plain, write_text_atomic
 
@@ -402,3 +402,18 @@ def test_the_report_says_on_which_cases_rates_stand_and_compares_modes(
     )
     page.get_by_role("button", name="Two capture modes").click()
     expect(page.locator(".compare thead")).to_contain_text("m in RAW_HTML")
+
+
+def test_turns_and_errors_corrected_on_the_way_are_counted(tmp_path: Path, open_page: Open) -> None:
+    steps = (
+        StepResult(step_index=1, ok=False, status="corrected", error="TimeoutError: late"),
+        StepResult(step_index=2, ok=True, status="ok"),
+    )
+    attempt = Attempt(turns=3, step_results=steps, executed=True, checks_passed=True)
+    page = open_page(report_on(tmp_path, cell(CellKey("a", "m@turns"), attempts=(attempt,))))
+
+    page.locator(".matrix .cell").first.click()
+
+    detail = page.locator("dialog, .detail").first
+    expect(detail).to_contain_text("3 turns, 1 error corrected on the way")
+    expect(detail).to_contain_text("TimeoutError: late")

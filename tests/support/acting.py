@@ -86,7 +86,7 @@ def run_one(
 
     cell = Cell(
         case=load_case_file(file)[0],
-        spec=ModelSpec(name="fake/model", **spec),
+        spec=ModelSpec(**{"name": "fake/model", "codegen": "once", **spec}),
         mode="ARIA_SNAPSHOT",
         repeat=1,
         nodeid="x",

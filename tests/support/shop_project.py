@@ -47,6 +47,8 @@ INI = (
     "[pytest]\n"
     # A check that fails waits so long; here nothing comes late.
     "autoweb_check_timeout = 1\n"
+    # The scripted models answer with a plan and a whole script.
+    "autoweb_codegen = once\n"
     # Their imports would double what a small session costs.
     "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
 )

@@ -125,3 +125,40 @@ def test_a_models_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_a_broken_pyproject_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="not valid TOML"):
         load_specs(["m/x"], pyproject=write(tmp_path / "pyproject.toml", "a = ["))
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("openai/gpt-5-mini", True),
+        ("anthropic/claude-opus-4-8", True),
+        ("vertex_ai/claude-3-5-sonnet@20240620", True),
+        ("ollama_chat/qwen3:8b", False),
+        ("ollama_chat/qwen3:32b", True),
+        ("together_ai/mistralai/Mixtral-8x7B-Instruct-v0.1", False),
+        ("groq/llama-3.3-70b-versatile", True),
+        ("openai/qwen2.5-coder-1.5b-instruct", False),
+        ("local/qwen2.5-coder-1.5b", False),
+        ("builtin/oracle", False),
+        ("ollama_chat/qwen3:8b@turns", True),
+        ("openai/gpt-5-mini@once", False),
+    ],
+)
+def test_a_model_writes_at_once_if_its_name_says_that_it_is_small(name: str, turns: bool) -> None:
+    assert load_specs([name])[name].takes_turns is turns
+
+
+def test_a_way_behind_a_name_keeps_the_settings_of_the_name(tmp_path: Path) -> None:
+    text = "a: {model: openai/x, seed: 3, codegen: once}\nb@turns: {model: openai/y}\n"
+    file = write(tmp_path / "models.yaml", text)
+
+    specs = load_specs(["a", "a@turns", "b@turns"], models_file=file)
+
+    assert [specs[name].litellm_model for name in specs] == ["openai/x", "openai/x", "openai/y"]
+    assert [specs[name].takes_turns for name in specs] == [False, True, True]
+    assert specs["a@turns"].seed == 3
+
+
+def test_a_model_of_the_dialect_refs_takes_no_way() -> None:
+    with pytest.raises(SettingsError, match="has turns of its own; name it without @once"):
+        load_specs(["local/qwen2.5-coder-1.5b@once"])

@@ -1,0 +1,107 @@
+"""How an attempt by turns goes on and ends, on a real page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from acting import run_one, settings
+from local_site import Site
+from playwright.sync_api import Browser
+
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.testing import ScriptedClient
+
+PAGE = """<h1>Shop</h1><button onclick="document.title = 'bought'">Buy</button>"""
+BUY = "```python\npage.get_by_role('button', name='Buy').click()\n```\nDONE"
+SELL = "```python\npage.get_by_role('button', name='Sell').click(timeout=200)\n```"
+
+
+def take(
+    browser: Browser,
+    folder: Path,
+    site: Site,
+    replies: Sequence[str],
+    case: dict[str, Any] | None = None,
+    **more: Any,
+) -> tuple[CellResult, list[str]]:
+    """A cell whose model gives these replies; the result, and the last message of each prompt."""
+    client = ScriptedClient({"generate": list(replies), "repair": BUY})
+    result = run_one(
+        browser,
+        {
+            "entry_url": site.put("/", PAGE),
+            "user_task": "Buy one.",
+            "expect": [{"js": "document.title == 'bought'"}],
+            **(case or {}),
+        },
+        client,
+        settings(folder, check_timeout=0.5, **more),
+        strategy="codegen",
+        spec={"codegen": "turns"},
+        opened=lambda page: None,
+    )
+    return result, [request.messages[-1].content for request in client.requests]
+
+
+def test_code_that_the_lint_refuses_is_told_and_not_run(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    refused = "```python\nopen('/etc/passwd')\n```"
+
+    result, told = take(browser, tmp_path, site, [refused, BUY])
+
+    assert (result.outcome, result.reason) == ("passed", "")
+    assert "TURN 1 was refused before it ran, so nothing of it was done:" in told[1]
+    assert "AW301" in told[1]
+    assert [step.status for step in result.attempts[0].step_results] == ["corrected", "ok"]
+    assert "#| open('/etc/passwd')" in result.attempts[0].code
+
+
+def test_the_same_error_twice_ends_the_attempt_and_a_repair_is_shown_what_ran(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, told = take(browser, tmp_path, site, [SELL, SELL, BUY], max_repairs=1)
+
+    assert [attempt.turns for attempt in result.attempts] == [2, 1]
+    assert result.outcome == "healed"
+    assert "name='Sell'" in told[2]
+    assert "Begin anew: the page is fresh" in told[2]
+    assert result.attempts[1].code_diff
+
+
+def test_replies_without_code_are_told_so_and_the_second_ends_the_attempt(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, told = take(browser, tmp_path, site, ["I look around.", "I look again."])
+
+    assert "TURN 1 held no code" in told[1]
+    assert (result.outcome, result.attempts[0].turns) == ("failed", 2)
+    assert "the replies hold neither code nor DONE" in result.reason
+
+
+def test_a_question_is_answered_from_the_case_or_ends_the_attempt(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    case = {"answers": {"Which colour?": "green"}}
+
+    answered, told = take(
+        browser, tmp_path, site, ["QUESTION: Which colour?", BUY], case, questions="answer"
+    )
+    stopped, _ = take(browser, tmp_path, site, ["QUESTION: Which colour?", BUY], questions="strict")
+
+    assert "TURN 1 asked. The answer: green" in told[1]
+    assert answered.outcome == "passed"
+    assert stopped.outcome == "needs_input"
+
+
+def test_variables_live_on_and_what_is_logged_is_shown(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    first = "```python\nheading = page.title() or 'Shop'\nlog('it says', heading)\n```"
+    second = "```python\nassert heading == 'Shop'\n```\n"
+
+    result, told = take(browser, tmp_path, site, [first, second, BUY])
+
+    assert "it says Shop" in told[1]
+    assert result.outcome == "passed"
+    assert [step.status for step in result.attempts[0].step_results] == ["ok"] * 3

@@ -1,0 +1,153 @@
+"""`--autoweb-codegen`: scripts that are written turn by turn, compared with scripts at once."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+SITE = {
+    "index.html": """<!doctype html><title>Office</title><h1>Sign in</h1>
+<label>User <input id="user"></label>
+<button onclick="location = 'desk.html?' + document.getElementById('user').value">Enter</button>""",
+    "desk.html": """<!doctype html><title>Desk</title><h1>Desk</h1>
+<a href="files.html">Filing cabinet</a> <a href="index.html">Leave</a>""",
+    "files.html": """<!doctype html><title>Files</title><h1>Files</h1>
+<ul><li>Harbour: 17 sheets <button onclick="seal('Harbour')">Seal Harbour</button>
+<li>Bridge: 23 sheets <button onclick="seal('Bridge')">Seal Bridge</button></ul><p id="out"></p>
+<script>function seal(name) { out.textContent = name + ' is sealed' }</script>""",
+}
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: seal
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Sign in as ana, open the files and seal the thickest one. How many sheets has it?"
+    expect:
+      - text: Bridge is sealed
+      - answer: {equals: 23}
+"""
+CLIENT = r'''
+import re
+
+import pytest
+from pytest_autoweb.testing import ScriptedClient, scripted_plan
+
+
+def looks(request):
+    """Knows nothing but what it is sent: names come from the listing that is shown last."""
+    text = request.messages[-1].content
+    page = text[text.rindex("<<page ") :]
+    names = dict(re.findall(r'(button|link|textbox) "([^"]+)"', page)[::-1])
+    if "textbox" in names:
+        code = f"""page.get_by_label("{names['textbox']}").fill("ana")
+page.get_by_role("button", name="{names['button']}").click()"""
+        return f"First I sign in.\n```python\n{code}\n```"
+    if "link" in names:
+        return f"""```python\npage.get_by_role("link", name="{names['link']}").click()\n```"""
+    if "ended in an error" in text:
+        sheets = max(map(int, re.findall(r"(\d+) sheets", page)))
+        name = re.search(rf"(\w+): {sheets} sheets", page)[1]
+        return f"""```python
+page.get_by_role("button", name="Seal {name}").click()
+answer(most)
+```
+DONE"""
+    return """Counting.
+```python
+most = max(int(found) for found in re.findall(r"(\\d+) sheets", page.locator("ul").inner_text()))
+log(most)
+page.get_by_role("button", name="Seal the thickest").click(timeout=300)
+```"""
+
+
+BLIND = """```python
+# Step 1
+page.get_by_label("User").fill("ana")
+page.get_by_role("button", name="Enter").click()
+page.get_by_role("link", name="Files").click(timeout=300)
+```"""
+
+
+@pytest.hookimpl
+def pytest_autoweb_client(spec):
+    if spec.litellm_model == "fake/looks":
+        return ScriptedClient(
+            {
+                "plan": scripted_plan("do it"),
+                "generate": looks if spec.takes_turns else BLIND,
+                "repair": looks if spec.takes_turns else BLIND,
+            }
+        )
+'''
+
+
+@pytest.fixture
+def office(project: pytest.Pytester) -> pytest.Pytester:
+    for name, text in SITE.items():
+        (project.path / "site" / name).write_text(text, encoding="utf-8")
+    (project.path / "cases/shop.yaml").write_text(CASES, encoding="utf-8")
+    project.makeconftest(CLIENT)
+    return project
+
+
+def run(office: pytest.Pytester, *flags: str, shows: str = "*autoweb*") -> dict[str, Any]:
+    result = office.runpytest_subprocess("cases", "--autoweb-max-repairs=0", *flags)
+    result.stdout.fnmatch_lines([shows])
+    text = (office.path / "autoweb-report/report.json").read_text(encoding="utf-8")
+    report: dict[str, Any] = json.loads(text)
+    return report
+
+
+def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> None:
+    report = run(office, "--autoweb-models=fake/looks", "--autoweb-codegen=turns,once")
+
+    cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
+    assert {model: cell["outcome"] for model, cell in cells.items()} == {
+        "fake/looks@turns": "passed",
+        "fake/looks@once": "failed",
+    }
+    (attempt,) = cells["fake/looks@turns"]["attempts"]
+    assert attempt["turns"] == 4
+    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "corrected", "ok"]
+    assert attempt["executed"]
+    assert attempt["answer"] == 23
+
+
+def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) -> None:
+    report = run(office, "--autoweb-models=fake/looks@turns")
+
+    (attempt,) = report["cases"][0]["cells"][0]["attempts"]
+    third, fourth = (
+        re.split(r"(?m)^\[(system|user|assistant)\]\n", exchange["prompt"])[1:]
+        for exchange in attempt["exchanges"][2:]
+    )
+    # Roles take turns, because some servers refuse two messages of one role in a row.
+    assert fourth[::2] == ["system", *["user", "assistant"] * 3, "user"]
+    # What was sent before stays as it was, which prompt caches need.
+    assert third[:5] == fourth[:5]
+    told = fourth[-1]
+    assert "TURN 3 ended in an error" in told
+    assert 'page.get_by_role("button", name="Seal the thickest")' in told
+    assert "waiting for get_by_role" in told
+    assert "It logged:" in told
+    assert "TURN 4 OF 12" in told
+    # Only the newest page is shown.
+    assert sum(text.count("<<page ") for text in fourth) == 1
+
+
+def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:
+    shown = "*attempt 1: 3 turns, steps 1:ok 2:ok 3:failed"
+    flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-turns=3")
+    report = run(office, *flags, shows=shown)
+
+    cell = report["cases"][0]["cells"][0]
+    (attempt,) = cell["attempts"]
+    assert cell["outcome"] == "failed"
+    assert attempt["turns"] == 3
+    # Nothing followed in which the last error could be corrected.
+    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "failed"]
+    assert attempt["code_notes"] == [
+        "The limit of 3 turns was reached before the model said that it was done."
+    ]

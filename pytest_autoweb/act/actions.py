@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError

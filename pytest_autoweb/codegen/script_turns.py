@@ -227,9 +227,10 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
     if not said.code:
         return attempt, _Became("held no code. Reply with one fenced Python block, or with DONE.")
     first_line = len(attempt.code.splitlines()) + 1
-    block = f"# Step {number}\n{said.code}\n"
-    if _findings(block, tools) and not _findings(tidy := normal_form(block), tools):
-        block = tidy
+    code = f"{said.code}\n"
+    if _findings(code, tools) and not _findings(tidy := normal_form(code), tools):
+        code = tidy
+    block = f"# Step {number}\n{code}"
     step = PlanStep(
         index=number,
         description=" ".join(said.words.split())[:500] or f"turn {number}",
@@ -244,7 +245,7 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
         plan_text=tools.redact(f"{text}Step {number}: {said.words}"),
         code=attempt.code + tools.redact(block),
     )
-    if findings := _findings(block, tools):
+    if findings := _findings(code, tools):
         attempt = _refused(attempt, tools, number, findings)
         listed = "\n".join(findings)
         became = _Became("was refused before it ran, so nothing of it was done:", listed)
@@ -264,9 +265,9 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
     return attempt, became
 
 
-def _findings(block: str, tools: Tools) -> tuple[str, ...]:
+def _findings(code: str, tools: Tools) -> tuple[str, ...]:
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
-    return tuple(map(str, lint_code(block, scripts=scripts, offered=tools.offered)))
+    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered)))
 
 
 def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...]) -> Attempt:
@@ -291,7 +292,7 @@ def _became(result: StepResult, placed: str, log: list[str]) -> _Became:
     at = detail = ""
     if failure := result.failure:
         # The model knows its own lines, but not their numbers in the whole script.
-        at = "".join(placed.splitlines()[(failure.line or 0) - 1 : failure.line]).strip()
+        at = placed.splitlines()[failure.line - 1].strip() if failure.line else ""
         detail = str(failure.evidence.get("detail", "")).strip()
     told = dict.fromkeys(filter(None, (at, result.error, detail)))
     return _Became("ended in an error:", "\n".join(told) or "it failed", logged)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from session_server import session_command
 from shop_project import SCRIPTED, SharedProject, furnish
 
 # A session in this process forgets at its end what it imported. What is imported here stays, which
@@ -26,8 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project with a site and two cases."""
+    monkeypatch.setattr(pytester, "_getpytestargs", session_command)
     furnish(pytester.path)
     return pytester
 

@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from session_server import session_command
 
 SITE = {
     "index.html": """<!doctype html><title>Shop</title><h1>Shop</h1>
@@ -88,7 +88,7 @@ class SharedProject:
         begin = time.perf_counter()
         home = {"HOME": str(self.path), "USERPROFILE": str(self.path), "PY_COLORS": "0"}
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *arguments],
+            [*session_command(), *arguments],
             cwd=self.path,
             env={**os.environ, **home},
             capture_output=True,

@@ -21,7 +21,7 @@ from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.run.prepared_cell import Cell
-from pytest_autoweb.runs.saving import cell_folder
+from pytest_autoweb.runs.saving import cell_folder, mark_started
 from pytest_autoweb.session.browser_life import leave_living, open_living
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
@@ -314,11 +314,18 @@ def open_cache(url: str, rootdir: Path) -> "Cache":
     return open_store_cache(url, base=rootdir)
 
 
+INTERRUPTED = "interrupted while it ran"
+"""The reason of a cell that Ctrl-C ended."""
+
+
 def _run_or_break(cell: Cell, resources: Any) -> CellResult:
     if cell.spec.name == ORACLE and not cell.case.has_oracle:
         return skipped_cell(cell, resources, NO_ORACLE)
     try:
         return run_cell(cell, resources)
+    except KeyboardInterrupt:
+        mark_started(resources.run_folder, cell.folder, INTERRUPTED)
+        raise
     except pytest.fail.Exception as error:
         # pytest-timeout raises this from a signal handler, wherever the cell is.
         if "pytest-timeout" not in str(error):
@@ -327,6 +334,7 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
         return broken_cell(cell, resources, Failure(kind="killed", message=message))
     except Exception as error:
         if was_interrupted(error):
+            mark_started(resources.run_folder, cell.folder, INTERRUPTED)
             raise KeyboardInterrupt from error
         # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]

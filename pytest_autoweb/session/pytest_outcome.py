@@ -1,6 +1,6 @@
 """The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -10,8 +10,8 @@ from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.llm.builtin_models import NOOP
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import neutral
-from pytest_autoweb.report.wording import clean_lines, count_of
-from pytest_autoweb.results import CellResult
+from pytest_autoweb.report.wording import clean_lines, count_of, one_line
+from pytest_autoweb.results import Attempt, CellResult
 from pytest_autoweb.run.corrections import NO_CHECKS
 
 POLICY: pytest.StashKey[GatePolicy] = pytest.StashKey()
@@ -100,12 +100,26 @@ def describe(result: CellResult) -> list[str]:
         turns = f"{count_of(attempt.turns, 'turn')}, " if attempt.turns else ""
         lines.append(f"  attempt {attempt.attempt_index}: {turns}steps {steps or 'none'}")
         lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
+        lines += [f"      {fact}" for fact in _where(attempt)]
         lines += [
             f"    check {c.index} {c.type}: expected {c.expected}, saw {c.actual}"
             for c in attempt.checks
             if not c.passed
         ]
     return [*map(_shown, lines), f"  details: {result.folder}"]
+
+
+def _where(attempt: Attempt) -> Iterator[str]:
+    """Yield the line at which the attempt failed, and what Playwright tried there last."""
+    failure = attempt.failure
+    if failure is None or not failure.line:
+        return
+    if code := "".join(attempt.code.splitlines()[failure.line - 1 : failure.line]).strip():
+        yield one_line(f"line {failure.line}: {code}", 200)
+    detail = str(failure.evidence.get("detail", ""))
+    tried = [line.strip(" -") for line in detail.splitlines() if line.strip().startswith("- ")]
+    if tried:
+        yield one_line(f"call log: {tried[-1]}", 200)
 
 
 def _shown(text: str) -> str:

@@ -165,6 +165,7 @@ export class Detail {
       el("div.timing", el("b", STEP_WORDS[status]), result?.retried && ", continued", took && ` · ${seconds(result.duration_ms / 1000)}`, took && el("div.bar", bar)),
       result && el("div.rest", result.error && el("div.error", { dir: "auto" }, result.error),
         result.context && result.context !== "page" && el("div.where", "in frame ", text(result.context)),
+        result.failure?.evidence?.detail && fold("What Playwright tried", "", () => plain(result.failure.evidence.detail), "more"),
         this.shot(cell, result.screenshot, `Step ${index}`),
         result.log_tail && fold("Log of this step", "", () => plain(result.log_tail), "more")));
   }

@@ -17,10 +17,23 @@ import pytest_autoweb.session.controller
 import pytest_autoweb.session.preview  # noqa: F401
 
 HERE = Path(__file__).parent
+FIRST = (
+    "test_behind_login.py",
+    "test_killed.py",
+    "test_heavy.py",
+    "test_judge_labels.py",
+    "test_hostile_page.py",
+    "test_collect.py",
+)
+"""Files of few tests that take long. Begun last, they would be all that runs at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder: each starts pytest itself, bare or with workers."""
+    """Mark the tests of this folder: each starts pytest itself, bare or with workers.
+
+    Those that take long come first.
+    """
+    items.sort(key=lambda item: item.path.parent != HERE or item.path.name not in FIRST)
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("session")

@@ -91,8 +91,9 @@ def test_ctrl_c_in_a_terminal_leaves_a_report(
     assert said.splitlines()[-1].endswith("autoweb-report/index.html")
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
     (case,) = report["cases"]
-    outcomes = {cell["model"]: cell["outcome"] for cell in case["cells"]}
-    assert outcomes == {"fake/a": "failed", "fake/b": "broken"}
+    ended = {cell["model"]: (cell["outcome"], cell["reason"]) for cell in case["cells"]}
+    assert ended["fake/a"][0] == "failed"
+    assert ended["fake/b"] == ("broken", "interrupted while it ran")
     assert report["interrupted"]
 
 

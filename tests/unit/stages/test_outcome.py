@@ -233,9 +233,20 @@ def test_the_gates_are_read_once_a_process(tmp_path: Path) -> None:
     assert policy_of(config, cast(Settings, settings)) is first
 
 
+CALL_LOG = """Locator.click: Timeout 900ms exceeded.
+Call log:
+  - waiting for get_by_text("Buy")
+    - element is not visible
+"""
+
+
 def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
     attempts = (
-        attempt(formatted_errors=tuple(f"error {n}" for n in range(7))),
+        attempt(
+            formatted_errors=tuple(f"error {n}" for n in range(7)),
+            code="# Step 1\npage.get_by_text('Buy').click()\n",
+            failure=Failure(kind="step", message="late", line=2, evidence={"detail": CALL_LOG}),
+        ),
         attempt(
             attempt_index=2,
             step_results=(
@@ -256,6 +267,8 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         "login on m: FAILED - the page said no",
         "  attempt 1: steps none",
         *[f"    error {n}" for n in range(5)],
+        "      line 2: page.get_by_text('Buy').click()",
+        "      call log: element is not visible",
         "  attempt 2: steps 1:ok 2:failed",
         "    check 1 text: expected 'paid', saw 'open'",
         "    check 2 http: expected 200, saw nothing",

@@ -23,9 +23,6 @@ KNOWN_TO_LITELLM = ("gpt-4o", "gpt-5-mini", "gpt-5-nano")
 RECORDED = ("openai/recorded", "openai/refused", "openai/counted")
 
 
-pytestmark = pytest.mark.xdist_group("llm-gateway")
-
-
 class Session(NamedTuple):
     client: GatewayClient
     server: OpenAIServer

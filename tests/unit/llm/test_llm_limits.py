@@ -15,8 +15,6 @@ from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec
 
-pytestmark = pytest.mark.xdist_group("llm-limits")
-
 LIMIT_S = 0.6
 REFUSED = "openai/refused-key"
 

@@ -28,7 +28,6 @@ from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs
 
 SMALL = "local/smollm2-135m"
 
-pytestmark = pytest.mark.xdist_group("llm-local")
 needs_model = pytest.mark.skipif(
     not is_present(local_model(SMALL)) or importlib.util.find_spec("xllamacpp") is None,
     reason=f"needs pip install 'pytest-autoweb[local]' and autoweb models pull {SMALL}",

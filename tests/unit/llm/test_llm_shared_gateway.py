@@ -27,8 +27,6 @@ from pytest_autoweb.llm.gateway import (
 )
 from pytest_autoweb.llm.model_spec import ModelSpec
 
-pytestmark = pytest.mark.xdist_group("llm-gateway")
-
 CENT = ModelSpec(name="openai/cent", input_cost_per_mtok=0.0, output_cost_per_mtok=10_000.0)
 """A reply of seven tokens costs seven cents, and may have cost ten."""
 

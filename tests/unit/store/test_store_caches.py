@@ -16,7 +16,7 @@ from pytest_autoweb.store.database import Store, read_address
 KEY = "0" * 64
 
 
-@pytest.fixture(params=["store", pytest.param("redis", marks=pytest.mark.xdist_group("redis"))])
+@pytest.fixture(params=["store", "redis"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "store":
         return f"sqlite:///{tmp_path}/runs.db"

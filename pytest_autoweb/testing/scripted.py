@@ -19,7 +19,10 @@ class ScriptedClient:
 
         def pytest_autoweb_client(spec):
             if spec.name == "fake/good":
-                return ScriptedClient({"plan": PLAN, "generate": "```python\n…\n```"})
+                return ScriptedClient({"generate": "```python\n…\n```\nDONE"})
+
+    Such a model writes its script turn by turn, and this one is done after the first. Run it as
+    `fake/good@once`, with an answer for the stage `plan` as well, for a script at once.
 
     Each stage has one answer, or a sequence of answers whose last one repeats.
     """

@@ -160,7 +160,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="keep the runs here, or go on with them")
     args, more = parser.parse_known_args()
     arms = args.arms.split(",")
-    options = [f"--autoweb-models={args.model}", f"--autoweb-correction={args.arms}", *more]
+    # Within an attempt by turns a model corrects itself, which is not what is measured here.
+    way = "--autoweb-codegen=once"
+    options = [f"--autoweb-models={args.model}", way, f"--autoweb-correction={args.arms}", *more]
     deadline = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory() as scratch:
         folder = (args.folder or Path(scratch)).resolve()

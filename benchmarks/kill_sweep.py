@@ -73,7 +73,11 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
     """Return the end of a session in which something was killed, and the faults of its report."""
     write_project(folder)
     flags = ["-p", "no:cacheprovider", "cases", f"--autoweb-models={','.join(MODELS)}"]
-    flags += ["--autoweb-max-repairs=0", *(["-n", "2"] if kind == "xdist" else [])]
+    flags += [
+        "--autoweb-max-repairs=0",
+        "--autoweb-codegen=once",
+        *(["-n", "2"] if kind == "xdist" else []),
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *flags],
         cwd=folder, env={**os.environ, MARK: str(folder)},

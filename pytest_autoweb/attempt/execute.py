@@ -157,6 +157,8 @@ def unified_diff(before: str, after: str, attempt: int) -> str:
 BOOST_FLOOR_S = 60.0
 BOOST_FACTOR = 3.0
 RETRY_PAUSE_S = 1.0
+# A wrong guess must not cost a whole turn of a model that is told and can guess again.
+TOLD_CALL_S = 8.0
 LOG_TAIL_LINES = 20
 NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
@@ -282,7 +284,8 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             (),
         )
     base = tools.settings.step_timeout
-    context, outcome = _run_once(index, code, hint, tools, Limits(step_s=base))
+    first = Limits(step_s=base, call_s=TOLD_CALL_S) if told else Limits(step_s=base)
+    context, outcome = _run_once(index, code, hint, tools, first)
     calls, retried = outcome.calls, False
     # A step whose worker was killed has lost its state, so it cannot go on.
     if _ran_out_of_time(outcome, tools) and not outcome.killed and not told:

@@ -203,7 +203,12 @@ def execution_output(failed: Attempt) -> str:
     if failed.scene:
         lines += [f"console: {line}" for line in failed.scene.console[-5:]]
         lines += [f"failed request: {line}" for line in failed.scene.failed_requests[-5:]]
-    return _DURATION.sub("some time", "\n".join(lines))
+    return without_durations("\n".join(lines))
+
+
+def without_durations(text: str) -> str:
+    """Return what a run said without durations, so that equal failures give equal prompts."""
+    return _DURATION.sub("some time", text)
 
 
 def _step_lines(result: StepResult) -> list[str]:

@@ -11,14 +11,20 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pytest_autoweb.attempt.execute import finish_execution, normal_form, run_block, unified_diff
+from pytest_autoweb.attempt.execute import (
+    TOLD_CALL_S,
+    finish_execution,
+    normal_form,
+    run_block,
+    unified_diff,
+)
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.codegen.plan import find_answer
-from pytest_autoweb.codegen.repair import execution_output, repair_hint
+from pytest_autoweb.codegen.repair import execution_output, repair_hint, without_durations
 from pytest_autoweb.codegen.show_pages import page_budget
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
@@ -142,6 +148,7 @@ def _opening(attempt: Attempt, tools: Tools) -> tuple[Message, ...]:
         url=tools.case.entry_url,
         turns=tools.settings.max_turns,
         seconds=f"{tools.settings.step_timeout:g}",
+        call_seconds=f"{TOLD_CALL_S:g}",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=any(isinstance(check, AnswerCheck) for check in tools.case.expect),
@@ -294,8 +301,11 @@ def _became(result: StepResult, placed: str, log: list[str]) -> _Became:
         # The model knows its own lines, but not their numbers in the whole script.
         at = placed.splitlines()[failure.line - 1].strip() if failure.line else ""
         detail = str(failure.evidence.get("detail", "")).strip()
-    told = dict.fromkeys(filter(None, (at, result.error, detail)))
-    return _Became("ended in an error:", "\n".join(told) or "it failed", logged)
+    error = result.error or "it failed"
+    # Playwright's own text begins with the message that stands in the error already.
+    first, _, rest = detail.partition("\n")
+    told = filter(None, (at, error, rest.strip() if first in error else detail))
+    return _Became("ended in an error:", without_durations("\n".join(told)), logged)
 
 
 def as_it_ran(block: str, failed_line: int) -> str:

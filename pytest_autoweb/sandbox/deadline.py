@@ -22,6 +22,7 @@ class Budget:
     Args:
         seconds: how long the step may take.
         waited: returns the seconds spent so far on what is not counted, such as model calls.
+        call_s: the most seconds for a call that names no timeout of its own.
 
     Attributes:
         patience: what the current call's timeout is multiplied by.
@@ -30,8 +31,15 @@ class Budget:
         spent: whether a call was ended by the step's limit.
     """
 
-    def __init__(self, seconds: float, waited: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        waited: Callable[[], float] = lambda: 0.0,
+        *,
+        call_s: float = float("inf"),
+    ) -> None:
         self._waited, self._waited_before = waited, waited()
+        self._call_ms = call_s * 1000
         self._over = self._hard = time.monotonic() + seconds
         self.patience = 1.0
         self.granted_ms = 0.0
@@ -55,7 +63,7 @@ class Budget:
             TypeError: the requested timeout is not a number.
         """
         left = self.remaining_s * 1000
-        wanted = _milliseconds(requested, default) * self.patience
+        wanted = _milliseconds(requested, min(default, self._call_ms)) * self.patience
         # Only then is a timeout the fault of the step's limit instead of the call's own timeout.
         self.cut = wanted > left
         self.granted_ms = float(max(1, round(min(wanted, left))))

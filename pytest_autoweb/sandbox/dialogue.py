@@ -129,7 +129,7 @@ class Dialogue:
         self._worker, self._border, self._handles = worker, border, handles
         self._guard, self._facade, self._listeners = guard, facade, listeners
         self.record, self._limits = record, limits
-        self.budget = Budget(limits.step_s, border.waited)
+        self.budget = Budget(limits.step_s, border.waited, call_s=limits.call_s)
         self.refusal: Refusal | None = None
         self.line: int | None = None
         self.diverged: DivergedError | None = None

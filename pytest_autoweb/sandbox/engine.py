@@ -74,6 +74,9 @@ class Limits:
     output_chars: int = 200_000
     calls: int = 2_000
     """Calls of one step across the border."""
+    call_s: float = float("inf")
+    """The most wall seconds of a call that names no timeout of its own, if that is less than
+    Playwright's default."""
     patience: float = 1.0
     """How many times its own timeout the call may take at which the last run of this block ended;
     of use only in a run that continues or repeats the block."""

@@ -8,6 +8,7 @@ from acting import run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser
 
+from pytest_autoweb.attempt.execute import TOLD_CALL_S
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.testing import ScriptedClient
 
@@ -106,3 +107,14 @@ def test_variables_live_on_and_what_is_logged_is_shown(
     assert "it says Shop" in told[1]
     assert result.outcome == "passed"
     assert [step.status for step in result.attempts[0].step_results] == ["ok"] * 3
+
+
+def test_a_wrong_guess_costs_only_a_part_of_its_turn(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, told = take(browser, tmp_path, site, [SELL.replace("timeout=200", ""), BUY])
+
+    assert "waiting for get_by_role('button', name='Sell')" in told[1].replace('"', "'")
+    guess, _ = result.attempts[0].step_results
+    assert TOLD_CALL_S * 900 < guess.duration_ms < 19_000
+    assert not guess.retried

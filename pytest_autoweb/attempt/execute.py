@@ -270,6 +270,15 @@ def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
     )
 
 
+def finish_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Settle an attempt by turns, with what differs from the script that it repairs."""
+    failed = tools.previous
+    if failed is not None:
+        diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
+        attempt = change(attempt, code_diff=diff)
+    return finish_execution(attempt, tools)
+
+
 def _all_ok(attempt: Attempt) -> bool:
     return all(result.ok or result.status == "corrected" for result in attempt.step_results)
 

@@ -4,13 +4,12 @@ import ast
 from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_autoweb.attempt.execute import finish_execution, run_block, unified_diff
-from pytest_autoweb.attempt.page_evidence import retry_notes
+from pytest_autoweb.attempt.execute import finish_turns, run_block
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import failed_pairs, normalized
 from pytest_autoweb.codegen.refs_dialect import Action, Actions, grammar, read_actions
-from pytest_autoweb.codegen.repair import repair_hint
+from pytest_autoweb.codegen.repair import retry_hint
 from pytest_autoweb.correct.retry_rules import may_pass
 from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
@@ -67,7 +66,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
         )
         if attempt.failure or actions.done:
             break
-    return _finish(attempt, tools)
+    return finish_turns(attempt, tools)
 
 
 def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
@@ -149,7 +148,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
 def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
     if tools.previous is None or turn > 1:
         return ""
-    return "\n".join(filter(None, (repair_hint(tools.previous), retry_notes(attempt, tools))))
+    return retry_hint(tools.previous, attempt, tools)
 
 
 def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:
@@ -184,14 +183,6 @@ def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action
         return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
     # The block keeps the line numbers it has in the whole script.
     return run_block(attempt, tools, number, "\n" * (first_line - 1) + block, "")
-
-
-def _finish(attempt: Attempt, tools: Tools) -> Attempt:
-    failed = tools.previous
-    if failed is None:
-        return finish_execution(attempt, tools)
-    diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
-    return finish_execution(change(attempt, code_diff=diff), tools)
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:

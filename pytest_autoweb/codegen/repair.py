@@ -56,7 +56,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         url=tools.case.entry_url,
         plan=fence(failed.plan_text, "plan"),
         code=fence(failed.code, "code"),
-        hint="\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools)))),
+        hint=retry_hint(failed, attempt, tools),
         output=fence(execution_output(failed), "output"),
         page=_page_text(failed, tools),
         visual=fence(visual, "picture of the entry page") if visual else "",
@@ -188,6 +188,11 @@ def repair_hint(failed: Attempt) -> str:
     hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
     said = "".join(f" {' '.join(hint.split())}" for hint in dict.fromkeys(hints))
     return f"{what}{said} Fix only what is necessary; keep the plan and the output format."
+
+
+def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools) -> str:
+    """Return the kind of failure, and the evidence that the way of correcting tells."""
+    return "\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools))))
 
 
 def execution_output(failed: Attempt) -> str:

@@ -8,23 +8,20 @@ comments, so that the script can be read and run again.
 import ast
 import json
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.execute import (
     TOLD_CALL_S,
-    finish_execution,
+    finish_turns,
     normal_form,
     run_block,
-    unified_diff,
 )
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.page_evidence import retry_notes
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.codegen.plan import find_answer
-from pytest_autoweb.codegen.repair import execution_output, repair_hint, without_durations
+from pytest_autoweb.codegen.repair import execution_output, retry_hint, without_durations
 from pytest_autoweb.codegen.show_pages import page_budget
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
@@ -99,7 +96,7 @@ def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     else:
         note = f"The limit of {limit} turns was reached before the model said that it was done."
         attempt = change(attempt, code_notes=(*attempt.code_notes, note))
-    return _finish(attempt, tools)
+    return finish_turns(attempt, tools)
 
 
 def _without_code(attempt: Attempt) -> Attempt:
@@ -141,7 +138,6 @@ def _without_headings(code: str) -> str:
 def _opening(attempt: Attempt, tools: Tools) -> tuple[Message, ...]:
     """Return the rules and the task, which stay the same in all turns."""
     failed = tools.previous
-    hint = "" if failed is None else "\n".join(_hints(failed, attempt, tools))
     messages = render(
         "turns",
         task=tools.case.user_task,
@@ -153,16 +149,10 @@ def _opening(attempt: Attempt, tools: Tools) -> tuple[Message, ...]:
         files=sorted(tools.case.files),
         may_answer=any(isinstance(check, AnswerCheck) for check in tools.case.expect),
         earlier=fence(failed.code, "code") if failed else "",
-        hint=hint,
+        hint=retry_hint(failed, attempt, tools) if failed else "",
         output=fence(execution_output(failed), "output") if failed else "",
     )
     return with_sight(messages, tools)
-
-
-def _hints(failed: Attempt, attempt: Attempt, tools: Tools) -> Iterator[str]:
-    yield repair_hint(failed)
-    if notes := retry_notes(attempt, tools):
-        yield notes
 
 
 def _asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, _Became]:
@@ -357,11 +347,3 @@ def _told(number: int, reply: str, became: _Became, tools: Tools) -> tuple[Messa
         answer=fence(json.dumps(answer, ensure_ascii=False)[:500], "answer") if answered else "",
     )[1]
     return Message(role="assistant", content=strip_reasoning(reply)), told
-
-
-def _finish(attempt: Attempt, tools: Tools) -> Attempt:
-    failed = tools.previous
-    if failed is not None:
-        diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
-        attempt = change(attempt, code_diff=diff)
-    return finish_execution(attempt, tools)

@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Error, Frame, Page
 
 from pytest_autoweb.page.accessibility import aria_outline, ax_outline
+from pytest_autoweb.page.brief_listing import OutOfSight, brief_outline
 from pytest_autoweb.page.capture import (
     CAPTURE_MODES,
     CaptureMode,
@@ -18,7 +19,7 @@ from pytest_autoweb.page.capture import (
 )
 from pytest_autoweb.page.clean_html import clean_html
 from pytest_autoweb.page.outline import Line
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.scripts import MAX_SILENT, run_script
 
 
 def show_aria(root: Page | Frame, budget: int) -> ShownPage:
@@ -27,12 +28,35 @@ def show_aria(root: Page | Frame, budget: int) -> ShownPage:
     return fitted(aria_outline(snapshot, secret_texts(root)), budget)
 
 
+def brief_aria(root: Page | Frame) -> tuple[Line, ...]:
+    """Show the same in fewer tokens, without what is out of sight."""
+    snapshot = aria_snapshot(root, for_models=True, boxes=True)
+    return brief_outline(aria_outline(snapshot, secret_texts(root)), _sight(root))
+
+
+def _sight(root: Page | Frame) -> OutOfSight:
+    found: list[Any] = []
+    silent = 0
+    for document in (root, *inner_frames(root)):
+        try:
+            found.append(run_script(document, "out_of_sight", _SIGHT_LIMITS, timeout_ms=2_000))
+        except Error:
+            silent += 1
+            if silent >= MAX_SILENT:
+                break
+    return OutOfSight.of(found)
+
+
+_SIGHT_LIMITS = {"limit": 5_000, "milliseconds": 300}
+"""The most elements of a document that are looked at, and the time for it."""
+
 ARIA = CAPTURE_MODES.add(
     CaptureMode(
         name="ARIA",
         summary="Playwright's aria snapshot made for models: roles, names, states, links; frames "
         "inlined",
         show=show_aria,
+        brief=brief_aria,
     )
 )
 

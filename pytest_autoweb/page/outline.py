@@ -146,6 +146,8 @@ class Folds:
     listed: dict[int, FoldKey] = field(default_factory=dict)
     wanted: dict[FoldKey, int] = field(default_factory=dict)
     """The first row to be shown, from 1."""
+    begun: bool = False
+    """A listing was made; a script that runs again without any may still ask."""
 
     def ask(self, number: int, row: int = 1) -> None:
         """Let the next listing show the list with this number, from a row on.
@@ -153,6 +155,8 @@ class Folds:
         Raises:
             LookupError: the newest listing has no such list.
         """
+        if not self.begun:
+            return
         if number not in self.listed:
             known = f"1 to {len(self.listed)}" if self.listed else "none"
             raise LookupError(f"the listing has no shortened list {number} (there are: {known})")
@@ -161,7 +165,7 @@ class Folds:
     def begin(self) -> dict[FoldKey, int]:
         """Return what was asked for, and forget the listing before."""
         asked, self.wanted = self.wanted, {}
-        self.listed = {}
+        self.listed, self.begun = {}, True
         return asked
 
     def add(self, key: FoldKey) -> int:

@@ -95,7 +95,10 @@ def test_a_long_list_keeps_as_much_of_head_and_tail_as_the_budget_allows() -> No
 
 
 def test_short_lists_stay_whole_beside_a_long_one() -> None:
-    root = (Line("- list:", "list", rows(30, "option")), Line("- table:", "table", rows(500, "row")))
+    root = (
+        Line("- list:", "list", rows(30, "option")),
+        Line("- table:", "table", rows(500, "row")),
+    )
 
     text = fit_outline(root, 600).text
 

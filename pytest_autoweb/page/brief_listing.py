@@ -30,8 +30,8 @@ _INLINE = frozenset({"row", "listitem", "paragraph", "cell", "gridcell", "combob
 _CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _INLINE_CHARS = 300
 _URL_CHARS = 60
-# What looks like the notation of the listing stands in quotes, so that a page's text cannot fake it.
-_NOTATION = re.compile(r"""[|"\[\]]|^\(|^(?:%s)\b""" % "|".join(sorted(ACTED_ON - {"iframe"})))
+# Text that looks like the notation of the listing stands in quotes, so that no page can fake it.
+_NOTATION = re.compile(rf'[|"\[\]]|^\(|^(?:{"|".join(sorted(ACTED_ON))})\b')
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ def _drop_repeats(node: _Node) -> None:
     kept = []
     for child in node.below:
         inner = list(child.walk())
-        plain = not any(one.pressed or one.role == "img" and one.name for one in inner)
+        plain = not any(one.pressed or (one.role == "img" and one.name) for one in inner)
         if not (plain and all(_flat(word) in name for word in child.words())):
             kept.append(child)
     node.below = kept
@@ -272,9 +272,8 @@ def _flat(text: str) -> str:
 def _only_wraps(node: _Node) -> bool:
     if node.name or node.attrs or node.role not in _WRAPPERS:
         return False
-    return (
-        node.role in {"rowgroup", "generic", "paragraph"} or len(node.below) + bool(node.value) < 2
-    )
+    always = node.role in {"rowgroup", "generic", "paragraph"}
+    return always or len(node.below) + bool(node.value) < 2
 
 
 def _head(node: _Node) -> str:
@@ -297,13 +296,10 @@ def _inline(node: _Node) -> Line | None:
         if piece is None:
             return None
         pieces.append(piece)
-    if not pieces and node.role not in {"row"}:
+    if not pieces and node.role != "row":
         return None
-    if (
-        node.role in {"listitem", "paragraph"}
-        and len(pieces) + bool(node.value) < 2
-        and not node.name
-    ):
+    alone = len(pieces) + bool(node.value) < 2 and not node.name
+    if alone and node.role in {"listitem", "paragraph"}:
         return None
     while pieces and not pieces[-1]:
         pieces.pop()

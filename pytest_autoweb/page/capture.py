@@ -120,9 +120,9 @@ def capture_snapshot(
     """Take a snapshot of the page in `mode`, within the token budget.
 
     With `folds`, the page is shown in brief, as to models that work by turns, and they hold which
-    lists are shortened. Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and the snapshot's notes
-    say so; its `mode` remains the requested one. No mode includes the values of password and
-    hidden fields.
+    lists are shortened. Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and
+    the snapshot's notes say so; its `mode` remains the requested one. No mode includes the values
+    of password and hidden fields.
     """
     root = context.context if isinstance(context, ContextWrapper) else context
     notes: list[str] = []

@@ -157,8 +157,12 @@ def test_a_list_that_was_asked_for_is_whole_where_it_fits() -> None:
 
 
 def test_only_what_the_listing_shortened_can_be_asked_for() -> None:
+    folds = Folds()
+    folds.ask(3)
+    fit_outline(rows(3), 500, folds)
+
     with pytest.raises(LookupError, match=r"no shortened list 3 \(there are: none\)"):
-        Folds().ask(3)
+        folds.ask(3)
 
 
 @given(st.lists(st.text(max_size=40), max_size=60), st.integers(min_value=20, max_value=300))

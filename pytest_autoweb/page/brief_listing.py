@@ -26,6 +26,15 @@ ACTED_ON = frozenset(
 _VERDICTS = ("covered", "clipped", "invisible", "not visible", "by label")
 _UNNEEDED = frozenset({"separator", "/placeholder", "/url"})
 _WRAPPERS = frozenset({"rowgroup", "generic", "paragraph", "listitem", "group", "cell", "gridcell"})
+# These only say how a text looks.
+_WORDING = frozenset(
+    ["strong", "emphasis", "code", "mark", "time", "subscript", "superscript", "insertion"]
+)
+_SIGNS_ONLY = re.compile(r"[\s|/\\·•›»‹«.,:;()¶–—-]*")
+# Named after their content where nothing else names them.
+_NAMED_BY_CONTENT = frozenset(
+    ["button", "link", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem"]
+)
 _INLINE = frozenset({"row", "listitem", "paragraph", "cell", "gridcell", "combobox", "listbox"})
 _CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _INLINE_CHARS = 300
@@ -112,7 +121,26 @@ class _Node:
                 node.placeholder = made.value
             elif made.role not in _UNNEEDED:
                 node.below.append(made)
+        node._simplify()
         return node
+
+    def _simplify(self) -> None:
+        """Join the texts of an element, and name it after its content if nothing else does."""
+        joined: list[_Node] = []
+        for node in self.below:
+            if node.role in _WORDING and not node.below:
+                node.role, node.value, node.name = "text", node.value or node.name, ""
+            if node.role == "text" and joined and joined[-1].role == "text":
+                joined[-1].value = f"{joined[-1].value} {node.value}".strip()
+            else:
+                joined.append(node)
+        kept = [one for one in joined if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)]
+        self.below = kept
+        inner = [node for below in kept for node in below.walk()]
+        if self.role not in _NAMED_BY_CONTENT or self.name or any(node.pressed for node in inner):
+            return
+        self.name = " ".join(filter(None, [self.value, *(w for one in kept for w in one.words())]))
+        self.value, self.below = "", []
 
     def walk(self) -> Iterator["_Node"]:
         yield self
@@ -208,11 +236,19 @@ def _telling(urls: Collection[str]) -> dict[str, str]:
     first = next((i for i, column in enumerate(columns) if len(set(column)) > 1), len(columns))
     ends = list(zip(*(found[first:][::-1] for found in parts.values()), strict=False))
     last = next((i for i, column in enumerate(ends) if len(set(column)) > 1), len(ends))
-    cut: dict[str, str] = {}
-    for url, found in parts.items():
-        middle = "".join(found[first : len(found) - last])
-        cut[url] = ("…" if first else "") + middle + ("…" if last else "")
-    return cut
+    middles = {url: found[first : len(found) - last] for url, found in parts.items()}
+    # As little from the beginning of what differs as still differs.
+    longest = max(map(len, middles.values()))
+    size = next(
+        (n for n in range(1, longest) if len({tuple(m[:n]) for m in middles.values()}) == len(urls)),
+        longest,
+    )
+    return {
+        url: ("…" if first else "")
+        + "".join(middle[:size])
+        + ("…" if last or len(middle) > size else "")
+        for url, middle in middles.items()
+    }
 
 
 # -- lines -----------------------------------------------------------------------------
@@ -224,7 +260,8 @@ def _written(node: _Node) -> tuple[Line, ...]:
         below = tuple(line for child in node.below for line in _written(child))
         return (Line(node.raw, "", below),)
     if node.role == "text":
-        return (Line(f"- text: {node.value}", "text"),) if node.value else ()
+        plain = not _SIGNS_ONLY.fullmatch(node.value)
+        return (Line(f"- text: {node.value}", "text"),) if plain else ()
     _drop_repeats(node)
     if node.role in _INLINE and (line := _inline(node)) is not None:
         return (line,)
@@ -301,6 +338,9 @@ def _inline(node: _Node) -> Line | None:
     alone = len(pieces) + bool(node.value) < 2 and not node.name
     if alone and node.role in {"listitem", "paragraph"}:
         return None
+    if node.role != "row":
+        # In a row, an empty cell keeps the others in their columns.
+        pieces = [piece for piece in pieces if piece]
     while pieces and not pieces[-1]:
         pieces.pop()
     heads = bool(node.below) and all(child.role == "columnheader" for child in node.below)

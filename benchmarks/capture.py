@@ -31,7 +31,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.request import urlopen
 
 from playwright.sync_api import Page, sync_playwright
@@ -43,8 +43,11 @@ from pytest_autoweb.page.outline import Folds
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"
 ROLES = frozenset(
-    "button link textbox searchbox combobox checkbox radio switch slider spinbutton tab menuitem "
-    "menuitemcheckbox menuitemradio treeitem listbox".split()
+    [
+        *("button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch"),
+        *("slider", "spinbutton", "tab", "menuitem", "menuitemcheckbox", "menuitemradio"),
+        *("treeitem", "listbox"),
+    ]
 )
 BUDGET = 200_000
 # MiniWoB shows a task once its episode has begun.
@@ -238,9 +241,7 @@ def serve_all(stack: ExitStack, folder: Path) -> dict[str, str]:
     }
     pages |= {f"manual: {name}": f"{files}manual/{name}.html" for name in MANUAL}
     pages |= {f"town: {name}": f"{town}{name}.html" for name in TOWN}
-    return pages | {
-        f"miniwob: {name}": f"{files}miniwob/miniwob/{name}.html" for name in MINIWOB
-    }
+    return pages | {f"miniwob: {name}": f"{files}miniwob/miniwob/{name}.html" for name in MINIWOB}
 
 
 MANUAL = ("index", "genindex", "reference", "user_guide")
@@ -315,7 +316,9 @@ def measure(options: argparse.Namespace) -> list[Row]:
                 for tool, listed in listings.items():
                     file = re.sub(r"\W+", "-", f"{name} {tool}") + ".txt"
                     (options.texts / file).write_text(listed[url].text, encoding="utf-8")
-                shown = "\n".join(f"{count} {role} {what}" for (role, what), count in wanted.items())
+                shown = "\n".join(
+                    f"{count} {role} {what}" for (role, what), count in wanted.items()
+                )
                 (options.texts / (re.sub(r"\W+", "-", name) + "-wanted.txt")).write_text(shown)
     return rows
 

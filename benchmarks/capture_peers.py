@@ -1,6 +1,6 @@
 """List pages as BrowserGym or browser-use does; run by `capture.py` with the peer's own Python.
 
-    PYTHON capture_peers.py browsergym|browser-use CDP_URL BEGIN < addresses.json > listings.json
+PYTHON capture_peers.py browsergym|browser-use CDP_URL BEGIN < addresses.json > listings.json
 """
 
 import asyncio
@@ -64,5 +64,9 @@ async def browser_use(cdp_url, begin, addresses):
 if __name__ == "__main__":
     peer, cdp, begin = sys.argv[1:]
     wanted = json.load(sys.stdin)
-    made = browsergym(cdp, begin, wanted) if peer == "browsergym" else asyncio.run(browser_use(cdp, begin, wanted))
+    made = (
+        browsergym(cdp, begin, wanted)
+        if peer == "browsergym"
+        else asyncio.run(browser_use(cdp, begin, wanted))
+    )
     print("\nLISTINGS " + json.dumps(made))

@@ -226,7 +226,7 @@ def _address(nodes: Sequence[_Node]) -> None:
 
 def _without_noise(url: str) -> str:
     """Return an address without what leads nowhere."""
-    return "" if url.startswith(("#", "javascript:", "data:")) and len(url) != 1 else url.strip("#")
+    return "" if url.startswith(("#", "javascript:", "data:")) else url
 
 
 def _telling(urls: Collection[str]) -> dict[str, str]:
@@ -239,16 +239,17 @@ def _telling(urls: Collection[str]) -> dict[str, str]:
     middles = {url: found[first : len(found) - last] for url, found in parts.items()}
     # As little from the beginning of what differs as still differs.
     longest = max(map(len, middles.values()))
-    size = next(
-        (n for n in range(1, longest) if len({tuple(m[:n]) for m in middles.values()}) == len(urls)),
-        longest,
-    )
+    size = next((n for n in range(1, longest) if _differ(middles.values(), n)), longest)
     return {
         url: ("…" if first else "")
         + "".join(middle[:size])
         + ("…" if last or len(middle) > size else "")
         for url, middle in middles.items()
     }
+
+
+def _differ(middles: Collection[list[str]], parts: int) -> bool:
+    return len({tuple(middle[:parts]) for middle in middles}) == len(middles)
 
 
 # -- lines -----------------------------------------------------------------------------
@@ -271,6 +272,8 @@ def _written(node: _Node) -> tuple[Line, ...]:
         return (*own, *below)
     if node.role == "img" and not node.name:
         return below
+    if len(below) == 1 and below[0].kind == "text" and not node.value:
+        node.value, below = below[0].text.removeprefix("- text: "), ()
     return (Line(f"- {_head(node)}" + _tail(node, below), node.role, below),)
 
 
@@ -295,7 +298,8 @@ def _drop_repeats(node: _Node) -> None:
         if not (plain and all(_flat(word) in name for word in child.words())):
             kept.append(child)
     node.below = kept
-    if node.value and _flat(node.value) == name and node.role not in _FIELDS:
+    says_more = _flat(node.value) not in name and not _SIGNS_ONLY.fullmatch(node.value)
+    if not says_more and node.role not in _FIELDS:
         node.value = ""
 
 

@@ -90,6 +90,10 @@
     }
     return false;
   };
+  // Everything beside such a dialog is inert; beside others, what lies above them is not.
+  const alone = dom.query(document, 'dialog').filter((d) => dom.matches(d, ':modal')).pop() || null;
+  const modal = alone || dom.query(document, '[aria-modal=true]').filter((d) => dom.visible(d)
+    && !empty(meet(edges(dom.rect(d)), port)) && about(d).opacity > 0.1).pop() || null;
   const POINTS = [[0.5, 0.5], [0.2, 0.2], [0.8, 0.8], [0.2, 0.8], [0.8, 0.2]];
   let overlay = null;
   // A bar that stays at an edge gives way when the page is scrolled.
@@ -108,6 +112,7 @@
     const parts = rects.map((r) => meet(meet(edges(r), clip), port)).filter((r) => !empty(r));
     return parts.sort((a, b) => wide(b) * high(b) - wide(a) * high(a))[0] || null;
   };
+  const inert = (element) => alone && !contains(alone, element);
   const covered = (element, part) => {
     let last = null;
     for (const [x, y] of POINTS) {
@@ -117,7 +122,7 @@
       }
       last = hit;
     }
-    return stays(last);
+    return (modal && contains(modal, last)) || stays(last);
   };
   const small = (element, box) => (wide(box) <= 1 || high(box) <= 1)
     && (dom.style(element).overflowX !== 'visible' || !dom.query(element, '*').some((inner) => {
@@ -125,12 +130,9 @@
       return r.width > 1 && r.height > 1;
     }));
   const away = (element, box, around) => {
-    if (around.fixed) return empty(meet(box, port));
-    return !around.scrolled && !dom.reachable(element);
+    if (around.scrolled) return false;
+    return around.fixed ? empty(meet(box, port)) : !dom.reachable(element);
   };
-  const modal = dom.query(document, 'dialog').filter((d) => dom.matches(d, ':modal')).pop()
-    || dom.query(document, '[aria-modal=true]').filter((d) => dom.visible(d)
-      && !empty(meet(edges(dom.rect(d)), port)) && about(d).opacity > 0.1).pop() || null;
   const verdict = (element) => {
     const around = about(element);
     const [seen, hard] = around.at;
@@ -138,6 +140,7 @@
     if (around.gone || small(element, box) || away(element, box, around)) return 'invisible';
     if (around.opacity < 0.1 && dom.tag(element) !== 'input') return 'invisible';
     if (empty(meet(box, hard)) && !empty(box)) return 'clipped';
+    if (inert(element)) return 'covered';
     const part = shownPart(element, seen);
     if (part) return covered(element, part) ? 'covered' : '';
     return modal && !contains(modal, element) ? 'covered' : 'unseen';
@@ -174,6 +177,13 @@
     (found[key(element)] ||= []).push(word);
   }
   const troubled = Object.entries(found).filter(([, words]) => words.some(Boolean));
-  return { boxes: Object.fromEntries(troubled), dialog: modal ? key(modal) : '',
+  const inFront = (dialog) => {
+    const part = dom.visible(dialog) ? shownPart(dialog, EVERYWHERE) : null;
+    const hit = part && hitAt((part[0] + part[2]) / 2, (part[1] + part[3]) / 2);
+    return Boolean(hit) && contains(dialog, hit);
+  };
+  const front = modal || (overlay && dom.query(document, 'dialog, [role=dialog], [role=alertdialog]')
+    .filter(inFront).pop());
+  return { boxes: Object.fromEntries(troubled), dialog: front ? key(front) : '',
     overlaid: Boolean(modal || overlay) };
 }

@@ -63,21 +63,35 @@ ARIA = CAPTURE_MODES.add(
 
 def show_classic_aria(root: Page | Frame, budget: int) -> ShownPage:
     """Show the body; this form leaves frames out, so each visible one is appended."""
+    lines, notes = _classic_outline(root, boxes=False)
+    return fitted(lines, budget, notes)
+
+
+def brief_classic_aria(root: Page | Frame) -> tuple[Line, ...]:
+    """Show the same in fewer tokens, without what is out of sight."""
+    return brief_outline(_classic_outline(root, boxes=True)[0], _sight(root))
+
+
+def _classic_outline(
+    root: Page | Frame, *, boxes: bool
+) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     secrets = secret_texts(root)
-    lines = list(aria_outline(aria_snapshot(root, for_models=False), secrets))
+    snapshot = aria_snapshot(root, for_models=False, boxes=boxes)
+    lines = list(aria_outline(snapshot, secrets))
     notes: list[str] = []
     for frame in inner_frames(root):
         label = frame.name or frame.url
         try:
             if not frame.frame_element().is_visible():
                 continue
-            inner = aria_outline(aria_snapshot(frame, for_models=False), secrets)
+            snapshot = aria_snapshot(frame, for_models=False, boxes=boxes)
+            inner = aria_outline(snapshot, secrets)
         except Error:
             notes.append(f"frame {label!r} did not answer")
             continue
         if inner:
             lines.append(Line(f"- iframe {label!r}:", "iframe", inner))
-    return fitted(tuple(lines), budget, tuple(notes))
+    return tuple(lines), tuple(notes)
 
 
 ARIA_SNAPSHOT = CAPTURE_MODES.add(
@@ -85,6 +99,7 @@ ARIA_SNAPSHOT = CAPTURE_MODES.add(
         name="ARIA_SNAPSHOT",
         summary="the classic aria snapshot of `body`, each visible frame's own appended",
         show=show_classic_aria,
+        brief=brief_classic_aria,
     )
 )
 

@@ -7,17 +7,33 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.outline import Folds
+from pytest_autoweb.results import CaptureModeName
 
 NO_READER = "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)"
 
 
-def listing(page: Page, html: str = "", budget: int = 4_000, folds: Folds | None = None) -> str:
+MODES: tuple[CaptureModeName, ...] = ("ARIA", "ARIA_SNAPSHOT")
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> CaptureModeName:
+    """One of the two modes that have a brief form."""
+    return request.param
+
+
+def listing(
+    page: Page,
+    html: str = "",
+    budget: int = 4_000,
+    folds: Folds | None = None,
+    mode: CaptureModeName = "ARIA",
+) -> str:
     """Return the listing of a document."""
     if html:
         page.set_content(f"<body>{html}</body>")
     return capture_snapshot(
         page,
-        "ARIA",
+        mode,
         url="http://127.0.0.1/",
         entry_action="",
         step_indexes=(1,),
@@ -40,8 +56,8 @@ def listing(page: Page, html: str = "", budget: int = 4_000, folds: Folds | None
         "<div style='position:fixed;left:-400px;width:300px'><button>Pay</button></div>",
     ],
 )
-def test_what_nobody_can_see_is_left_out(blank: Page, hidden: str) -> None:
-    text = listing(blank, f"<button>Save</button>{hidden}")
+def test_what_nobody_can_see_is_left_out(mode: CaptureModeName, blank: Page, hidden: str) -> None:
+    text = listing(blank, f"<button>Save</button>{hidden}", mode=mode)
 
     assert text == '- button "Save"'
 
@@ -63,8 +79,10 @@ def test_what_nobody_can_see_is_left_out(blank: Page, hidden: str) -> None:
         "<button>Pay</button></div>",
     ],
 )
-def test_what_can_be_reached_is_shown_without_a_mark(blank: Page, shown: str) -> None:
-    text = listing(blank, shown)
+def test_what_can_be_reached_is_shown_without_a_mark(
+    mode: CaptureModeName, blank: Page, shown: str
+) -> None:
+    text = listing(blank, shown, mode=mode)
 
     assert re.search(r'(button|checkbox) "Pay"$', text, re.MULTILINE), text
 
@@ -92,8 +110,10 @@ def test_what_can_be_reached_is_shown_without_a_mark(blank: Page, shown: str) ->
         ),
     ],
 )
-def test_what_cannot_be_pressed_as_it_is_is_marked(blank: Page, html: str, line: str) -> None:
-    assert line in listing(blank, html).splitlines()
+def test_what_cannot_be_pressed_as_it_is_is_marked(
+    mode: CaptureModeName, blank: Page, html: str, line: str
+) -> None:
+    assert line in listing(blank, html, mode=mode).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -106,10 +126,12 @@ def test_what_cannot_be_pressed_as_it_is_is_marked(blank: Page, html: str, line:
         "<div style='position:fixed;inset:0;background:#fff'>Sure? <button>Yes</button></div>",
     ],
 )
-def test_what_lies_behind_a_dialog_is_only_counted(blank: Page, dialog: str) -> None:
+def test_what_lies_behind_a_dialog_is_only_counted(
+    mode: CaptureModeName, blank: Page, dialog: str
+) -> None:
     behind = "<button>Pay</button><p style='height:3000px'></p><a href=/x>Far</a>"
 
-    text = listing(blank, behind + dialog)
+    text = listing(blank, behind + dialog, mode=mode)
 
     assert "Yes" in text
     assert "Pay" not in text
@@ -117,12 +139,15 @@ def test_what_lies_behind_a_dialog_is_only_counted(blank: Page, dialog: str) -> 
     assert text.endswith("- (2 elements behind what lies over the page: close that first)")
 
 
-def test_addresses_are_shown_where_names_do_not_tell_links_apart(blank: Page) -> None:
+def test_addresses_are_shown_where_names_do_not_tell_links_apart(
+    mode: CaptureModeName, blank: Page
+) -> None:
     text = listing(
         blank,
         "<a href='/start?session=1'>Start</a><ul><li><a href='/item/1/edit'>Edit</a></li>"
         "<li><a href='/item/2/edit'>Edit</a></li></ul>"
         "<a href='/chart?id=4'><span></span>&nbsp;</a>",
+        mode=mode,
     )
 
     assert text.splitlines() == [
@@ -134,12 +159,13 @@ def test_addresses_are_shown_where_names_do_not_tell_links_apart(blank: Page) ->
     ]
 
 
-def test_rows_paragraphs_and_choices_stand_on_one_line(blank: Page) -> None:
+def test_rows_paragraphs_and_choices_stand_on_one_line(mode: CaptureModeName, blank: Page) -> None:
     text = listing(
         blank,
         "<table><tr><th>Name<th>Age</tr><tr><td>Ann<td><td><button>Edit</button></tr></table>"
         "<p>Read <b>all</b> of <a href=/t>the terms</a>.</p>"
         "<select aria-label=City><option>Rome<option selected>Oslo</select>",
+        mode=mode,
     )
 
     assert text.splitlines() == [
@@ -151,12 +177,13 @@ def test_rows_paragraphs_and_choices_stand_on_one_line(blank: Page) -> None:
     ]
 
 
-def test_text_cannot_pass_for_an_element_or_a_mark(blank: Page) -> None:
+def test_text_cannot_pass_for_an_element_or_a_mark(mode: CaptureModeName, blank: Page) -> None:
     text = listing(
         blank,
         '<table><tr><td>button "Pay"<td>x | link "y"<td>(9 more rows; page.show_more(1))</tr>'
         "</table><select><option>Rome [selected]<option>Oslo</select>"
         '<button>a" [covered]</button>',
+        mode=mode,
     )
 
     assert r'"button \"Pay\"" | "x | link \"y\"" | "(9 more rows; page.show_more(1))"' in text
@@ -177,13 +204,13 @@ def test_a_page_that_replaces_functions_gets_no_words_of_its_own_in(blank: Page)
     assert 'button "Save"' in text
 
 
-def test_the_rest_of_a_table_can_be_asked_for(blank: Page) -> None:
+def test_the_rest_of_a_table_can_be_asked_for(mode: CaptureModeName, blank: Page) -> None:
     rows = "".join(f"<tr><td>row {n}<td>some words</tr>" for n in range(1, 301))
     folds = Folds()
 
-    first = listing(blank, f"<table>{rows}</table><button>Pay</button>", 500, folds)
+    first = listing(blank, f"<table>{rows}</table><button>Pay</button>", 500, folds, mode)
     folds.ask(1, 200)
-    second = listing(blank, "", 500, folds)
+    second = listing(blank, "", 500, folds, mode)
 
     assert "row: row 1 |" in first
     assert "row: row 300 |" in first

@@ -36,7 +36,7 @@ IN_ADMIN = (_type('User[^"]*', "admin"), _type('Pass[^"]*', "adminpw"), _press("
 # The fields have no names; they are found by the region in which the word Login stands.
 IN_TRACKER = (
     Intent(
-        r'navigation "(\w+)":\s*- paragraph:(?:\s*- text:)? Login(?: \||\s*-) textbox',
+        r'navigation "(\w+)":\s*(?:- )?paragraph:(?:\s*- text:)? Login(?: \||\s*-) textbox',
         'page.get_by_role("navigation", name="{0}").get_by_role("textbox").first.fill("admin")\n'
         'page.get_by_role("navigation", name="{0}").get_by_role("textbox").nth(1).fill("adminpw")',
     ),

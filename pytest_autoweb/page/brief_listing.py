@@ -87,7 +87,7 @@ def brief_outline(roots: tuple[Line, ...], sight: OutOfSight) -> tuple[Line, ...
     lines = [line for node in nodes for line in _written(node)]
     if hidden:
         count = f"{hidden} element{'s' if hidden > 1 else ''}"
-        lines.append(Line(f"- ({count} behind what lies over the page: close that first)"))
+        lines.append(Line(f"({count} behind this: close it first)"))
     return tuple(lines)
 
 
@@ -259,22 +259,22 @@ def _written(node: _Node) -> tuple[Line, ...]:
     """Return the lines of an element: none if it says nothing, several if it only wraps them."""
     if node.raw:
         below = tuple(line for child in node.below for line in _written(child))
-        return (Line(node.raw, "", below),)
+        return (Line(node.raw.removeprefix("- "), "", below),)
     if node.role == "text":
         plain = not _SIGNS_ONLY.fullmatch(node.value)
-        return (Line(f"- text: {node.value}", "text"),) if plain else ()
+        return (Line(f"text: {node.value}", "text"),) if plain else ()
     _drop_repeats(node)
     if node.role in _INLINE and (line := _inline(node)) is not None:
         return (line,)
     below = tuple(line for child in node.below for line in _written(child))
     if _only_wraps(node):
-        own = (Line(f"- text: {node.value}", "text"),) if node.value else ()
+        own = (Line(f"text: {node.value}", "text"),) if node.value else ()
         return (*own, *below)
     if node.role == "img" and not node.name:
         return below
     if len(below) == 1 and below[0].kind == "text" and not node.value:
-        node.value, below = below[0].text.removeprefix("- text: "), ()
-    return (Line(f"- {_head(node)}" + _tail(node, below), node.role, below),)
+        node.value, below = below[0].text.removeprefix("text: "), ()
+    return (Line(_head(node) + _tail(node, below), node.role, below),)
 
 
 def _tail(node: _Node, below: Sequence[Line]) -> str:
@@ -350,7 +350,7 @@ def _inline(node: _Node) -> Line | None:
     heads = bool(node.below) and all(child.role == "columnheader" for child in node.below)
     head = _head(replace(node, role="header row") if heads else node)
     value = [_quoted(node.value)] if node.value else []
-    text = f"- {head}: {' | '.join([*value, *pieces])}"
+    text = f"{head}: {' | '.join([*value, *pieces])}"
     return Line(text, node.role) if len(text) <= _INLINE_CHARS else None
 
 

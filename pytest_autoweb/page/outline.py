@@ -195,7 +195,7 @@ def _told(fold: _Fold, folds: Folds | None) -> str:
     if folds is None:
         return f"- text: ({what})"
     row = f", {fold.next_row}" if fold.next_row else ""
-    return f"- ({what}; page.show_more({folds.add(fold.key)}{row}))"
+    return f"({what}; page.show_more({folds.add(fold.key)}{row}))"
 
 
 def _with_depth(roots: Iterable[Line]) -> Iterator[tuple[int, Line]]:

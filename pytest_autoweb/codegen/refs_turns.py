@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.execute import finish_turns, run_block
+from pytest_autoweb.attempt.retry_notes import retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import failed_pairs, normalized
 from pytest_autoweb.codegen.refs_dialect import Action, Actions, grammar, read_actions
-from pytest_autoweb.codegen.repair import retry_hint
 from pytest_autoweb.correct.retry_rules import may_pass
 from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render

@@ -51,6 +51,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         visual=fence(visual, "picture of the entry page") if visual else "",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
+        seconds=f"{tools.settings.step_timeout:g}",
     )
     told = with_marks(with_sight(messages, tools), tools)
     attempt, reply = ask(attempt, tools, "repair", told)

@@ -68,7 +68,7 @@ def run(model: str, folder: Path, repairs: str, workers: str) -> None:
 
 def table(folder: Path) -> Iterator[str]:
     """Yield a Markdown table from the reports of the runs below a folder."""
-    yield "| model / dialect @ way | first attempt | after repair | 95 % | broken | tokens in / out |"
+    yield "| model @ way | first attempt | after repair | 95 % | broken | tokens in / out |"
     yield "|---|--:|--:|---|--:|--:|"
     for path in sorted(folder.glob("*/report.json")):
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -103,8 +103,10 @@ def recorded_request(
         grammar=None if request.grammar is None else clean(request.grammar),
         json_schema=json.loads(clean(json.dumps(request.json_schema))),
         stop=tuple(clean(text) for text in request.stop),
-        max_tokens=min(spec.max_tokens, request.max_tokens or spec.max_tokens),
+        max_tokens=spec.reply_limit(request.max_tokens, more_room=request.more_room),
+        # An effort is only there if it is set, so that older recordings keep their keys.
         sampling={
+            **({"reasoning_effort": effort} if (effort := spec.reasoning_effort) else {}),
             "model": spec.litellm_model,
             "temperature": spec.temperature,
             "seed": spec.seed,

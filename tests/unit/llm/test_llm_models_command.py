@@ -48,7 +48,7 @@ def test_check_ends_with_one_if_a_model_cannot_be_called(
 ) -> None:
     assert autoweb("check", "builtin/noop", "local/smollm2-135m") == 1
 
-    good, bad = capsys.readouterr().out.splitlines()
+    good, bad, *_ = capsys.readouterr().out.splitlines()
 
     assert good == "ok   builtin/noop: built in"
     assert bad.startswith("FAIL local/smollm2-135m: ")

@@ -10,6 +10,7 @@ import random
 import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -20,8 +21,9 @@ from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import openai_api
+from pytest_autoweb.llm.call_arguments import call_arguments
 from pytest_autoweb.llm.call_limits import within
-from pytest_autoweb.llm.client import Message, Reply, Request
+from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_registry import installed_litellm, is_listed
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
@@ -192,7 +194,7 @@ class LiteLLMClient:
         self._tries, self._backoff_s = tries, backoff_s
         self._sleep, self._clock = sleep, clock
         self._lock = threading.Lock()
-        self._refused: dict[str, set[str]] = {}
+        self._refused: defaultdict[str, set[str]] = defaultdict(set)
         self._module: ModuleType | None = None
 
     @property
@@ -222,11 +224,8 @@ class LiteLLMClient:
         if litellm is None and (problem := openai_api.other_provider(target.model)):
             raise ModelError("unavailable", spec.name, problem)
         completion = openai_api.completion if litellm is None else litellm.completion
-        arguments = _arguments(spec, request, target)
-        if litellm is not None and spec.reasoning_effort and not spec.reasoning:
-            # litellm would refuse it for models of which it does not know that they reason.
-            arguments["allowed_openai_params"] = ["reasoning_effort"]
-        for name in self._refused.get(spec.name, ()):
+        arguments = call_arguments(spec, request, target, through_litellm=litellm is not None)
+        for name in self._refused[spec.name] | self._refused[_kind(request)]:
             arguments.pop(name, None)
         used, number = Usage(), 0
         while True:
@@ -241,7 +240,9 @@ class LiteLLMClient:
                 used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
                 if (name := _refused_argument(error, spec, arguments)) is not None:
                     # Remembered, so that the refusal costs one call and not one for each call.
-                    self._refused.setdefault(spec.name, set()).add(name)
+                    # One schema may be refused and another one taken.
+                    whose = _kind(request) if name == "response_format" else spec.name
+                    self._refused[whose].add(name)
                     del arguments[name]
                     number -= 1
                     continue
@@ -354,8 +355,10 @@ class LiteLLMClient:
             # litellm also knows what tokens read from a provider's cache cost.
             cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
         except Exception:  # the service may charge for something other than tokens
-            return None
-        return float(cost) if cost else None
+            cost = None
+        # OpenRouter says itself what a call cost, also of models that litellm does not know.
+        cost = cost or getattr(getattr(response, "usage", None), "cost", None)
+        return float(cost) if isinstance(cost, int | float) and cost else None
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
         """Return litellm, which the first call imports, or None if the model does without it."""
@@ -402,6 +405,10 @@ def _import_litellm() -> ModuleType:
     return cast(ModuleType, litellm)
 
 
+def _kind(request: Request) -> str:
+    return f"{request.model}\n{request.stage}"
+
+
 # Arguments that a model may refuse and can be called without, with the setting behind each and the
 # words by which a refusal is known.
 _DISPENSABLE: tuple[tuple[str, str, re.Pattern[str]], ...] = (
@@ -439,74 +446,6 @@ def _refused_argument(
 def _was_sent(error: Exception) -> bool:
     """Tell whether a call left this machine; litellm itself refuses some parameters."""
     return all(base.__name__ != "UnsupportedParamsError" for base in type(error).__mro__)
-
-
-def _arguments(spec: ModelSpec, request: Request, target: Endpoint) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
-        "model": target.model,
-        "messages": _messages(request, spec),
-        "max_tokens": spec.reply_limit(request.max_tokens, more_room=request.more_room),
-        "timeout": spec.timeout,
-        # Retries are made by `complete`, which reserves money for each of them.
-        "num_retries": 0,
-        "max_retries": 0,
-    }
-    optional: dict[str, Any] = {
-        "api_base": target.api_base,
-        "api_key": target.api_key,
-        "temperature": spec.temperature,
-        "seed": spec.seed,
-        "reasoning_effort": spec.reasoning_effort,
-        "stop": list(request.stop) or None,
-        "response_format": _response_format(spec, request),
-        "extra_body": _extra_body(spec, request) or None,
-    }
-    if target.model.partition("/")[0] in OLLAMA_PROVIDERS:
-        # Ollama silently truncates prompts that are longer than its default context.
-        optional["num_ctx"] = spec.context_tokens
-    given = {name: value for name, value in optional.items() if value is not None}
-    return arguments | {name: value for name, value in given.items() if name not in spec.refuses}
-
-
-def _messages(request: Request, spec: ModelSpec) -> list[dict[str, Any]]:
-    """Return the messages as litellm takes them, with marks for the service's cache.
-
-    What the next call begins with as well ends with the system's text, and with the last reply of
-    the model: only then comes the page, which is another one in each turn.
-    """
-    messages = [_message(message, spec) for message in request.messages]
-    if spec.prompt_caching:
-        for role in ("system", "assistant"):
-            last = next((m for m in reversed(messages) if m["role"] == role), None)
-            if last is not None:
-                block = {"type": "text", "text": last["content"]}
-                last["content"] = [{**block, "cache_control": {"type": "ephemeral"}}]
-    return messages
-
-
-def _message(message: Message, spec: ModelSpec) -> dict[str, Any]:
-    if not message.images or not spec.vision:
-        return {"role": message.role, "content": message.content}
-    pictures = [{"type": "image_url", "image_url": {"url": uri}} for uri in message.images]
-    return {
-        "role": message.role,
-        "content": [{"type": "text", "text": message.content}, *pictures],
-    }
-
-
-def _response_format(spec: ModelSpec, request: Request) -> dict[str, Any] | None:
-    # A server accepts either a grammar or a schema, not both.
-    grammar_wins = spec.constrained == "gbnf" and request.grammar is not None
-    if request.json_schema is None or spec.constrained == "none" or grammar_wins:
-        return None
-    schema = {"name": "reply", "schema": request.json_schema, "strict": True}
-    return {"type": "json_schema", "json_schema": schema}
-
-
-def _extra_body(spec: ModelSpec, request: Request) -> dict[str, Any]:
-    if spec.constrained == "gbnf" and request.grammar is not None:
-        return {**spec.extra_body, "grammar": request.grammar}
-    return dict(spec.extra_body)
 
 
 def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
@@ -561,9 +500,7 @@ _INPUT, _CACHE_WRITE = "input_cost_per_token", "cache_creation_input_token_cost"
 _OUTPUT, _THOUGHT = "output_cost_per_token", "output_cost_per_reasoning_token"
 
 
-def _table_price(
-    litellm: ModuleType, model: str, input_tokens: int, dearest: bool
-) -> Price | None:
+def _table_price(litellm: ModuleType, model: str, input_tokens: int, dearest: bool) -> Price | None:
     """Return the price in litellm's table, where long prompts may cost more."""
     try:
         info = litellm.get_model_info(model)

@@ -66,29 +66,35 @@ def facts_of(model: str) -> ModelFacts | None:
     Args:
         model: the name as litellm takes it, such as `openai/gpt-5-mini`.
     """
-    text = _text()
     for name in _names(model):
-        # Most names of servers of one's own are not in the table, which takes long to read.
-        if f'"{name}"' in text and isinstance(entry := _table().get(name), dict):
+        if (entry := _entry(name)) is not None:
             return _facts(model, name, entry)
     return None
 
 
 def is_listed(name: str) -> bool:
     """Tell whether the registry has an entry of exactly this name."""
-    return f'"{name}"' in _text() and name in _table()
+    return _entry(name) is not None
 
 
-@cache
-def _text() -> str:
+def _entry(name: str) -> Mapping[str, Any] | None:
     place = installed_litellm()
-    table = place / _TABLE if place else None
-    return table.read_text(encoding="utf-8") if table and table.is_file() else ""
+    # Most names of servers of one's own are not in the table, which takes long to read as JSON.
+    if place is None or f'"{name}"' not in _text(place):
+        return None
+    entry = _table(place).get(name)
+    return entry if isinstance(entry, dict) else None
 
 
 @cache
-def _table() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_text())
+def _text(place: Path) -> str:
+    table = place / _TABLE
+    return table.read_text(encoding="utf-8") if table.is_file() else ""
+
+
+@cache
+def _table(place: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_text(place))
     return found
 
 

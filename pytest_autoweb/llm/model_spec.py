@@ -127,6 +127,12 @@ class ModelSpec(Documented):
             return self.sources.get(setting) == "settings"
         return setting in self.model_fields_set
 
+    def as_set(self) -> "ModelSpec":
+        """Return the settings without what the registry says, which differs between versions."""
+        fields = type(self).model_fields
+        told = [name for name, source in self.sources.items() if source != "settings"]
+        return self.model_copy(update={name: fields[name].default for name in told})
+
     def reply_limit(self, own: int | None = None, *, more_room: bool = False) -> int:
         """Return the most tokens that a reply may take.
 
@@ -431,7 +437,7 @@ def describe_model(spec: ModelSpec) -> ModelDescription:
         ("longest reply", "max_tokens", f"{spec.max_tokens:,} tokens{longest}"),
         ("vision", "vision", _yes_or_no(spec.vision)),
         ("reasoning", "reasoning", _reasoning(spec, facts)),
-        ("structured replies", "constrained", spec.constrained.replace("_", " ")),
+        ("structured replies", "constrained", spec.constrained),
         ("prompt caching", "prompt_caching", _caching(spec, facts)),
         ("temperature", "temperature", _or(spec.temperature, "left to the service")),
         ("parameters it refuses", "refuses", ", ".join(spec.refuses) or "none known"),

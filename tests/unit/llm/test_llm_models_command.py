@@ -54,6 +54,25 @@ def test_check_ends_with_one_if_a_model_cannot_be_called(
     assert bad.startswith("FAIL local/smollm2-135m: ")
 
 
+def test_check_shows_what_each_model_is_and_who_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.autoweb.models."openai/mine"]\napi_base = "http://127.0.0.1:9/v1"\n'
+        "context_tokens = 9000\n",
+        encoding="utf-8",
+    )
+
+    assert autoweb("check", "openai/mine") == 1
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "FAIL openai/mine: nothing answers" in told
+    assert "context 9,000 tokens (settings)" in told
+    assert "longest reply 2,048 tokens (default)" in told
+    assert "litellm's registry does not know it" in told or "litellm is not installed" in told
+
+
 def test_check_ends_with_zero_if_all_can_be_called() -> None:
     assert autoweb("check", "builtin/noop", "builtin/oracle") == 0
 

@@ -21,12 +21,12 @@ from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import openai_api
-from pytest_autoweb.llm.call_arguments import call_arguments
 from pytest_autoweb.llm.call_limits import within
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_registry import installed_litellm, is_listed
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
+from pytest_autoweb.llm.request_arguments import request_arguments
 from pytest_autoweb.results import Usage
 
 # Late imports: litellm takes seconds to load, and servers of one's own are called without it.
@@ -224,7 +224,7 @@ class LiteLLMClient:
         if litellm is None and (problem := openai_api.other_provider(target.model)):
             raise ModelError("unavailable", spec.name, problem)
         completion = openai_api.completion if litellm is None else litellm.completion
-        arguments = call_arguments(spec, request, target, through_litellm=litellm is not None)
+        arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
         for name in self._refused[spec.name] | self._refused[_kind(request)]:
             arguments.pop(name, None)
         used, number = Usage(), 0
@@ -238,12 +238,12 @@ class LiteLLMClient:
                 seconds = self._clock() - began
                 reservation.settle(None if may_be_billed(error) else 0.0)
                 used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
-                if (name := _refused_argument(error, spec, arguments)) is not None:
+                if (refused := _refused_argument(error, spec, arguments)) is not None:
                     # Remembered, so that the refusal costs one call and not one for each call.
                     # One schema may be refused and another one taken.
-                    whose = _kind(request) if name == "response_format" else spec.name
-                    self._refused[whose].add(name)
-                    del arguments[name]
+                    whose = _kind(request) if refused == "response_format" else spec.name
+                    self._refused[whose].add(refused)
+                    del arguments[refused]
                     number -= 1
                     continue
                 self._wait_or_raise(error, spec, number, used, seconds)

@@ -32,7 +32,12 @@ def openai(text: str = TEXT, finish: str = "stop", **usage: Any) -> dict[str, An
             "rejected_prediction_tokens": 0,
         },
     }
-    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": text,
+        "refusal": None,
+        "annotations": [],
+    }
     return {
         "id": "chatcmpl-CNx1",
         "object": "chat.completion",

@@ -44,10 +44,19 @@ class Service(NamedTuple):
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("protocols")
-    with ProviderServer() as server:
+    with ProviderServer() as server, pytest.MonkeyPatch.context() as environ:
+        environ.setenv("AZURE_API_VERSION", "2025-04-01-preview")
         roots = dict.fromkeys([CLAUDE, GEMINI, OLLAMA], server.origin)
         versioned = dict.fromkeys([GPT, ROUTER, VLLM], f"{server.origin}/v1")
-        tables = {name: {"api_base": base} for name, base in (roots | versioned).items()}
+        tables: dict[str, dict[str, Any]] = {
+            name: {"api_base": base} for name, base in (roots | versioned).items()
+        }
+        tables["deployed"] = {
+            "model": "azure/gpt5_series/my-deployment",
+            "api_base": server.origin,
+            "reasoning": True,
+            "refuses": ["temperature"],
+        }
         tables["dear"] = {
             **tables[GPT],
             "model": VLLM,
@@ -57,7 +66,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         }
         file = folder / "models.json"
         file.write_text(json.dumps(tables), encoding="utf-8")
-        specs = load_specs([*tables, *EFFORTS], models_file=file)
+        specs = load_specs([*tables, *EFFORTS, "deployed@low"], models_file=file)
         address = start_gateway(
             specs, record_mode="off", cassettes=folder, run_dir=folder, backoff_s=0.01
         )
@@ -121,7 +130,7 @@ def limit_of(body: dict[str, Any]) -> int:
     """The most tokens of a reply, wherever a protocol says that."""
     inner = [body, body.get("generationConfig", {}), body.get("options", {})]
     names = ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict")
-    return next(part[name] for part in inner for name in names if name in part)
+    return int(next(part[name] for part in inner for name in names if name in part))
 
 
 @pytest.mark.parametrize(
@@ -164,6 +173,15 @@ def test_the_effort_is_sent_in_the_words_of_each_service(service: Service) -> No
     assert gemini["generationConfig"]["thinkingConfig"]["thinkingBudget"] > 1024
     assert ollama["think"]
     assert all("temperature" not in json.dumps(body) for body in (gpt, claude, gemini, ollama))
+
+
+def test_a_deployment_in_azure_is_asked_as_its_settings_say(service: Service) -> None:
+    body = body_of(service, "deployed@low")
+
+    (seen,) = service.server.seen
+    assert seen.path.startswith("/openai/deployments/my-deployment/chat/completions")
+    assert (body["reasoning_effort"], body["max_completion_tokens"]) == ("low", 8192)
+    assert "temperature" not in body
 
 
 def test_models_that_do_not_think_much_keep_temperature_zero(service: Service) -> None:

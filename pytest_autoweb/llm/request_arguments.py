@@ -11,7 +11,7 @@ _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", 
 _NOT_STRICT = frozenset({"maxLength", "minLength"})
 
 
-def call_arguments(
+def request_arguments(
     spec: ModelSpec, request: Request, target: Endpoint, *, through_litellm: bool
 ) -> dict[str, Any]:
     """Return the arguments of a call.

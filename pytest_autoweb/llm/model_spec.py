@@ -119,7 +119,7 @@ class ModelSpec(Documented):
     @property
     def thinks(self) -> bool:
         """Tell whether a reply's limit has to hold thoughts as well."""
-        return bool(self.reasoning) or self.reasoning_effort not in (None, "none")
+        return _thinks(self.reasoning, self.reasoning_effort)
 
     def is_set(self, setting: str) -> bool:
         """Tell whether a person made a setting, rather than the registry or the defaults."""
@@ -148,6 +148,10 @@ class ModelSpec(Documented):
             return limit
         most = min(self.output_limit or limit * MORE_ROOM, self.context_tokens // 2)
         return max(limit, min(limit * MORE_ROOM, most))
+
+
+def _thinks(reasoning: bool | None, effort: str | None) -> bool:
+    return bool(reasoning) if effort is None else effort != "none"
 
 
 MORE_ROOM = 4
@@ -378,7 +382,7 @@ _MUCH: tuple[Effort, ...] = ("high", "xhigh", "max")
 def _for_thinking(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the limits that follow from what else is known of a model."""
     effort = values.get("reasoning_effort")
-    thinks = bool(values.get("reasoning")) or effort not in (None, "none")
+    thinks = _thinks(values.get("reasoning"), effort)
     if "output_limit" not in values and not thinks:
         return {}
     usual = THOUGHT_TOKENS if thinks else REPLY_TOKENS

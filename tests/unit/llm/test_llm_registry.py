@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -254,7 +255,7 @@ def test_what_somebody_has_set_goes_before_the_registry(tmp_path: Path) -> None:
         ("anthropic/claude-calm", (0.0, True, 16_384)),
         ("anthropic/claude-calm@low", (None, True, 16_384)),
         ("anthropic/claude-calm@high", (None, True, 32_768)),
-        ("anthropic/claude-calm@none", (0.0, True, 16_384)),
+        ("anthropic/claude-calm@none", (0.0, True, 8192)),
         ("bedrock/us.anthropic.claude-calm", (0.0, True, 16_384)),
         ("openrouter/anthropic/claude-strong-4.8:beta", (None, True, 16_384)),
         ("gemini/gemini-3-strong", (None, False, 16_384)),
@@ -362,3 +363,20 @@ def test_a_model_that_the_registry_does_not_know_is_described_by_the_defaults(
     assert (told[-1].value, told[-1].source) == ("input 1", "settings")
     proxied = describe_model(spec_of("litellm_proxy/gpt-strong", tmp_path)).settings
     assert (proxied[0].source, proxied[-1].value) == ("registry", "unknown")
+
+
+def test_the_examples_of_the_documentation_name_models_and_settings_that_exist(
+    tmp_path: Path,
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
+    examples = page.partition("## Examples")[2].partition("\n## ")[0]
+    tables = "\n".join(re.findall(r"```toml\n(.*?)```", examples, re.DOTALL))
+    commands = re.findall(r"--autoweb-models=(\S+)", examples)
+    pyproject = write(tmp_path / "pyproject.toml", tables)
+
+    specs = load_specs([n for line in commands for n in line.split(",")], pyproject=pyproject)
+
+    assert len(re.findall("^### ", examples, re.MULTILINE)) == len(commands) == 9
+    assert specs["azure-mini@high"].litellm_model == "azure/gpt5_series/my-deployment"
+    assert specs["qwen3-32b"].max_tokens == 8192
+    assert specs["openai/gpt-5-mini@low"].reasoning_effort == "low"

@@ -1,6 +1,7 @@
 """What is known of one model: its settings, where they come from, and where it answers."""
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ WAYS: tuple[CodegenWay, ...] = ("turns", "once")
 """What a model's name may end in, after an @, to be compared with itself; so may an effort."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model is asked to think before it replies."""
+_CONTEXT = 32_768
 SMALL_PARAMETERS = 14.0
 """The size, in billions of parameters, below which `auto` lets a model write its script at once."""
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
@@ -59,7 +61,7 @@ class ModelSpec(Documented):
     output_limit: int | None = Field(default=None, gt=0)
     """The longest reply that the model can give, up to which a reply that was cut off is asked for
     again."""
-    context_tokens: int = Field(default=32_768, gt=0)
+    context_tokens: int = Field(default=_CONTEXT, gt=0)
     """Tokens of prompt and reply together; page captures are shortened to fit."""
     page_tokens: int = Field(default=65_536, gt=0)
     """The most tokens of a prompt that pages may take, however much fits: each one is paid for."""
@@ -387,16 +389,20 @@ def _for_thinking(values: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     usual = THOUGHT_TOKENS if thinks else REPLY_TOKENS
     usual = LONG_THOUGHT_TOKENS if effort in _MUCH else usual
-    most = values.get("output_limit"), values.get("context_tokens", 32_768) // 4
-    found: dict[str, Any] = {
-        "max_tokens": min(usual, *(limit for limit in most if limit)),
-    }
+    most = _number(values.get("output_limit"))
+    room = _number(values.get("context_tokens", _CONTEXT)) / 4
+    found: dict[str, Any] = {"max_tokens": int(max(1, min(usual, most, room)))}
     if effort in _MUCH:
         found["timeout"] = 600.0
     if effort not in (None, "none"):
         # Models that think take none but their own.
         found["temperature"] = None
     return found
+
+
+def _number(value: Any) -> float:
+    """Return a limit, or infinity for what is none; wrong values are refused with all settings."""
+    return value if isinstance(value, int) and value > 0 else math.inf
 
 
 def _refuse_effort(spec: ModelSpec, facts: ModelFacts | None) -> None:

@@ -105,6 +105,11 @@ def test_names_that_cannot_exist_are_refused(name: str, says: str) -> None:
     [
         ("m/x: {temprature: 1}", r"m/x: unknown setting 'temprature'; did you mean 'temperature'"),
         ("m/x: {max_tokens: many}", "model 'm/x': max_tokens: "),
+        ("m/x: {context_tokens: many, reasoning: true}", "model 'm/x': context_tokens: "),
+        ("m/x: {output_limit: none, reasoning: true}", "model 'm/x': output_limit: "),
+        ("m/x: {context_tokens: 0, reasoning: true}", "'m/x': context_tokens: .*greater than 0"),
+        ("m/x: {reasoning_effort: much}", "model 'm/x': reasoning_effort: "),
+        ("m/x: {sources: {}}", "unknown setting 'sources'"),
         ("m/x: {max_tokens: 0}", "model 'm/x': max_tokens: .*greater than 0"),
         ("m/x: {name: other}", "unknown setting 'name'"),
         ("m/x: 3", "m/x: expected a mapping of settings"),

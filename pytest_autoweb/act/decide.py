@@ -162,7 +162,7 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
     if tools.spec.vision:
         listed = listing(marks, "", max_chars=0, near=near) if situation.second_look else ""
         return tools.redact("\n".join([*filter(None, [listed]), *options]))
-    room = tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+    room = tools.spec.shown_tokens // TEXT_SHARE * CHARS_PER_TOKEN
     last = situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
     shown = listing(marks, view.text, max_chars=room, before=before, near=near)

@@ -49,7 +49,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     for number in range(1, MAX_TURNS + 1):
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
-        view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
+        view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
         view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:

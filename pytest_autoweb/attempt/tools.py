@@ -17,6 +17,7 @@ from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redact
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.replies import closed_block
 from pytest_autoweb.options import Settings
+from pytest_autoweb.page.outline import Folds
 from pytest_autoweb.results import (
     Attempt,
     AttemptFields,
@@ -154,6 +155,8 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt by the step's finders and functions, made once the step is over."""
+    folds: Folds = field(default_factory=Folds)
+    """Which lists the newest listing of a turn shortens, and which the next is to show."""
     judge: ModelJudge | None = None
     """The model that evaluates the case's `judge` checks; None if there is none."""
 

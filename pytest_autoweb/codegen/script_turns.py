@@ -186,6 +186,7 @@ def _see(
         entry_action="",
         step_indexes=(number,),
         budget_tokens=max(400, page_budget(tools, 1) - said),
+        folds=tools.folds,
     )
     snapshot = snapshot.model_copy(update={"text": tools.redact(snapshot.text)})
     attempt = change(attempt, snapshots=(*attempt.snapshots, snapshot))

@@ -25,6 +25,7 @@ from pytest_autoweb.attempt.tools import (
     change,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.codegen.show_pages import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
@@ -73,7 +74,7 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
-    return {"collect_urls": partial(collect_urls, tools)}
+    return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
 
 
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:

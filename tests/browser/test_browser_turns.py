@@ -23,6 +23,7 @@ def take(
     site: Site,
     replies: Sequence[str],
     case: dict[str, Any] | None = None,
+    spec: dict[str, Any] | None = None,
     **more: Any,
 ) -> tuple[CellResult, list[str]]:
     """A cell whose model gives these replies; the result, and the last message of each prompt."""
@@ -38,7 +39,7 @@ def take(
         client,
         settings(folder, check_timeout=0.5, **more),
         strategy="codegen",
-        spec={"codegen": "turns"},
+        spec={"codegen": "turns", **(spec or {})},
         opened=lambda page: None,
     )
     return result, [request.messages[-1].content for request in client.requests]
@@ -118,3 +119,28 @@ def test_a_wrong_guess_costs_only_a_part_of_its_turn(
     guess, _ = result.attempts[0].step_results
     assert TOLD_CALL_S * 900 < guess.duration_ms < 19_000
     assert not guess.retried
+
+
+def test_the_next_turn_shows_more_of_a_list_that_was_asked_for(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    rows = "".join(f"<tr><td>row {n}<td>of a long table</tr>" for n in range(1, 2_001))
+    wrong = "```python\npage.show_more(7)\n```"
+    asks = "```python\npage.show_more(1, 1500)\n```"
+
+    result, told = take(
+        browser,
+        tmp_path,
+        site,
+        [wrong, asks, BUY],
+        {"entry_url": site.put("/long", f"{PAGE}<table>{rows}</table>")},
+        spec={"context_tokens": 8_000},
+    )
+
+    assert result.outcome == "passed"
+    assert "more rows; page.show_more(1))" in told[0]
+    assert "row: row 1500 |" not in told[0]
+    assert "page.show_more: the listing has no shortened list 7 (there are: 1 to 1)" in told[1]
+    assert "row: row 1500 |" in told[2]
+    assert "row: row 1 |" not in told[2]
+    assert 'button "Buy"' in told[2]

@@ -171,7 +171,7 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
 
 def is_brief(tools: Tools) -> bool:
     """Return whether the model is small, and gets short prompts and replies in the brief form."""
-    return tools.spec.dialect == "refs" and not tools.spec.vision
+    return tools.spec.brief
 
 
 def wants_data(tools: Tools) -> bool:

@@ -57,7 +57,7 @@ class ModelSpec(Documented):
     dialect: Dialect = "playwright"
     codegen: CodegenWay = "auto"
     """How the strategy `codegen` writes scripts in the dialect `playwright`; `auto` decides by the
-    size in the model's name."""
+    size in the model's name, as the dialect `refs` always does."""
     constrained: Literal["none", "gbnf", "json_schema"] = "none"
     """How the server can constrain replies."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -77,12 +77,22 @@ class ModelSpec(Documented):
         return "local" if prefix == "local" else "litellm"
 
     @property
-    def takes_turns(self) -> bool:
-        """Tell whether the strategy `codegen` lets the model write its script turn by turn."""
-        if self.codegen != "auto":
-            return self.codegen == "turns"
+    def small(self) -> bool:
+        """Tell whether the model is embedded, or its name gives a size below 14B."""
         sizes = [float(size) for size in _SIZE.findall(self.litellm_model)]
-        return self.provider == "litellm" and all(size >= SMALL_PARAMETERS for size in sizes)
+        return self.provider != "litellm" or any(size < SMALL_PARAMETERS for size in sizes)
+
+    @property
+    def brief(self) -> bool:
+        """Tell whether the strategies that decide by sight use their short prompts."""
+        return self.small and self.dialect == "refs" and not self.vision
+
+    @property
+    def takes_turns(self) -> bool:
+        """Tell whether the strategy `codegen` lets the model write its script in a conversation."""
+        if self.dialect == "refs" or self.codegen == "auto":
+            return not self.small
+        return self.codegen == "turns"
 
     @property
     def litellm_model(self) -> str:

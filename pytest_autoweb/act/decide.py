@@ -4,13 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_autoweb.act.actions import (
+    FOR_CAPABLE,
     FillForm,
-    OtherActions,
+    Steps,
     decision_schema,
     forms_text,
-    grammar,
     validate_action,
 )
+from pytest_autoweb.act.decision_grammar import OtherActions, grammar
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import Tools, ask
@@ -40,17 +41,17 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
     this is the control arm. A call that fails makes the attempt fail.
     """
     tools, view, problem = turn.tools, turn.situation.view, ""
-    if not turn.situation.second_look and (field := memory.next_field(view.marks, view.url)):
-        return replace(turn, action=field)
+    if not turn.situation.second_look and (queued := memory.next_queued(view.marks, view.url)):
+        return replace(turn, action=queued)
     for _ in range(2):
         attempt, reply = _ask(turn, memory, problem)
         turn = replace(turn, attempt=attempt, calls=turn.calls + 1, action=None, problem="")
         if turn.failed:
             return turn
         try:
-            action = validate_action(read_object(reply))
-            if isinstance(action, FillForm):
-                action = memory.begin_form(action, view.marks, view.url)
+            action = validate_action(read_object(reply), small=tools.spec.small)
+            if isinstance(action, FillForm | Steps):
+                action = memory.begin_several(action, view.marks, view.url)
             return replace(turn, action=action)
         except ReplyProblem as wrong:
             problem = str(wrong)
@@ -83,11 +84,25 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
         )
         if spec.constrained == "gbnf" and brief
         else None,
-        json_schema=decision_schema(numbers, brief=brief, answers=answers, near=bool(near))
+        json_schema=decision_schema(
+            numbers, brief=brief, answers=answers, near=bool(near), without=_impossible(tools, view)
+        )
         if spec.constrained != "none" and not brief
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
         usable=whole_lines if brief else whole_object,
+    )
+
+
+def _impossible(tools: Tools, view: View) -> tuple[str, ...]:
+    """Return the actions that the model is not offered here."""
+    if tools.spec.small:
+        return FOR_CAPABLE
+    return (
+        # A place can be named only by those who see it.
+        *(() if tools.spec.vision else ("click_at", "drag_at")),
+        *(() if tools.case.files else ("upload",)),
+        *(() if len(view.tabs) > 1 else ("switch_tab",)),
     )
 
 
@@ -132,7 +147,12 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     near = _texts_apart(situation)
     listed = _listing(tools, situation, near)
     variables: dict[str, Any] = {
-        "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
+        "forms": forms_text(
+            brief=brief,
+            answers=wants_data(tools),
+            near=bool(near),
+            without=_impossible(tools, view),
+        ),
         "near": bool(near),
         "task": tools.case.user_task,
         "secrets": sorted(tools.case.secrets),
@@ -151,7 +171,16 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     if brief:
         return render("act_brief", **variables)
     images = (picture_uri(view.marked.picture),) if vision else ()
-    return render("act", images=images, url=tools.redact(view.page.url), vision=vision, **variables)
+    return render(
+        "act",
+        images=images,
+        url=tools.redact(view.page.url),
+        vision=vision,
+        capable=not tools.spec.small,
+        files=sorted(tools.case.files),
+        tabs=view.tabs if len(view.tabs) > 1 else (),
+        **variables,
+    )
 
 
 def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:

@@ -336,6 +336,8 @@ def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
         settle(page, quiet_ms=SETTLE_MS)
     if not action.elements:
         return ""
+    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
+        return "this failed in an earlier attempt: find another way"
     assert shown.view is not None, "the line names elements of a list"
     try:
         now = observe(page, budget_tokens=WHOLE_PAGE, lengths=LONG)

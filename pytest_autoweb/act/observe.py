@@ -7,8 +7,9 @@ from playwright.sync_api import Error, Page
 
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.attempt.page_evidence import retry_notes
+from pytest_autoweb.attempt.retry_notes import retry_notes
 from pytest_autoweb.attempt.tools import Tools
+from pytest_autoweb.correct.guidance import failure_text
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.scripts import run_script
@@ -92,12 +93,7 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
     failed = tools.previous
     if failed is None:
         return ""
-    if failed.failure and failed.failure.kind != "check":
-        why = failed.failure.message
-    else:
-        # A repair must reach the task's outcome, so it is not told what the checks expect.
-        hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
-        why = " ".join(["the task's outcome was not reached.", *dict.fromkeys(hints)])
+    why = failure_text(failed)
     lines = [step.description for step in failed.plan_steps][-_PAST_LINES:]
     return "\n".join(
         [

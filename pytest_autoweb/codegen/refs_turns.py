@@ -11,6 +11,7 @@ from typing import NamedTuple
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.attempt.execute import finish_turns, run_block
+from pytest_autoweb.attempt.retry_notes import retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import failed_pairs, normalized
@@ -21,7 +22,6 @@ from pytest_autoweb.codegen.refs_dialect import (
     read_actions,
     read_lines,
 )
-from pytest_autoweb.codegen.repair import retry_hint
 from pytest_autoweb.codegen.script_turns import (
     Became,
     Shown,

@@ -6,7 +6,6 @@ carried out stay in the script as comments, so that the script can be read and r
 """
 
 import ast
-import json
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,11 +17,17 @@ from pytest_autoweb.attempt.execute import (
     run_block,
 )
 from pytest_autoweb.attempt.finders import with_sight
+from pytest_autoweb.attempt.retry_notes import (
+    answer_text,
+    execution_output,
+    own_log,
+    retry_hint,
+    step_error,
+)
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.codegen.plan import find_answer
-from pytest_autoweb.codegen.repair import execution_output, retry_hint, without_durations
 from pytest_autoweb.codegen.show_pages import page_budget
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
@@ -39,8 +44,6 @@ from pytest_autoweb.sandbox.lint import lint_code
 
 SETTLE_MS = 400
 """Quiet time before a new look, because what an action opens comes with a delay."""
-LOG_CHARS = 4_000
-"""The most characters of a turn's log that the model is shown, from its end."""
 
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -299,12 +302,11 @@ def carry_out(
         listed = "\n".join(findings)
         became = Became("was refused before it ran, so nothing of it was done:", listed)
     else:
-        began = len(tools.log.lines)
         # The block keeps the line numbers that it has in the whole script.
         placed = "\n" * (first_line - 1) + block
         # The names in the code tell which frame it is meant for, more surely than the words do.
         attempt = run_block(attempt, tools, number, placed, code, told=True)
-        became = _became(attempt.step_results[-1], placed, tools.log.lines[began:])
+        became = _became(attempt.step_results[-1], placed)
     if became.error:
         failed = attempt.failure
         line = failed.line if failed and failed.step_index in (None, number) else None
@@ -330,24 +332,11 @@ def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, .
     return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, findings[0]))
 
 
-def _became(result: StepResult, placed: str, log: list[str]) -> Became:
-    own = f"step {result.step_index} "
-    logged = "\n".join(line for line in log if not line.startswith(own))
-    if len(logged) > LOG_CHARS:
-        left_out = len(logged) - LOG_CHARS
-        logged = f"({left_out} characters left out)\n{logged[-LOG_CHARS:]}"
+def _became(result: StepResult, placed: str) -> Became:
+    logged = own_log((result.logged,))
     if result.ok:
         return Became("was carried out.", logged=logged, well=True)
-    at = detail = ""
-    if failure := result.failure:
-        # The model knows its own lines, but not their numbers in the whole script.
-        at = placed.splitlines()[failure.line - 1].strip() if failure.line else ""
-        detail = str(failure.evidence.get("detail", "")).strip()
-    error = result.error or "it failed"
-    # Playwright's own text begins with the message that stands in the error already.
-    first, _, rest = detail.partition("\n")
-    told = filter(None, (at, error, rest.strip() if first in error else detail))
-    return Became("ended in an error:", without_durations("\n".join(told)), logged)
+    return Became("ended in an error:", step_error(result, placed), logged)
 
 
 def as_it_ran(block: str, failed_line: int) -> str:
@@ -397,6 +386,6 @@ def _told(number: int, reply: str, became: Became, tools: Tools) -> tuple[Messag
         error=fence(became.error, "error") if became.error else "",
         logged=fence(became.logged, "log") if became.logged else "",
         lines=fence(became.lines, "lines") if became.lines else "",
-        answer=fence(json.dumps(answer, ensure_ascii=False)[:500], "answer") if answered else "",
+        answer=fence(answer_text(answer), "answer") if answered else "",
     )[1]
     return Message(role="assistant", content=strip_reasoning(reply)), told

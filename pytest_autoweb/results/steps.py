@@ -132,7 +132,9 @@ class StepResult(Record):
     error: str | None = None
     """The error in which the step ended."""
     log_tail: str = ""
-    """The last lines that the step logged."""
+    """The last lines of the attempt's log when the step ended."""
+    logged: str = ""
+    """What the step's code passed to `log(...)`, redacted and shortened."""
     retried: bool = False
     """Whether the step ran out of time once and was continued with a larger limit."""
     context: str = "page"

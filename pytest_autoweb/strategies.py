@@ -146,7 +146,7 @@ ACT = STRATEGIES.add(
         name="act",
         summary="one decision at a time on marked screenshots",
         first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
-        prompts=("act", "act_brief"),
+        prompts=("act", "act_brief", "act_computer"),
         uses_capture=False,
     )
 )

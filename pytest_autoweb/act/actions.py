@@ -310,8 +310,36 @@ _OfCapable = (
     | DragAt
     | Steps
 )
-Action = Annotated[_OfAll | _OfCapable, Field(discriminator="action")]
-_ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
+
+
+class PressAt(ClickAt):
+    """Click a place in any way; only computer tools name places where elements may be."""
+
+    button: Literal["left", "middle", "right"] = "left"
+    clicks: int = 1
+
+
+class TypeKeys(_DecidedAction):
+    """Type into the element that has the focus."""
+
+    action: Literal["type_keys"]
+    text: str = Field(max_length=_TEXT_CHARS)
+
+
+class ScrollAt(_DecidedAction):
+    """Turn the wheel at a place, or only move the mouse there."""
+
+    action: Literal["scroll_at"]
+    x: float
+    y: float
+    by_x: float = 0
+    by_y: float = 0
+
+
+Action = Annotated[_OfAll | _OfCapable, Field(discriminator="action")] | TypeKeys | ScrollAt
+_ACTIONS: TypeAdapter[Action] = TypeAdapter(
+    Annotated[_OfAll | _OfCapable, Field(discriminator="action")]
+)
 _FEW_ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[_OfAll, Field(discriminator="action")])
 _MODELS: tuple[type[_DecidedAction], ...] = (*get_args(_OfAll), *get_args(_OfCapable))
 

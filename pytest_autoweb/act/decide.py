@@ -5,12 +5,14 @@ from typing import Any
 
 from pytest_autoweb.act.actions import (
     FOR_CAPABLE,
+    Action,
     FillForm,
     Steps,
     decision_schema,
     forms_text,
     validate_action,
 )
+from pytest_autoweb.act.computer_use import computer_action
 from pytest_autoweb.act.decision_grammar import OtherActions, grammar
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
@@ -21,9 +23,10 @@ from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
 from pytest_autoweb.choice.feedback import section, warning
 from pytest_autoweb.choice.mark_listing import listing, option_lines
 from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
-from pytest_autoweb.marks.marking import Mark
+from pytest_autoweb.marks.marking import Mark, mark_page
 from pytest_autoweb.results import Attempt
 
 TEXT_SHARE = 16
@@ -49,7 +52,7 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
         if turn.failed:
             return turn
         try:
-            action = validate_action(read_object(reply), small=tools.spec.small)
+            action = _read(reply, view, tools)
             if isinstance(action, FillForm | Steps):
                 action = memory.begin_several(action, view.marks, view.url)
             return replace(turn, action=action)
@@ -61,7 +64,40 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
     return replace(turn, problem=problem)
 
 
+def _read(reply: str, view: View, tools: Tools) -> Action:
+    if tools.spec.computer:
+        return computer_action(reply, view.marks, view.marked.scale)
+    return validate_action(read_object(reply), small=tools.spec.small)
+
+
+def _ask_computer(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
+    """Ask a model with its provider's tool, on a picture without marks."""
+    situation, tools = turn.situation, turn.tools
+    view, kind = situation.view, tools.spec.computer
+    assert kind is not None, "only models with such a tool are asked so"
+    memory.asked += 1
+    picture = mark_page(view.page, only=(), hide=tools.hidden).picture
+    messages = render(
+        "act_computer",
+        images=(picture_uri(picture),),
+        task=tools.case.user_task,
+        url=tools.redact(view.page.url),
+        secrets=sorted(tools.case.secrets),
+        answers=wants_data(tools),
+        hint=situation.hint,
+        done=memory.history(),
+        feedback=section(situation.problems),
+        problem=problem,
+    )
+    width, height = (round(side * view.marked.scale) for side in view.marked.viewport)
+    tool = ComputerTool(kind=kind, width=width, height=height)
+    attempt, asked = turn.attempt, memory.asked
+    return ask(attempt, tools, "decide", messages, turn=asked, computer=tool, usable=whole_object)
+
+
 def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
+    if turn.tools.spec.computer:
+        return _ask_computer(turn, memory, problem)
     situation, tools = turn.situation, turn.tools
     view, spec, brief = situation.view, tools.spec, is_brief(tools)
     answers = wants_data(tools)

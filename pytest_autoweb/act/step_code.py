@@ -21,12 +21,15 @@ from pytest_autoweb.act.actions import (
     Navigate,
     OnElement,
     Press,
+    PressAt,
     RightClick,
     Scroll,
+    ScrollAt,
     ScrollIn,
     Select,
     SwitchTab,
     Type,
+    TypeKeys,
     Upload,
     Wait,
     WaitFor,
@@ -113,8 +116,10 @@ def code_of(action: Action, mark: int | None = None, details: Details = _NO_DETA
             return "page.go_back()"
         case SwitchTab(tab=number):
             return f"page.context.pages[{number - 1}].bring_to_front()"
-        case ClickAt() | DragAt():
+        case ClickAt() | DragAt() | ScrollAt():
             return _at_a_place(action, details.scale)
+        case TypeKeys(text=typed):
+            return f"page.keyboard.type({text(typed)})"
         case Done(answer=answer) if answer is not None:
             return f"answer({answer!r})"
         case _:
@@ -145,8 +150,14 @@ def _marked(number: int | None, expected: str) -> str:
     return f"page.get_by_mark({number}, expected_text={text(expected)})"
 
 
-def _at_a_place(action: ClickAt | DragAt, scale: float) -> str:
+def _at_a_place(action: ClickAt | DragAt | ScrollAt, scale: float) -> str:
     start = f"{action.x / scale:.0f}, {action.y / scale:.0f}"
+    if isinstance(action, ScrollAt):
+        wheel = f"\npage.mouse.wheel({action.by_x:.0f}, {action.by_y:.0f})"
+        return f"page.mouse.move({start})" + (wheel if action.by_x or action.by_y else "")
+    if isinstance(action, PressAt):
+        how = f'button="{action.button}", click_count={action.clicks}'
+        return f"page.mouse.click({start}, {how})"
     if isinstance(action, ClickAt):
         return f"page.mouse.click({start})"
     end = f"{action.to_x / scale:.0f}, {action.to_y / scale:.0f}"
@@ -226,6 +237,11 @@ def describe_action(action: Action) -> str:
             return f"go to tab {action.tab}"
         case ClickAt():
             return f"click at {action.x:.0f}, {action.y:.0f}"
+        case ScrollAt():
+            what = "scroll" if action.by_x or action.by_y else "move the mouse"
+            return f"{what} at {action.x:.0f}, {action.y:.0f}"
+        case TypeKeys():
+            return f"type {text(action.text)}"
         case DragAt():
             return (
                 f"drag from {action.x:.0f}, {action.y:.0f} to {action.to_x:.0f}, {action.to_y:.0f}"

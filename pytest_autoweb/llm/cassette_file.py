@@ -110,6 +110,8 @@ def recorded_request(
             "seed": spec.seed,
             "constrained": spec.constrained,
             "extra_body": json.loads(clean(json.dumps(spec.extra_body))),
+            # Only there if it is set, so that older recordings keep their keys.
+            **({"computer": request.computer.model_dump()} if request.computer else {}),
         },
     )
     return recorded, placeholders

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
 
 
@@ -52,6 +53,8 @@ class Request(BaseModel):
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     """Limit of the reply, if lower than the model's own setting."""
+    computer: ComputerTool | None = None
+    """The provider's computer tool, if the reply is to be an action of it."""
 
 
 class Reply(BaseModel):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import local_models
@@ -22,6 +22,8 @@ CodegenWay = Literal["auto", "turns", "once"]
 """Whether a script is written turn by turn, with the page in view, or all at once."""
 WAYS: tuple[CodegenWay, ...] = ("turns", "once")
 """What a model's name may end in, after an @, to be compared with itself."""
+ComputerKind = Literal["computer_use_preview", "computer_20241022", "computer_20250124"]
+"""The computer tools of OpenAI and Anthropic, by the types under which they know them."""
 SMALL_PARAMETERS = 14.0
 """The size, in billions of parameters, below which `auto` lets a model write its script at once."""
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
@@ -60,6 +62,8 @@ class ModelSpec(Documented):
     size in the model's name, as the dialect `refs` always does."""
     constrained: Literal["none", "gbnf", "json_schema"] = "none"
     """How the server can constrain replies."""
+    computer: ComputerKind | None = None
+    """The provider's computer tool, through which the strategy `act` drives the model."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Additional fields of the body of every request."""
     max_parallel: int | None = Field(default=None, gt=0)
@@ -67,6 +71,14 @@ class ModelSpec(Documented):
     input_cost_per_mtok: float | None = Field(default=None, ge=0)
     """US dollars per million prompt tokens, if litellm does not know the price."""
     output_cost_per_mtok: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_eyes(cls, data: Any) -> Any:
+        """Let a model with a computer tool see, as there is nothing else that it could go by."""
+        if isinstance(data, dict) and data.get("computer"):
+            return {"vision": True, **data}
+        return data
 
     @property
     def provider(self) -> Literal["builtin", "local", "litellm"]:

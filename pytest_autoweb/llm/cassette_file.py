@@ -115,6 +115,7 @@ def recorded_request(
             "extra_body": json.loads(clean(json.dumps(made.extra_body))),
             # Only there if it is set, so that older recordings keep their keys.
             **({"reasoning_effort": effort} if (effort := made.reasoning_effort) else {}),
+            **({"computer": request.computer.model_dump()} if request.computer else {}),
         },
     )
     return recorded, placeholders

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
 
 
@@ -54,6 +55,8 @@ class Request(BaseModel):
     """Limit of the reply, if lower than the model's own setting."""
     more_room: bool = False
     """Whether the reply was cut off at its limit before, so that it gets a higher one."""
+    computer: ComputerTool | None = None
+    """The provider's computer tool, if the reply is to be an action of it."""
 
 
 class Reply(BaseModel):

@@ -23,6 +23,7 @@ from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.call_limits import within
 from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.llm.computer_tool import completion_with
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_registry import installed_litellm, is_listed
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
@@ -224,6 +225,8 @@ class LiteLLMClient:
         if litellm is None and (problem := openai_api.other_provider(target.model)):
             raise ModelError("unavailable", spec.name, problem)
         completion = openai_api.completion if litellm is None else litellm.completion
+        if request.computer:
+            completion = completion_with(request.computer, litellm)
         arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
         for name in self._refused[spec.name] | self._refused[_kind(request)]:
             arguments.pop(name, None)

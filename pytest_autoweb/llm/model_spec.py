@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import local_models
@@ -28,6 +28,8 @@ WAYS: tuple[CodegenWay, ...] = ("turns", "once")
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model is asked to think before it replies."""
 _CONTEXT = 32_768
+ComputerKind = Literal["computer_use_preview", "computer_20241022", "computer_20250124"]
+"""The computer tools of OpenAI and Anthropic, by the types under which they know them."""
 SMALL_PARAMETERS = 14.0
 """The size, in billions of parameters, below which `auto` lets a model write its script at once."""
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
@@ -72,13 +74,15 @@ class ModelSpec(Documented):
     dialect: Dialect = "playwright"
     codegen: CodegenWay = "auto"
     """How the strategy `codegen` writes scripts in the dialect `playwright`; `auto` decides by the
-    size in the model's name."""
+    size in the model's name, as the dialect `refs` always does."""
     constrained: Literal["none", "gbnf", "json_schema"] = "none"
     """How the server can constrain replies."""
     prompt_caching: bool = False
     """Whether the part of a prompt that stays the same is marked for the service's cache."""
     refuses: tuple[str, ...] = ()
     """Parameters that are not sent because the model refuses them, e.g. `temperature`."""
+    computer: ComputerKind | None = None
+    """The provider's computer tool, through which the strategy `act` drives the model."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Additional fields of the body of every request."""
     max_parallel: int | None = Field(default=None, gt=0)
@@ -92,6 +96,14 @@ class ModelSpec(Documented):
     sources: dict[str, SettingSource] = Field(default_factory=dict)
     """Where settings come from, if not from the defaults; kept by `load_specs`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_eyes(cls, data: Any) -> Any:
+        """Let a model with a computer tool see, as there is nothing else that it could go by."""
+        if isinstance(data, dict) and data.get("computer"):
+            return {"vision": True, **data}
+        return data
+
     @property
     def provider(self) -> Literal["builtin", "local", "litellm"]:
         """Tell who answers: a control of this package, the embedded engine, or litellm."""
@@ -101,12 +113,22 @@ class ModelSpec(Documented):
         return "local" if prefix == "local" else "litellm"
 
     @property
-    def takes_turns(self) -> bool:
-        """Tell whether the strategy `codegen` lets the model write its script turn by turn."""
-        if self.codegen != "auto":
-            return self.codegen == "turns"
+    def small(self) -> bool:
+        """Tell whether the model is embedded, or its name gives a size below 14B."""
         sizes = [float(size) for size in _SIZE.findall(self.litellm_model)]
-        return self.provider == "litellm" and all(size >= SMALL_PARAMETERS for size in sizes)
+        return self.provider != "litellm" or any(size < SMALL_PARAMETERS for size in sizes)
+
+    @property
+    def brief(self) -> bool:
+        """Tell whether the strategies that decide by sight use their short prompts."""
+        return self.small and self.dialect == "refs" and not self.vision
+
+    @property
+    def takes_turns(self) -> bool:
+        """Tell whether the strategy `codegen` lets the model write its script in a conversation."""
+        if self.dialect == "refs" or self.codegen == "auto":
+            return not self.small
+        return self.codegen == "turns"
 
     @property
     def litellm_model(self) -> str:

@@ -80,7 +80,7 @@ def page_budget(tools: Tools, pages: int) -> int:
     """Return the number of tokens that each of the pages may take in the prompt."""
     room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
     # Less than this shows nothing useful, so a small context is rather overrun.
-    return max(400, room // max(1, pages))
+    return max(400, min(room, tools.spec.page_tokens) // max(1, pages))
 
 
 def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str] | None:

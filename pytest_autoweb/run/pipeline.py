@@ -14,6 +14,7 @@ from playwright.sync_api import Page
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder
 from pytest_autoweb.attempt.first_and_last import keep_records
 from pytest_autoweb.attempt.page_evidence import with_cause
+from pytest_autoweb.attempt.retry_notes import at_new_address, guidance_at
 from pytest_autoweb.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -139,6 +140,12 @@ class _AttemptOrder:
         arm = self.guidance.arm if self.guidance else None
         return self.failed if arm is None or arm.informed or arm.ordinary else None
 
+    def at(self, entry_url: str) -> "_AttemptOrder":
+        """Return the order with what went before as if made at the address of this attempt."""
+        failed = at_new_address(self.failed, entry_url) if self.failed else None
+        guidance = guidance_at(self.guidance, entry_url) if self.guidance else None
+        return replace(self, failed=failed, guidance=guidance)
+
 
 def _attempts_in_arm(
     cell: Cell,
@@ -251,6 +258,7 @@ def _make_attempt(
     try:
         with resources.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
+            this = this.at(case.entry_url)
             with _tools(cell, case, server, resources, folder, log, this) as tools:
                 stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:

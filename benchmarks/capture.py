@@ -111,6 +111,14 @@ def wanted_elements(page: Page) -> Counter[tuple[str, str]]:
     return found
 
 
+def installed(package: str) -> Path:
+    """Return the folder of a package, without importing it."""
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        sys.exit(f"{package} is not installed")
+    return Path(found.origin).parent
+
+
 def free_port() -> int:
     """Return a port that nothing listens on."""
     with closing(socket.socket()) as probe:
@@ -209,7 +217,7 @@ def serving(command: Sequence[str], url: str) -> Iterator[None]:
 def serve_all(stack: ExitStack, folder: Path) -> dict[str, str]:
     """Start the applications, and return the pages by name."""
     admin, desk, town, files = (f"http://127.0.0.1:{free_port()}/" for _ in range(4))
-    miniwob = Path(__import__("miniwob").__file__).parent / "html"
+    miniwob = installed("miniwob") / "html"
     manual = Path(sys.prefix) / "share/doc/roundup/html"
     site = folder / "site"
     site.mkdir()
@@ -264,8 +272,7 @@ def log_in(page: Page, pages: dict[str, str]) -> None:
 
 def tokens_of(text: str) -> int:
     """Count tokens as OpenAI's models do; litellm brings the encoding along."""
-    litellm = importlib.util.find_spec("litellm")
-    folder = Path(litellm.origin).parent / "litellm_core_utils/tokenizers" if litellm else ""
+    folder = installed("litellm") / "litellm_core_utils/tokenizers"
     os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
     # Late: it reads where its encodings are when it is imported.
     import tiktoken

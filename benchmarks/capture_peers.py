@@ -7,21 +7,23 @@ import asyncio
 import json
 import sys
 import time
+from typing import Any
 
 
-def browsergym(cdp_url, begin, addresses):
+def browsergym(cdp_url: str, begin: str, addresses: list[str]) -> dict[str, Any]:
     """Return for each address what `flatten_axtree_to_str` gives with its defaults."""
+    # Late: each peer has an environment of its own, without the other.
     import playwright.sync_api
-    from browsergym.core.observation import (
+    from browsergym.core.observation import (  # type: ignore[import-not-found]
         _post_extract,
         _pre_extract,
         extract_dom_extra_properties,
         extract_dom_snapshot,
         extract_merged_axtree,
     )
-    from browsergym.utils.obs import flatten_axtree_to_str
+    from browsergym.utils.obs import flatten_axtree_to_str  # type: ignore[import-not-found]
 
-    found = {}
+    found: dict[str, Any] = {}
     with playwright.sync_api.sync_playwright() as started:
         started.selectors.set_test_id_attribute("bid")
         context = started.chromium.connect_over_cdp(cdp_url).contexts[0]
@@ -41,13 +43,14 @@ def browsergym(cdp_url, begin, addresses):
     return found
 
 
-async def browser_use(cdp_url, begin, addresses):
+async def browser_use(cdp_url: str, begin: str, addresses: list[str]) -> dict[str, Any]:
     """Return for each address what the serializer gives to the model."""
-    from browser_use import BrowserSession
+    # Late: each peer has an environment of its own, without the other.
+    from browser_use import BrowserSession  # type: ignore[import-not-found]
 
     session = BrowserSession(cdp_url=cdp_url)
     await session.start()
-    found = {}
+    found: dict[str, Any] = {}
     for address in addresses:
         await session.navigate_to(address)
         page = await session.must_get_current_page()

@@ -22,8 +22,11 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
     a plan may name addresses that do not exist.
     """
     wanted: dict[tuple[str, str], list[int]] = {}
+    where = (CURRENT_PAGE, "")
     for step in attempt.plan_steps:
-        wanted.setdefault(_page_of(step, tools), []).append(step.index)
+        # A step on the current page goes on where the step before it was.
+        where = _page_of(step, tools) or where
+        wanted.setdefault(where, []).append(step.index)
     if (CURRENT_PAGE, "") not in wanted:
         wanted = {(CURRENT_PAGE, ""): [], **wanted}
     budget = page_budget(tools, len(wanted))
@@ -80,11 +83,14 @@ def page_budget(tools: Tools, pages: int) -> int:
     return max(400, min(room, tools.spec.page_tokens) // max(1, pages))
 
 
-def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str]:
-    """Return the URL and entry action that identify a page; the entry page needs no URL."""
+def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str] | None:
+    """Return the URL and entry action of the page that a step names, or None if it names none.
+
+    The entry page needs no URL.
+    """
     url = step.target_url
-    if url == CURRENT_PAGE or not url.startswith(("http://", "https://")):
-        return CURRENT_PAGE, ""
+    if not url.startswith(("http://", "https://")):
+        return None
     return (CURRENT_PAGE, "") if url == tools.case.entry_url else (url, step.entry_action)
 
 

@@ -6,6 +6,7 @@ apart, and rows, paragraphs and select boxes are written on one line.
 
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ _INLINE = frozenset({"row", "listitem", "paragraph", "cell", "gridcell", "combob
 _CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _INLINE_CHARS = 300
 _URL_CHARS = 60
+_URL_PARTS = 40
 # Text that looks like the notation of the listing stands in quotes, so that no page can fake it.
 _NOTATION = re.compile(rf'[|"\[\]]|^\(|^(?:{"|".join(sorted(ACTED_ON))})\b')
 
@@ -136,16 +138,22 @@ class _Node:
                 joined.append(node)
         kept = [one for one in joined if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)]
         self.below = kept
-        inner = [node for below in kept for node in below.walk()]
-        if self.role not in _NAMED_BY_CONTENT or self.name or any(node.pressed for node in inner):
+        if self.role not in _NAMED_BY_CONTENT or self.name:
+            return
+        inner = _few([node for below in kept for node in below.walk(_PART)])
+        if inner is None or any(node.pressed for node in inner):
             return
         self.name = " ".join(filter(None, [self.value, *(w for one in kept for w in one.words())]))
         self.value, self.below = "", []
 
-    def walk(self) -> Iterator["_Node"]:
-        yield self
-        for node in self.below:
-            yield from node.walk()
+    def walk(self, most: int = sys.maxsize) -> Iterator["_Node"]:
+        # Not recursive, because a hostile page can be very deep.
+        pending = [self]
+        while pending and most > 0:
+            most -= 1
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.below))
 
     @property
     def pressed(self) -> bool:
@@ -155,6 +163,14 @@ class _Node:
     def words(self) -> Iterator[str]:
         for node in self.walk():
             yield from filter(None, (node.name, node.value))
+
+
+_PART = 200
+"""The most elements below a named one that are compared with its name."""
+
+
+def _few(nodes: list[_Node]) -> list[_Node] | None:
+    return nodes if len(nodes) < _PART else None
 
 
 def _judge(nodes: Sequence[_Node], sight: OutOfSight) -> None:
@@ -226,12 +242,12 @@ def _address(nodes: Sequence[_Node]) -> None:
 
 def _without_noise(url: str) -> str:
     """Return an address without what leads nowhere."""
-    return "" if url.startswith(("#", "javascript:", "data:")) else url
+    return "" if url.startswith(("#", "javascript:", "data:")) else url[:500]
 
 
 def _telling(urls: Collection[str]) -> dict[str, str]:
     """Return for each address what is left without the beginning and end that all share."""
-    parts = {url: re.findall(r"[/?&#=]*[^/?&#=]*", url)[:-1] for url in urls}
+    parts = {url: re.findall(r"[/?&#=]*[^/?&#=]+", url)[:_URL_PARTS] for url in urls}
     columns = list(zip(*parts.values(), strict=False))
     first = next((i for i, column in enumerate(columns) if len(set(column)) > 1), len(columns))
     ends = list(zip(*(found[first:][::-1] for found in parts.values()), strict=False))
@@ -293,14 +309,19 @@ def _drop_repeats(node: _Node) -> None:
     name = _flat(node.name)
     kept = []
     for child in node.below:
-        inner = list(child.walk())
-        plain = not any(one.pressed or (one.role == "img" and one.name) for one in inner)
-        if not (plain and all(_flat(word) in name for word in child.words())):
+        inner = _few(list(child.walk(_PART)))
+        if inner is None or not all(_adds_nothing(one, name) for one in inner):
             kept.append(child)
     node.below = kept
     says_more = _flat(node.value) not in name and not _SIGNS_ONLY.fullmatch(node.value)
     if not says_more and node.role not in _FIELDS:
         node.value = ""
+
+
+def _adds_nothing(node: _Node, name: str) -> bool:
+    words = (node.name, node.value)
+    picture = node.role == "img" and bool(node.name)
+    return not node.pressed and not picture and all(_flat(word) in name for word in words)
 
 
 _FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton", "slider"})

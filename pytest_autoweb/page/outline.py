@@ -119,7 +119,8 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     if not asked and estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)
     total = sum(root.count() for root in roots)
-    thinned = _Thinning(roots, budget_tokens - MARKER_TOKENS, asked).lines()
+    short = tuple(_with_short_texts(root) for root in roots)
+    thinned = _Thinning(short, budget_tokens - MARKER_TOKENS, asked).lines()
     kept: list[str] = []
     left = budget_tokens - MARKER_TOKENS
     shown = 0
@@ -133,6 +134,16 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     if shown == total:
         return Cut("\n".join(kept), truncated=False)
     return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
+
+
+LONG_TEXT = 1_000
+"""Characters of a line that are kept where there is not enough room for all."""
+
+
+def _with_short_texts(node: Line) -> Line:
+    left_out = len(node.text) - LONG_TEXT
+    text = f"{node.text[:LONG_TEXT]}… ({left_out} more characters)" if left_out > 0 else node.text
+    return replace(node, text=text, children=tuple(map(_with_short_texts, node.children)))
 
 
 FoldKey = tuple[str, ...]
@@ -252,11 +263,11 @@ class _Thinning:
         pending: list[tuple[Line, FoldKey]] = [(top, ())]
         while pending:
             node, above = pending.pop()
-            runs = tuple(_runs(node.children, above, seen)) if node.children else ()
-            self._runs[id(node)] = runs
+            runs = self._runs[id(node)] = tuple(_runs(node.children, above, seen))
             for run in runs:
                 self._longest = max(self._longest, len(run.rows))
-            pending.extend((child, (*above, child.text)) for child in node.children)
+            lists = (child for child in node.children if child.children)
+            pending.extend((child, (*above, child.text)) for child in lists)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the trees thinned as far as needed."""
@@ -290,7 +301,7 @@ class _Thinning:
             node, depth = pending.pop()
             if depth >= 0:
                 total += self._own(node.text, depth)
-            for run in self._runs[id(node)]:
+            for run in self._runs.get(id(node), ()):
                 head, tail, before = self._kept(run, limit, wide)
                 kept = (*run.rows[head], *run.rows[tail])
                 total += _FOLD_TOKENS * (len(kept) < len(run.rows)) + _FOLD_TOKENS * bool(before)
@@ -306,7 +317,7 @@ class _Thinning:
 
     def _thin(self, node: Line, limit: int) -> tuple[Line, ...]:
         kept: list[Line] = []
-        for run in self._runs[id(node)]:
+        for run in self._runs.get(id(node), ()):
             head, tail, before = self._kept(run, limit, self._wide)
             shown, last = run.rows[head], run.rows[tail]
             if before:

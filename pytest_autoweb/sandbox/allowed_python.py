@@ -287,7 +287,7 @@ OFFERED_WHEN: dict[str, str] = {
     "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
     "get_by_sight": "it takes a model that sees pictures; use a locator",
     "collect_urls": "only the strategies that collect offer it; read with locators",
-    "show_more": "only listings of scripts by turns are shortened; read with locators",
+    "show_more": "a method of the page, for listings of scripts by turns: page.show_more(2)",
 }
 """Names that only some cells offer, with a hint for the other cells."""
 assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys() | PAGE_FUNCTIONS.keys()

@@ -18,7 +18,8 @@ MODES: tuple[CaptureModeName, ...] = ("ARIA", "ARIA_SNAPSHOT")
 @pytest.fixture(params=MODES)
 def mode(request: pytest.FixtureRequest) -> CaptureModeName:
     """One of the two modes that have a brief form."""
-    return request.param
+    chosen: CaptureModeName = request.param
+    return chosen
 
 
 def listing(

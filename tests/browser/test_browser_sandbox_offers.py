@@ -99,7 +99,7 @@ OFFERED = frozenset({"get_by_mark", "collect_urls", "show_more"})
         ("urls = collect_urls(page.get_by_mark(2))", None),
         ("page.show_more(2, 40)", None),
         ("page.locator('a').show_more(2)", "AW304"),
-        ("show_more(2)", "AW302"),
+        ("show_more(2)", "AW309"),
         ("page.get_by_sight('x')", "AW309"),
         ("page.keyboard.get_by_mark(1)", "AW304"),
         ("collect_urls = 1", "AW303"),

@@ -127,6 +127,15 @@ def test_an_outline_that_no_thinning_makes_fit_is_cut_at_a_line() -> None:
     assert lines[-1] == f"...(truncated: {len(lines) - 1} of 200 elements shown)"
 
 
+def test_a_long_text_does_not_take_the_place_of_all_else() -> None:
+    text = Line("- text: " + "words " * 3_000, "text")
+
+    shown = fit_outline((text, Line('- button "Pay"', "button")), 500).text
+
+    assert "… (17008 more characters)\n- button" in shown
+    assert shown.endswith('- button "Pay"')
+
+
 def test_the_rest_of_a_list_can_be_asked_for_once() -> None:
     root = (Line('- table "Sheets":', "table", rows(300, "row")), Line("- list:", "list", rows(90)))
     folds = Folds()

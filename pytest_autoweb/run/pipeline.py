@@ -43,7 +43,8 @@ from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.options import Settings
-from pytest_autoweb.page.opening import add_cookies, context_args, limit_talk, page_digest
+from pytest_autoweb.page.opening import page_digest
+from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -89,6 +90,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     result = CellResult(
         **dict(planned_cell(cell, resolved)),
         dialect=cell.spec.dialect,
+        browser_settings=resolved.setup.of_browser() if resolved else {},
         outcome=outcome,
         slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
         reason=reason,
@@ -299,10 +301,10 @@ def _tools(
     # Logs and evidence are only read, so whatever looks like a key, a cookie or a token is removed.
     # Code and prompts are changed less, because they must still work.
     log.redact = evidence = lambda text: redact_keys(redact(text))
-    case_folder = _case_folder(cell, resources)
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client = _client(cell, case, resources)
-    with _open_page(case, resources, case_folder, policy, log) as page:
+    reveal = partial(_reveal, secrets=secrets)
+    with _open_page(cell, case, resources, reveal, policy, log) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
         border.waited = client.waited
         engine = resources.engine(border, resources.settings.sandbox)
@@ -323,7 +325,7 @@ def _tools(
                 folder=folder,
                 cell_folder=resources.run_folder / cell.folder,
                 redact=redact,
-                reveal=lambda text: _reveal(text, secrets),
+                reveal=reveal,
                 log=log,
                 clock=resources.clock,
                 redact_evidence=evidence,
@@ -377,13 +379,19 @@ def _case_folder(cell: Cell, resources: CellResources) -> Path:
 
 @contextmanager
 def _open_page(
-    case: Case, resources: CellResources, case_folder: Path, policy: OriginPolicy, log: RunLog
+    cell: Cell,
+    case: Case,
+    resources: CellResources,
+    reveal: Callable[[str], str],
+    policy: OriginPolicy,
+    log: RunLog,
 ) -> Iterator[Page]:
-    args = context_args(case.setup, case_folder)
+    args = context_args(case.setup, _case_folder(cell, resources), case.entry_url, reveal)
     with guarded_page(
         resources.open_page, args, policy, log.write, remote=resources.remote
     ) as page:
         limit_talk(page.context)
+        set_clock(page.context, case.setup)
         add_cookies(page.context, case.setup, case.entry_url)
         yield page
 

@@ -148,7 +148,7 @@ class Setup(Spec):
         Raises:
             FieldError: at a place below the set-up.
         """
-        origin = self.http_credentials and self.http_credentials.origin
+        origin = self.http_credentials.origin if self.http_credentials else None
         if origin is None:
             return
         at = ("http_credentials", "origin")

@@ -33,7 +33,7 @@ from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
-from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 SETTLE_MS = 400
 """Quiet time before a new look, because what an action opens comes with a delay."""
@@ -225,7 +225,8 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
         return attempt, _Became("held no code. Reply with one fenced Python block, or with DONE.")
     first_line = len(attempt.code.splitlines()) + 1
     code = f"{said.code}\n"
-    if _findings(code, tools) and not _findings(tidy := normal_form(code), tools):
+    fields = fields_in(attempt.code)
+    if _findings(code, tools, fields) and not _findings(tidy := normal_form(code), tools, fields):
         code = tidy
     block = f"# Step {number}\n{code}"
     step = PlanStep(
@@ -242,7 +243,7 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
         plan_text=tools.redact(f"{text}Step {number}: {said.words}"),
         code=attempt.code + tools.redact(block),
     )
-    if findings := _findings(code, tools):
+    if findings := _findings(code, tools, fields):
         attempt = _refused(attempt, tools, number, findings)
         listed = "\n".join(findings)
         became = _Became("was refused before it ran, so nothing of it was done:", listed)
@@ -262,9 +263,9 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
     return attempt, became
 
 
-def _findings(code: str, tools: Tools) -> tuple[str, ...]:
+def _findings(code: str, tools: Tools, fields: frozenset[str]) -> tuple[str, ...]:
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
-    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered)))
+    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered, fields=fields)))
 
 
 def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...]) -> Attempt:

@@ -28,7 +28,10 @@ NODES: frozenset[type[ast.AST]] = frozenset(
         ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Pass,
         ast.Assert, ast.Raise, ast.Return, ast.Break, ast.Continue, ast.If, ast.For, ast.While,
         ast.With, ast.withitem, ast.Try, ast.ExceptHandler, ast.FunctionDef, ast.Global,
-        ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias,
+        ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef,
+        # match and its patterns
+        ast.Match, ast.match_case, ast.MatchValue, ast.MatchSingleton, ast.MatchSequence,
+        ast.MatchMapping, ast.MatchStar, ast.MatchAs, ast.MatchOr, ast.MatchClass,
         # expressions
         ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred, ast.Constant,
         ast.JoinedStr, ast.FormattedValue, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Call,
@@ -44,14 +47,12 @@ NODES: frozenset[type[ast.AST]] = frozenset(
 )  # fmt: skip
 
 REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
-    ast.ClassDef: ("AW201", "a class definition", "use functions, dicts and tuples"),
     ast.AsyncFunctionDef: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.AsyncFor: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.AsyncWith: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.Await: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.Yield: ("AW204", "a generator function", "build a list and return it"),
     ast.YieldFrom: ("AW204", "a generator function", "build a list and return it"),
-    ast.Match: ("AW205", "a match statement", "use if and elif"),
     ast.TryStar: ("AW205", "except*", "use except"),
 }
 """Rule, message and hint for refused syntax that models actually write."""
@@ -83,10 +84,10 @@ REFUSED_BUILTINS: dict[str, str] = {
     "vars": "name the variable itself",
     "dir": "name the member itself",
     "object": "use a dict",
-    "super": "there are no classes here",
-    "property": "there are no classes here",
-    "classmethod": "there are no classes here",
-    "staticmethod": "there are no classes here",
+    "super": "a dataclass has no bases here",
+    "property": "write it as @property in a dataclass",
+    "classmethod": "use a function",
+    "staticmethod": "use a function",
     "memoryview": "use bytes",
     "bytearray": "use bytes",
     "breakpoint": "use log(text)",
@@ -121,6 +122,7 @@ MODULES: dict[str, frozenset[str]] = {
         "collections": "Counter OrderedDict defaultdict deque",
         "copy": "copy deepcopy",
         "csv": "DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL reader writer",
+        "dataclasses": "asdict astuple dataclass field replace",
         "datetime": "UTC date datetime time timedelta timezone",
         "decimal": "Decimal InvalidOperation ROUND_HALF_EVEN ROUND_HALF_UP",
         "fractions": "Fraction",

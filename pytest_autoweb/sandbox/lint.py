@@ -39,6 +39,8 @@ class Names(NamedTuple):
 
     bound: frozenset[str]
     offered: frozenset[str]
+    fields: frozenset[str] = frozenset()
+    """Fields and methods of the code's own dataclasses."""
 
 
 def bound_names(places: list[NodePlace]) -> frozenset[str]:
@@ -48,12 +50,27 @@ def bound_names(places: list[NodePlace]) -> frozenset[str]:
         match place.node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 names.add(name)
-            case ast.FunctionDef(name=name):
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
             case ast.ExceptHandler(name=str(name)):
                 names.add(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                names.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                names.add(name)
             case ast.alias(name=name, asname=asname):
                 names.add(asname or name.partition(".")[0])
+    return frozenset(names)
+
+
+def own_fields(places: list[NodePlace]) -> frozenset[str]:
+    """Return the names of the fields and methods of all dataclasses that the code defines."""
+    names: set[str] = set()
+    for place in places:
+        if place.parent is not None and isinstance(place.parent.node, ast.ClassDef):
+            match place.node:
+                case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
+                    names.add(name)
     return frozenset(names)
 
 
@@ -74,9 +91,13 @@ def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
             yield from _check_name(place, node, names)
         case ast.Attribute():
             if not _names_a_class(place, node, names.bound):
-                yield from _check_attribute(place, node, names.offered)
+                yield from _check_attribute(place, node, names)
         case ast.FunctionDef():
             yield from _check_function(place, node)
+        case ast.ClassDef():
+            yield from _check_class(place, node)
+        case ast.MatchClass(kwd_attrs=attributes):
+            yield from _check_class_pattern(place, attributes)
         case ast.While():
             yield from _check_while(place, node)
         case ast.Call():
@@ -97,8 +118,6 @@ def _refused_syntax(place: NodePlace) -> LintFinding:
     for kind, (code, message, hint) in allowed_python.REFUSED_NODES.items():
         if isinstance(node, kind):
             return place.finding(code, f"{message} is not available", hint)
-    if isinstance(node, ast.pattern | ast.match_case):
-        return place.finding("AW205", "a match statement is not available", "use if and elif")
     return place.finding("AW205", f"{type(node).__name__} is not available")
 
 
@@ -151,6 +170,8 @@ def _check_name(place: NodePlace, node: ast.Name, names: Names) -> Iterator[Lint
         return
     elif name in allowed_python.OFFERED_WHEN:
         yield _not_offered(place, name)
+    elif name == "property" and place.parent is not None and _is_property(place.parent):
+        return
     elif name in allowed_python.BOILERPLATE_NAMES:
         hint = allowed_python.BOILERPLATE_NAMES[name]
         yield place.finding("AW104", f"{name!r} is not available", hint)
@@ -181,7 +202,14 @@ def _check_other_names(
 ) -> Iterator[LintFinding]:
     """Check names that the tree holds as plain strings."""
     match node:
-        case ast.FunctionDef(name=name) | ast.ExceptHandler(name=str(name)):
+        case (
+            ast.FunctionDef(name=name)
+            | ast.ClassDef(name=name)
+            | ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
             yield from _check_spelling(place, name)
             yield from _check_binding(place, name, offered)
         case ast.alias(asname=str(name)):
@@ -200,10 +228,8 @@ def _check_other_names(
                 yield from _check_binding(place, name, offered)
 
 
-def _check_attribute(
-    place: NodePlace, node: ast.Attribute, offered: frozenset[str]
-) -> Iterator[LintFinding]:
-    name, kind = node.attr, _kind_of(node.value)
+def _check_attribute(place: NodePlace, node: ast.Attribute, names: Names) -> Iterator[LintFinding]:
+    name, kind, offered = node.attr, _kind_of(node.value), names.offered
     known = allowed_python.ATTRIBUTES if kind is None else CLASSES[kind].keys()
     if not isinstance(node.ctx, ast.Load):
         message = f"the attribute {_quoted(name)} is assigned or deleted"
@@ -211,6 +237,9 @@ def _check_attribute(
     elif name == "format" and kind is None:
         yield from _check_format(place, node)
     elif name in known or (name in offered and _has_finder(kind, name)):
+        return
+    elif name in names.fields and kind is None and not _in_pattern(place):
+        # The worker gives it from nothing but the code's own dataclasses (`shims.Records`).
         return
     elif name in allowed_python.OFFERED_WHEN and name not in offered:
         yield _not_offered(place, name)
@@ -310,8 +339,53 @@ def _plain_fields(text: str) -> bool:
     )
 
 
+def _is_property(place: NodePlace) -> bool:
+    """Tell whether this is a method of a class with the decorator `@property` alone."""
+    decorators = getattr(place.node, "decorator_list", [])
+    in_class = place.parent is not None and isinstance(place.parent.node, ast.ClassDef)
+    return in_class and [getattr(one, "id", "") for one in decorators] == ["property"]
+
+
+def _in_pattern(place: NodePlace) -> bool:
+    return place.parent is not None and isinstance(place.parent.node, ast.pattern)
+
+
+def _check_class(place: NodePlace, node: ast.ClassDef) -> Iterator[LintFinding]:
+    """Refuse all classes but dataclasses, which have no bases, only fields and methods."""
+    if node.bases or node.keywords or not _is_dataclass(node):
+        hint = "write @dataclass above it and no bases, or use functions and dicts"
+        yield place.finding("AW201", "a class that is not a plain dataclass is not available", hint)
+    for part in node.body:
+        at = NodePlace(part, place, part.lineno, part.col_offset + 1)
+        match part:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
+                if name.startswith("_"):
+                    message = f"{_quoted(name)} in a dataclass begins with an underscore"
+                    yield at.finding("AW201", message, "fields and methods have plain names")
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                hint = "give it fields, such as name: str = '', and methods"
+                yield at.finding("AW201", "a dataclass holds fields and methods only", hint)
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    match node.decorator_list:
+        case [ast.Call(func=decorator, args=[])] | [decorator]:
+            return ast.unparse(decorator) in {"dataclass", "dataclasses.dataclass"}
+    return False
+
+
+def _check_class_pattern(place: NodePlace, attributes: list[str]) -> Iterator[LintFinding]:
+    """Check the attributes that a pattern such as `case Page(url=u)` reads."""
+    for name in attributes:
+        if name not in allowed_python.ATTRIBUTES:
+            hint = "match by position, as in case Point(x, y), or compare with if"
+            yield place.finding("AW304", f"a pattern may not read {_quoted(name)}", hint)
+
+
 def _check_function(place: NodePlace, node: ast.FunctionDef) -> Iterator[LintFinding]:
-    if node.decorator_list:
+    if node.decorator_list and not _is_property(place):
         yield place.finding("AW202", "decorators are not available", "call the function instead")
 
 
@@ -408,6 +482,7 @@ def lint_code(
     line_offset: int = 0,
     scripts: bool = True,
     offered: frozenset[str] = frozenset(),
+    fields: frozenset[str] = frozenset(),
 ) -> tuple[LintFinding, ...]:
     """Return every reason why the code is refused; the result is empty if it may run.
 
@@ -418,11 +493,12 @@ def lint_code(
         line_offset: added to each line number, for a block that is part of a longer text.
         scripts: whether the code may run scripts of its own in the page.
         offered: the names of `OFFERED_WHEN` that this cell offers (`SandboxBorder.offered`).
+        fields: names of fields and methods of dataclasses in earlier code (`fields_in`).
     """
     places = _read(code)
     if isinstance(places, LintFinding):
         return (_moved(places, line_offset),)
-    names = Names(bound_names(places), offered)
+    names = Names(bound_names(places), offered, own_fields(places) | fields)
     found = {str(f): f for place in places for f in check_node(place, names)}
     if not scripts:
         found |= {str(f): f for place in places for f in check_script(place)}
@@ -430,6 +506,12 @@ def lint_code(
         return (_moved(unfit, line_offset),)
     ordered = sorted(found.values(), key=lambda f: (f.line, f.col, f.code, f.message))
     return tuple(_moved(finding, line_offset) for finding in ordered[:MAX_FINDINGS])
+
+
+def fields_in(code: str) -> frozenset[str]:
+    """Return the names of the fields and methods of dataclasses that earlier code defined."""
+    places = _read(code)
+    return frozenset() if isinstance(places, LintFinding) else own_fields(places)
 
 
 class _TooMuchError(Exception):

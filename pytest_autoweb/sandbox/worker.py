@@ -4,6 +4,7 @@
 Its modules arrive through a pipe too, so it reads no file of this package.
 """
 
+import dataclasses
 import os
 import sys
 import types
@@ -19,6 +20,7 @@ from pytest_autoweb.sandbox import (
     shims,
 )
 
+_MODULE = "step"
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
 _MAX_CAUSES = 5
@@ -86,24 +88,29 @@ class Worker:
         self._callbacks: dict[int, Callable[..., Any]] = {}
         self._file = ""
         self._offered: dict[str, Callable[..., Any]] = {}
+        trusted = (proxies.Proxy, proxies.Claims, types.SimpleNamespace)
+        self.records = shims.Records(_MODULE, trusted)
         self.names = self._given(real)
         self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
         expect, helpers = proxies.make_expect(self), _helpers(self)
+        records = self.records
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
         modules = shims.stand_ins(
             real,
             {
                 "playwright.sync_api": {**proxies.TYPES, **errors, "expect": expect},
                 "time": {"sleep": helpers["sleep"]},
+                "dataclasses": {"dataclass": records.dataclass},
             },
         )
-        builtins = shims.restricted_builtins(modules, {**errors, "print": helpers["log"]})
+        own = {"__build_class__": records.build, shims.READ: records.read, "property": property}
+        builtins = shims.restricted_builtins(modules, {**errors, **own, "print": helpers["log"]})
         handy = {name: modules[name] for name in ("re", "json", "math", "datetime")}
         given = {"expect": expect, "answer": helpers["answer"], "log": helpers["log"]}
-        return {"__builtins__": builtins, "__name__": "step", **handy, **given}
+        return {"__builtins__": builtins, "__name__": _MODULE, **handy, **given}
 
     def serve(self) -> None:
         """Serve the host until it closes the pipe."""
@@ -148,7 +155,7 @@ class Worker:
 
     def _execute(self, code: str) -> dict[str, Any] | None:
         try:
-            exec(compile(code, self._file, "exec", dont_inherit=True), self.names)
+            exec(shims.compiled(code, self._file), self.names)
         except BaseException as error:  # whatever the block raised is data for the host
             kind = "Refused" if isinstance(error, Refused) else type(error).__name__
             causes = [[type(cause).__name__, _text_of(cause)] for cause in _causes_of(error)]
@@ -300,7 +307,8 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
 
     def answer(value: Any) -> None:
         line = worker.current_line()
-        worker.pipe.send({"op": "answer", "value": _json_like(value), "line": line})
+        plain = _json_like(value, worker.records.holds)
+        worker.pipe.send({"op": "answer", "value": plain, "line": line})
 
     def sleep(seconds: float) -> None:
         worker.names["page"].wait_for_timeout(float(seconds) * 1000)
@@ -308,15 +316,18 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
     return {"log": log, "answer": answer, "sleep": sleep}
 
 
-def _json_like(value: Any, depth: int = 0) -> Any:
+def _json_like(value: Any, is_record: Callable[[Any], bool], depth: int = 0) -> Any:
     if depth > 20:
         raise TypeError("answer() takes values nested at most 20 deep")
     if value is None or isinstance(value, str | int | float):
         return frame_codec.encode(value, frame_codec.nothing_special)
     if isinstance(value, list | tuple | set | frozenset):
-        return [_json_like(item, depth + 1) for item in value]
+        return [_json_like(item, is_record, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {str(key): _json_like(item, depth + 1) for key, item in value.items()}
+        return {str(key): _json_like(item, is_record, depth + 1) for key, item in value.items()}
+    if is_record(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return _json_like(fields, is_record, depth + 1)
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if type(value).__name__ in {"Decimal", "Fraction"}:

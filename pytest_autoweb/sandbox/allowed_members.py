@@ -171,7 +171,7 @@ CLASSES: dict[str, Members] = {
         **_acts("accept dismiss", timeout=False),
         **_gets("message type default_value page"),
     },
-    "Download": {**_reads("save_as failure cancel"), **_gets("suggested_filename url page")},
+    "Download": {**_reads("save_as path failure cancel"), **_gets("suggested_filename url page")},
     "ConsoleMessage": _gets("text type location page"),
     "Request": {
         **_reads("is_navigation_request response"),
@@ -182,7 +182,12 @@ CLASSES: dict[str, Members] = {
         **_gets("url status status_text ok headers request frame"),
     },
     "FileChooser": {**_acts("set_files"), **_reads("is_multiple"), **_gets("page")},
-    "BrowserContext": {**_gets("pages"), **_manages("expect_page")},
+    "BrowserContext": {
+        **_acts("new_page", timeout=False),
+        **_reads("set_default_timeout set_default_navigation_timeout"),
+        **_gets("pages"),
+        **_manages("expect_page"),
+    },
     "EventInfo": {**_reads("is_done"), **_gets("value")},
     "LocatorAssertions": _claims(_LOCATOR_CLAIMS),
     "PageAssertions": _claims(_PAGE_CLAIMS),
@@ -208,6 +213,9 @@ def member_of(kind: str, name: str) -> ApiMember | None:
 
 MANAGER_EXIT = "$exit"
 """Message that ends a `with page.expect_…()`; as it is not an identifier, code cannot use it."""
+
+READ_FILE = "$open"
+"""Message that reads a file which the code saved; the function `open` of the worker sends it."""
 
 OF_THE_PAGE = frozenset(_PAGE) - (
     frozenset(_FINDERS)

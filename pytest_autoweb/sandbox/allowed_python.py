@@ -11,6 +11,7 @@ import datetime
 import decimal
 import io
 import re
+import types
 import urllib.parse
 
 from pytest_autoweb.sandbox.allowed_members import CLASSES, FINDERS, FUNCTIONS, words
@@ -68,7 +69,6 @@ BUILTINS = words(
 )
 
 REFUSED_BUILTINS: dict[str, str] = {
-    "open": "pages are read with `page`; data is returned with answer(value)",
     "input": "there is no user to type; use the values of the task",
     "exit": "just let the code end",
     "quit": "just let the code end",
@@ -132,7 +132,7 @@ MODULES: dict[str, frozenset[str]] = {
         "io": "StringIO",
         "itertools": "accumulate chain combinations count cycle dropwhile groupby islice pairwise "
         "permutations product repeat starmap takewhile zip_longest",
-        "json": "JSONDecodeError dumps loads",
+        "json": "JSONDecodeError dumps load loads",
         "math": "acos asin atan atan2 ceil comb copysign cos degrees dist e exp fabs factorial "
         "floor fmod fsum gcd hypot inf isclose isfinite isinf isnan isqrt lcm log log10 log2 "
         "nan pi pow prod radians sin sqrt tan tau trunc",
@@ -161,9 +161,10 @@ MODULES: dict[str, frozenset[str]] = {
 
 REFUSED_MODULES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
-        ("os", "sys", "pathlib", "shutil", "glob", "tempfile", "subprocess", "logging", "signal"),
+        ("os", "sys", "shutil", "glob", "tempfile", "subprocess", "logging", "signal"),
         ("AW101", "files, processes and the environment are out of reach; use `page` and log()"),
     ),
+    "pathlib": ("AW101", "a download is read with open(download.path())"),
     **dict.fromkeys(
         ("requests", "httpx", "urllib.request", "urllib3", "aiohttp", "socket", "http"),
         ("AW101", "only the browser talks to the network: use page.goto(url)"),
@@ -208,8 +209,25 @@ PYTHON_ATTRIBUTES = (
     | frozenset(name for members in MODULES.values() for name in members)
     | _MORE_ATTRIBUTES
 ) - _UNSAFE_ATTRIBUTES
+MACHINERY = frozenset(
+    name
+    for cls in (type, property, str, *vars(types).values())
+    if isinstance(cls, type)
+    for name in _public(cls)
+)
+"""Attributes of what Python itself is made of: generators, frames, code, classes, formats.
+
+A dataclass of the code names its fields as it likes, and then that name may be read of everything,
+so it must be none of these: `gi_frame` of a generator would be a way out.
+"""
 ATTRIBUTES = PLAYWRIGHT_ATTRIBUTES | PYTHON_ATTRIBUTES
 """Every attribute name that code accepted by the lint may contain."""
+
+
+def may_be_a_field(name: str) -> bool:
+    """Tell whether code may call a field or a method of its dataclass so."""
+    return not name.startswith("_") and (name in ATTRIBUTES or name not in MACHINERY)
+
 
 _GIVEN_PAGE = "the page is already open: use the given `page`"
 _FIXED_NETWORK = "what the browser may load is set by the case, not by its code"
@@ -221,7 +239,7 @@ REFUSED_MEMBERS: dict[str, str] = {
     **dict.fromkeys(
         words(
         "launch launch_persistent_context connect connect_over_cdp chromium firefox "
-        "webkit new_page new_context browser contexts browser_type start stop"
+        "webkit new_context browser contexts browser_type start stop"
     ),
         _GIVEN_PAGE,
     ),
@@ -261,7 +279,6 @@ REFUSED_MEMBERS: dict[str, str] = {
     ),
         _SPEECH,
     ),
-    "path": "save it by its bare name: download.save_as('report.csv')",
     "set_options": "give a timeout to the assertion: expect(x).to_be_visible(timeout=5000)",
     "quit": _GIVEN_PAGE,
 }  # fmt: skip

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from playwright.sync_api import Error
+
 from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
-from pytest_autoweb.sandbox.size_limits import check_picture
+from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
 from pytest_autoweb.values.url_globs import UrlGlob
 
 MAX_UPLOAD_BYTES = 2_000_000
@@ -20,6 +22,7 @@ MAX_FILES = 100
 """Limit on the files that one attempt may write."""
 MAX_URL_CHARS = 4_000
 MAX_VIEWPORT = 8_192
+_NAME_CHARS = 100
 
 _PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64})>")
 _BARE_NAME = re.compile(r"[\w()+,=@ -][\w()+,=@. -]{0,120}")
@@ -88,6 +91,31 @@ def keep_saved(_saved: None, path: Path, border: SandboxBorder) -> None:
     data = path.read_bytes()
     if (clean := redacted(data, border.redact)) != data:
         path.write_bytes(clean)
+
+
+def kept_download(download: Any, border: SandboxBorder) -> str:
+    """Save a download in the cell's folder and return the bare name that it has there."""
+    suggested = unicodedata.normalize("NFKC", str(download.suggested_filename))
+    plain = re.sub(r"[^\w.-]+", "_", suggested).strip("._")[-_NAME_CHARS:] or "download"
+    path = artifact_path(plain, border)
+    download.save_as(path)
+    keep_saved(None, path, border)
+    return path.name
+
+
+def read_saved(name: object, border: SandboxBorder) -> bytes:
+    """Return the content of a file that the code saved in the cell's folder.
+
+    Raises:
+        Refusal: the name is not a bare one.
+        Error: there is no such file, or it is too large to be read.
+    """
+    path = border.artifacts / bare_name(name)
+    if path.is_symlink() or not path.is_file():
+        raise Error(f"there is no file {path.name!r}; only files that the code saved can be read")
+    if path.stat().st_size > MAX_READ:
+        raise Error(f"{path.name!r} has more than the {MAX_READ:,} bytes that can be read")
+    return path.read_bytes()
 
 
 def allowed_uploads(files: object, border: SandboxBorder) -> list[Any]:

@@ -13,6 +13,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
     MANAGER_EXIT,
     PREDICATE_ARGUMENTS,
+    READ_FILE,
     SCRIPT_METHODS,
     SECRET_METHODS,
     URL_MATCHERS,
@@ -26,6 +27,8 @@ from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
 # The time in which a call that is over should have ended by itself.
 _LATE_S = 4.0
 _AGAIN_MS = 3_600_000.0
+MAX_PAGES = 20
+"""Open pages of an attempt beyond which code opens no more."""
 _SPIN_S = 0.02
 _PASSWORDS = "input[type=password]"
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.
@@ -117,6 +120,10 @@ class Facade:
             return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:
             return lambda: self._leave(bound, budget, failed=bool(args and args[0]))
+        if method == READ_FILE:
+            return lambda: call_arguments.read_saved(args[0] if args else None, self._border)
+        if method == "path":
+            return lambda: call_arguments.kept_download(item, self._border)
         if method == "wait_for_timeout":
             wanted = args[0] if args else kwargs.get("timeout")
             return _pause(item, budget.grant_ms(wanted, DEFAULT_MS), cut=budget.cut)
@@ -161,6 +168,8 @@ class Facade:
         if method in {"expect_event", "wait_for_event"}:
             event = args[0] if args else bound.kwargs.get("event")
             _known_event(event)
+        if method == "new_page" and len(bound.receiver.object.pages) >= MAX_PAGES:
+            raise Refusal("AW505", f"the attempt has {MAX_PAGES} pages open; close some")
         if method == "set_viewport_size":
             call_arguments.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
         if (kind, method) in URL_MATCHERS:

@@ -71,7 +71,7 @@ def own_fields(places: list[NodePlace]) -> frozenset[str]:
             match place.node:
                 case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
                     names.add(name)
-    return frozenset(names)
+    return frozenset(name for name in names if allowed_python.may_be_a_field(name))
 
 
 def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
@@ -97,9 +97,11 @@ def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
         case ast.ClassDef():
             yield from _check_class(place, node)
         case ast.MatchClass(kwd_attrs=attributes):
-            yield from _check_class_pattern(place, attributes)
+            yield from _check_class_pattern(place, attributes, names.fields)
         case ast.While():
             yield from _check_while(place, node)
+        case ast.Call(func=ast.Name(id="open")) if "open" not in names.bound:
+            yield from _check_open(place, node)
         case ast.Call():
             yield from _check_call(place, node)
     yield from _check_other_names(place, node, names.offered)
@@ -238,11 +240,10 @@ def _check_attribute(place: NodePlace, node: ast.Attribute, names: Names) -> Ite
         yield from _check_format(place, node)
     elif name in known or (name in offered and _has_finder(kind, name)):
         return
-    elif name in names.fields and kind is None and not _in_pattern(place):
-        # The worker gives it from nothing but the code's own dataclasses (`shims.Records`).
-        return
     elif name in allowed_python.OFFERED_WHEN and name not in offered:
         yield _not_offered(place, name)
+    elif name in names.fields and kind is None:
+        return
     elif hint := allowed_python.REFUSED_MEMBERS.get(name) or allowed_python.REFUSED_OF.get(
         (kind, name)
     ):
@@ -346,10 +347,6 @@ def _is_property(place: NodePlace) -> bool:
     return in_class and [getattr(one, "id", "") for one in decorators] == ["property"]
 
 
-def _in_pattern(place: NodePlace) -> bool:
-    return place.parent is not None and isinstance(place.parent.node, ast.pattern)
-
-
 def _check_class(place: NodePlace, node: ast.ClassDef) -> Iterator[LintFinding]:
     """Refuse all classes but dataclasses, which have no bases, only fields and methods."""
     if node.bases or node.keywords or not _is_dataclass(node):
@@ -359,9 +356,10 @@ def _check_class(place: NodePlace, node: ast.ClassDef) -> Iterator[LintFinding]:
         at = NodePlace(part, place, part.lineno, part.col_offset + 1)
         match part:
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
-                if name.startswith("_"):
-                    message = f"{_quoted(name)} in a dataclass begins with an underscore"
-                    yield at.finding("AW201", message, "fields and methods have plain names")
+                if not allowed_python.may_be_a_field(name):
+                    message = f"nothing in a dataclass may be called {_quoted(name)}"
+                    hint = "take a name without underscores in front that Python does not use"
+                    yield at.finding("AW201", message, hint)
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
             case _:
@@ -376,12 +374,13 @@ def _is_dataclass(node: ast.ClassDef) -> bool:
     return False
 
 
-def _check_class_pattern(place: NodePlace, attributes: list[str]) -> Iterator[LintFinding]:
+def _check_class_pattern(
+    place: NodePlace, attributes: list[str], fields: frozenset[str]
+) -> Iterator[LintFinding]:
     """Check the attributes that a pattern such as `case Page(url=u)` reads."""
     for name in attributes:
-        if name not in allowed_python.ATTRIBUTES:
-            hint = "match by position, as in case Point(x, y), or compare with if"
-            yield place.finding("AW304", f"a pattern may not read {_quoted(name)}", hint)
+        if name not in allowed_python.ATTRIBUTES and name not in fields:
+            yield place.finding("AW304", f"no object here has an attribute {_quoted(name)}")
 
 
 def _check_function(place: NodePlace, node: ast.FunctionDef) -> Iterator[LintFinding]:
@@ -413,9 +412,6 @@ def _leaves(loop: ast.While) -> bool:
     return False
 
 
-_FILE_ARGUMENTS = {"screenshot": "path", "save_as": "path", "set_input_files": "", "set_files": ""}
-
-
 def _check_call(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
     """Check file names and addresses that are literals; the border checks all of them again."""
     if not isinstance(node.func, ast.Attribute):
@@ -436,9 +432,24 @@ def _check_call(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
         method == "set_input_files" and len(node.args) < 2
     ):
         for text in texts:
-            if "/" in text or "\\" in text or text in {".", ".."}:
-                hint = "give a bare name such as 'report.csv'"
-                yield place.finding("AW401", f"the file name {_quoted(text)} names a folder", hint)
+            yield from _check_file_name(place, text)
+
+
+def _check_file_name(place: NodePlace, text: str) -> Iterator[LintFinding]:
+    if "/" in text or "\\" in text or text in {".", ".."}:
+        hint = "give a bare name such as 'report.csv'"
+        yield place.finding("AW401", f"the file name {_quoted(text)} names a folder", hint)
+
+
+def _check_open(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
+    """Check the name and the mode of `open(…)` where they are literals."""
+    if node.args and isinstance(node.args[0], ast.Constant):
+        yield from _check_file_name(place, str(node.args[0].value))
+    modes = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "mode")]
+    for mode in modes:
+        if isinstance(mode, ast.Constant) and set(str(mode.value)) & set("wax+"):
+            hint = "return data with answer(data)"
+            yield place.finding("AW301", "open() reads files and writes none", hint)
 
 
 def scheme_of(url: str) -> str:

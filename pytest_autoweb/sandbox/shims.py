@@ -4,7 +4,6 @@ Real module objects lead to `sys` and `os` within one or two attributes, so the 
 objects that hold only the listed members.
 """
 
-import ast
 import builtins
 import dataclasses
 import importlib
@@ -51,22 +50,17 @@ class _AnyType:
 
 
 class Records:
-    """The dataclasses of generated code, the only classes that it may define.
+    """The dataclasses of generated code, the only classes that it may define."""
 
-    Their fields have names of the code's choice, which no list of attributes knows. So where code
-    reads a name that is on no list, it is given it from its own dataclasses and stand-ins alone:
-    `gi_frame` of a dataclass is a field, `gi_frame` of a generator would be a way out.
-    """
-
-    _OPTIONS = frozenset({"eq", "frozen", "kw_only", "order", "repr", "slots"})
+    _OPTIONS = frozenset({"eq", "frozen", "kw_only", "order", "repr"})
     _PYTHONS = frozenset(
         {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__"}
         | {"__annotate__", "__annotate_func__", "__annotations_cache__"}
         | {"__static_attributes__", "__firstlineno__"}
     )
 
-    def __init__(self, module: str, trusted: tuple[type, ...]) -> None:
-        self._module, self._trusted = module, trusted
+    def __init__(self, module: str) -> None:
+        self._module = module
         self._built: set[type] = set()
         self._made: set[type] = set()
 
@@ -74,17 +68,21 @@ class Records:
         """Stand in for `__build_class__`: no bases, no metaclass, no special methods."""
         if bases or keywords:
             raise TypeError("a dataclass has no bases here")
-        made: type = builtins.__build_class__(body, name)
-        own = vars(made)
-        fields = own.get("__annotations__", {})
-        names = [*(own.keys() - self._PYTHONS), *fields]
-        if own["__module__"] != self._module or not all(map(_is_plain, names)):
+        own = dict(vars(builtins.__build_class__(body, name)))
+        annotations = own.get("__annotations__", {})
+        plain = {key: value for key, value in own.items() if key not in self._PYTHONS}
+        if own["__module__"] != self._module or not all(map(_is_plain, [*plain, *annotations])):
             raise TypeError("a dataclass has plain fields and methods here")
+        # Python would give it a docstring later, which the audit hook takes for an attack.
+        fixed = {"__doc__": own.get("__doc__") or name, "__module__": self._module}
+        made = type(name, (), {**plain, **fixed, "__annotations__": annotations})
         self._built.add(made)
         return made
 
     def dataclass(self, cls: type | None = None, /, **options: object) -> Any:
         """Stand in for `dataclasses.dataclass`."""
+        # Slots only save memory, and classes that have them are made in a way that is refused here.
+        options.pop("slots", None)
         if unknown := options.keys() - self._OPTIONS:
             raise TypeError(f"dataclass() takes no {min(unknown)!r} here")
 
@@ -92,7 +90,7 @@ class Records:
             # Python would make code of its fields' names, so they must have been looked at.
             if not isinstance(cls, type) or cls not in self._built:
                 raise TypeError("dataclass() takes a class of the code's own")
-            made = dataclasses.dataclass(**options)(cls)  # type: ignore[call-overload]
+            made: type = dataclasses.dataclass(**options)(cls)  # type: ignore[call-overload]
             self._made.add(made)
             return made
 
@@ -102,48 +100,9 @@ class Records:
         """Tell whether a value is a record, that is an instance of such a dataclass."""
         return type(value) in self._made
 
-    def read(self, value: Any, name: str) -> Any:
-        """Return an attribute whose name is on no list."""
-        owner = value if isinstance(value, type) else type(value)
-        if owner in self._made or isinstance(value, self._trusted):
-            return getattr(value, name)
-        raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r} here")
-
 
 def _is_plain(name: object) -> bool:
     return isinstance(name, str) and name.isidentifier() and not name.startswith("_")
-
-
-READ = "$read"
-"""The name of `Records.read` among the builtins; code cannot spell it."""
-
-
-def compiled(code: str, file: str) -> types.CodeType:
-    """Compile a block whose unlisted attributes are read by `Records.read`."""
-    tree = _GuardedReads().visit(ast.parse(code, file))
-    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
-
-
-class _GuardedReads(ast.NodeTransformer):
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        listed = node.attr in allowed_python.ATTRIBUTES or node.attr.startswith("_")
-        if listed or not isinstance(node.ctx, ast.Load):
-            return node
-        function = ast.Name(READ, ast.Load())
-        call = ast.Call(function, [node.value, ast.Constant(node.attr)], [])
-        for part in ast.walk(ast.Tuple([function, call.args[1]], ast.Load())):
-            ast.copy_location(part, node)
-        return ast.copy_location(call, node)
-
-    def visit_MatchValue(self, node: ast.MatchValue) -> ast.MatchValue:
-        # A pattern takes no calls; what it reads is only compared.
-        return node
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.MatchClass:
-        for pattern in (*node.patterns, *node.kwd_patterns):
-            self.visit(pattern)
-        return node
 
 
 def preload() -> dict[str, types.ModuleType]:

@@ -5,6 +5,7 @@ Its modules arrive through a pipe too, so it reads no file of this package.
 """
 
 import dataclasses
+import io
 import os
 import sys
 import types
@@ -21,6 +22,9 @@ from pytest_autoweb.sandbox import (
 )
 
 _MODULE = "step"
+# Others would be loaded from disk at their first use.
+_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "utf-16", "latin-1", "iso-8859-1", "cp1252"})
+_ON_ERRORS = frozenset({None, "strict", "ignore", "replace"})
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
 _MAX_CAUSES = 5
@@ -87,9 +91,9 @@ class Worker:
         self._last_call = 0
         self._callbacks: dict[int, Callable[..., Any]] = {}
         self._file = ""
+        self.page = proxies.make_proxy("Page", self, "")
         self._offered: dict[str, Callable[..., Any]] = {}
-        trusted = (proxies.Proxy, proxies.Claims, types.SimpleNamespace)
-        self.records = shims.Records(_MODULE, trusted)
+        self.records = shims.Records(_MODULE)
         self.names = self._given(real)
         self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
@@ -106,7 +110,11 @@ class Worker:
                 "dataclasses": {"dataclass": records.dataclass},
             },
         )
-        own = {"__build_class__": records.build, shims.READ: records.read, "property": property}
+        own = {
+            "__build_class__": records.build,
+            "open": helpers["open"],
+            "property": property,
+        }
         builtins = shims.restricted_builtins(modules, {**errors, **own, "print": helpers["log"]})
         handy = {name: modules[name] for name in ("re", "json", "math", "datetime")}
         given = {"expect": expect, "answer": helpers["answer"], "log": helpers["log"]}
@@ -133,7 +141,7 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        page = self.names["page"] = proxies.make_proxy(kind, self, root)
+        page = self.names["page"] = self.page = proxies.make_proxy(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
         # Code may have deleted `__builtins__`, and then `exec` would provide the real ones.
         self.names.update(self._offered, __builtins__=dict(self._builtins))
@@ -155,7 +163,7 @@ class Worker:
 
     def _execute(self, code: str) -> dict[str, Any] | None:
         try:
-            exec(shims.compiled(code, self._file), self.names)
+            exec(compile(code, self._file, "exec", dont_inherit=True), self.names)
         except BaseException as error:  # whatever the block raised is data for the host
             kind = "Refused" if isinstance(error, Refused) else type(error).__name__
             causes = [[type(cause).__name__, _text_of(cause)] for cause in _causes_of(error)]
@@ -313,7 +321,26 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
     def sleep(seconds: float) -> None:
         worker.names["page"].wait_for_timeout(float(seconds) * 1000)
 
-    return {"log": log, "answer": answer, "sleep": sleep}
+    def open_(
+        file: str,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+    ) -> io.StringIO | io.BytesIO:
+        if mode not in {"r", "rt", "rb"}:
+            raise ValueError("files can only be read here; data is returned with answer(data)")
+        if (encoding or "utf-8").lower() not in _ENCODINGS or errors not in _ON_ERRORS:
+            raise ValueError(f"the encodings of files are {', '.join(sorted(_ENCODINGS))}")
+        page = proxies.receiver_of(worker.page)
+        args, kwargs = proxies.encode_arguments(worker, [file], {})
+        data: bytes = worker.call(page, allowed_members.READ_FILE, args, kwargs)
+        if mode == "rb":
+            return io.BytesIO(data)
+        return io.StringIO(data.decode(encoding or "utf-8", errors or "strict"), newline)
+
+    return {"log": log, "answer": answer, "sleep": sleep, "open": open_}
 
 
 def _json_like(value: Any, is_record: Callable[[Any], bool], depth: int = 0) -> Any:

@@ -1,6 +1,6 @@
 """What Playwright itself offers: host files, processes, callbacks, policies, raw objects."""
 
-from attacks.attack import ERROR, Attack, script_rows
+from attacks.attack import ERROR, NOTHING, Attack, script_rows
 
 
 def _placed(*written: tuple[str, str, str, str]) -> list[Attack]:
@@ -29,7 +29,7 @@ _FILES = _placed(
     ("a download at a path", "AW401", "AW502",
      "with page.expect_download() as d:\n    page.click('text=Download')\n"
      "d.value.save_as('@MARKER@')"),
-    ("where a download lies", "", ERROR,
+    ("where a download lies", "", NOTHING,
      "with page.expect_download() as d:\n    page.click('text=Download')\nprint(d.value.path())"),
     ("an upload of a path", "AW401", "AW502", "page.set_input_files('#file', ['@FILE@'])\n"
      "page.locator('#file').set_input_files('/etc/passwd')"),
@@ -62,7 +62,9 @@ _POLICY = _placed(
     ("requests of the driver", "AW308", ERROR, "page.request.get('http://@TRAP@/')"),
     ("requests of the context", "AW308", ERROR, "page.context.request.get('http://@TRAP@/')"),
     ("a new context", "AW308", ERROR, "page.context.browser.new_context().new_page()"),
-    ("a new page", "AW308", ERROR, "page.context.new_page()"),
+    ("a new page that goes elsewhere", "", "AW501",
+     "page.context.new_page().goto('http://@TRAP@/')"),
+    ("new pages without end", "", "AW505", "for i in range(100):\n    page.context.new_page()"),
     ("a new browser", "AW308", ERROR,
      "page.context.browser.browser_type.launch(executable_path='/bin/sh')"),
     ("another browser's server", "AW308", ERROR,

@@ -76,7 +76,8 @@ def test_a_bare_except_is_allowed() -> None:
         ("from math import squareroot, sqr", "'sqrt'"),
         ("from playwright.sync_api import sync_playwright", "given `page`"),
         ("browser.new_page()", "given `page`"),
-        ("page.context.new_page()", "given `page`"),
+        ("page.context.browser.new_page()", "given `page`"),
+        ("import pathlib", "open(download.path())"),
         ("page = info.value", "popup"),
         ("page.get('http://x.test/')", "'goto'"),
         ("page.press_sequentially('a')", "it belongs to Locator"),
@@ -107,7 +108,6 @@ def test_typical_boilerplate_of_models_gives_clear_findings_and_no_more_than_tha
         (3, "AW308"),
         (3, "AW308"),
         (4, "AW303"),
-        (4, "AW308"),
     ]
     assert all("page" in f.hint or "another name" in f.hint for f in findings)
 
@@ -126,7 +126,7 @@ def test_a_syntax_error_is_a_finding_with_its_place() -> None:
 
 
 def test_findings_are_in_the_order_of_the_code_and_each_stands_there_once() -> None:
-    findings = lint_code("import os\nimport os\nx.__a\nopen('f')")
+    findings = lint_code("import os\nimport os\nx.__a\neval('f')")
 
     assert [(f.line, f.code) for f in findings] == [
         (1, "AW101"),

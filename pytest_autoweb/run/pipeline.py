@@ -36,7 +36,7 @@ from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
 from pytest_autoweb.evidence.downloads import DownloadRecord
 from pytest_autoweb.evidence.scene import Watch
-from pytest_autoweb.evidence.wire import WireRecord
+from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
@@ -59,7 +59,13 @@ from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repair
 from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
-from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
+from pytest_autoweb.sandbox.engine import (
+    Finder,
+    JsonValue,
+    SandboxBorder,
+    SentRequest,
+    scripts_allowed,
+)
 from pytest_autoweb.strategies import prompts_of, stages_for, strategy_of
 
 
@@ -342,11 +348,29 @@ def _tools(
             )
             if resources.settings.cache != "off":
                 border.recall = SeenCalls(page_digest, resources.cache or MemoryCache())
+            border.sent = partial(_keep_sent, tools.wire)
             border.finders, border.functions = finders(tools), functions(tools)
             # The finders need the tools, and the tools the names of the finders.
             yield replace(tools, offered=border.offered)
         finally:
             engine.close()
+
+
+def _keep_sent(wire: WireRecord, sent: SentRequest) -> None:
+    """Record a request that the code sent itself, as checks count it like those of pages."""
+    wire.add(
+        WireEntry(
+            method=sent.method,
+            url=sent.url,
+            status=sent.status,
+            resource_type="fetch",
+            request_body=None if sent.body is None else sent.body[:BODY_CHARS],
+            request_truncated=len(sent.body or "") > BODY_CHARS,
+            started=datetime.now(UTC),
+            failed=sent.failed,
+            page_url=sent.page_url,
+        )
+    )
 
 
 def _border(

@@ -89,6 +89,7 @@ _PAGE: Members = {
     **_links("Keyboard", "keyboard"),
     **_links("Mouse", "mouse"),
     **_links("BrowserContext", "context"),
+    **_links("APIRequestContext", "request"),
     **_acts(_SELECTOR_ACTIONS + " goto reload go_back go_forward"),
     **_acts("bring_to_front close set_viewport_size emulate_media", timeout=False),
     **_reads(
@@ -182,7 +183,10 @@ CLASSES: dict[str, Members] = {
         **_gets("url status status_text ok headers request frame"),
     },
     "FileChooser": {**_acts("set_files"), **_reads("is_multiple"), **_gets("page")},
+    "APIRequestContext": _acts("delete fetch get head patch post put"),
+    "APIResponse": {**_reads("body json text"), **_gets("url status status_text ok headers")},
     "BrowserContext": {
+        **_links("APIRequestContext", "request"),
         **_acts("new_page", timeout=False),
         **_reads("set_default_timeout set_default_navigation_timeout"),
         **_gets("pages"),

@@ -285,8 +285,6 @@ REFUSED_MEMBERS: dict[str, str] = {
 """Public members of Playwright that generated code may not use, each with an alternative."""
 
 REFUSED_OF: dict[tuple[str | None, str], str] = {
-    ("Page", "request"): _FIXED_NETWORK,
-    ("BrowserContext", "request"): _FIXED_NETWORK,
     ("BrowserContext", "close"): _HARNESS,
     **dict.fromkeys(
         [("PageAssertions", f"{no}to_match_aria_snapshot") for no in ("", "not_")],

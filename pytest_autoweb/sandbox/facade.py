@@ -21,7 +21,7 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import SandboxBorder
+from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
 from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
 
 # The time in which a call that is over should have ended by itself.
@@ -143,6 +143,8 @@ class Facade:
             return lambda: self._enter(make, wanted, self._default_of(bound))
         if receiver.kind == "Dialog":
             self.handled_dialogs.add(id(item))
+        if receiver.kind == "APIRequestContext":
+            return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
             return lambda: call_arguments.keep_saved(
                 function(**kwargs), kwargs["path"], self._border
@@ -185,6 +187,8 @@ class Facade:
             args[:1] = [call_arguments.url_matcher(value, bound.page.url) for value in args[:1]]
             if parameter in kwargs:
                 kwargs[parameter] = call_arguments.url_matcher(kwargs[parameter], bound.page.url)
+        elif kind == "APIRequestContext":
+            args, kwargs = [], call_arguments.own_request(bound, args, kwargs, self._border)
         elif method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
             kwargs["url"] = call_arguments.allowed_url(url, bound.page.url, self._border)
@@ -278,6 +282,19 @@ class Facade:
             found, "Locator", f"{bound.receiver.text}.{bound.method}({bound.arguments})"
         )
         return found
+
+    def _send(self, bound: Bound, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        """Send a request of the code's own through the attempt's proxy, and tell of it."""
+        method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
+        url, body = call_arguments.as_sent(kwargs)
+        sent = partial(SentRequest, method, url, body)
+        try:
+            response = function(**kwargs)
+        except Exception as error:
+            self._border.sent(sent(None, str(error).splitlines()[0][:200], bound.page.url))
+            raise
+        self._border.sent(sent(response.status, "", bound.page.url))
+        return response
 
     # -- waiting for events ------------------------------------------------------------
 

@@ -64,7 +64,9 @@ cases:
     setup: {viewport: {width: 390, height: 700}, timezone_id: "{{ matrix.zone }}"}
     expect:
       - answer: {equals: [390, 9, true]}
+      - request: {method: GET, url: "**/index.html?own=1", status: 200, count: 1}
     oracle: |
+      page.request.get("index.html", params={"own": 1})
       answer(page.evaluate('''() => [innerWidth, new Date(0).getHours(),
         matchMedia('(prefers-color-scheme: dark)').matches]'''))
 """

@@ -241,7 +241,7 @@ ATTACKS: dict[str, list[str]] = {
     "AW308": [
         "page.route('**/*', lambda r: r.abort())",
         "page.context.browser.new_page()",
-        "page.request.get('http://x.test/')",
+        "page.request.storage_state()",
         "page.context.cookies()",
         "page.context.storage_state(path='{marker}')",
         "page.pdf(path='{marker}')",

@@ -104,6 +104,7 @@ _PAGE: Members = {
         "expect_request expect_request_finished expect_response expect_console_message"
     ),
     **_LISTEN,
+    **{name: ApiMember("listen") for name in ("add_locator_handler", "remove_locator_handler")},
 }
 
 _FRAME: Members = {

@@ -264,8 +264,8 @@ REFUSED_MEMBERS: dict[str, str] = {
     ),
     **dict.fromkeys(
         words(
-        "pause pdf video tracing screencast clock add_locator_handler "
-        "remove_locator_handler expose_function expose_binding new_cdp_session "
+        "pause pdf video tracing screencast clock "
+        "expose_function expose_binding new_cdp_session "
         "add_init_script add_script_tag add_style_tag set_content highlight "
         "hide_highlight pick_locator cancel_pick_locator touchscreen worker timestamp "
         "delete describe description"

@@ -68,7 +68,7 @@ class Facade:
         self.open_waits: dict[int, EventWait] = {}
         self.handled_dialogs: set[int] = set()
         self.predicate: Callable[[int], Callable[[Any], bool]] = lambda _number: lambda _item: False
-        self.listen: Callable[[Any, str, str, int], None] = lambda *_: None
+        self.listen: Callable[[Any, str, Any, int], None] = lambda *_: None
 
     # -- performing --------------------------------------------------------------------
 
@@ -265,10 +265,27 @@ class Facade:
 
     def _listen(self, bound: Bound) -> None:
         event, callback = (*bound.args, None, None)[:2]
+        if bound.method.endswith("_locator_handler"):
+            self._handle_overlay(bound, event, callback)
+            return
         _known_event(event)
         if not isinstance(callback, Callback):
             raise TypeError(f"{bound.method}() takes an event and a function")
         self.listen(bound.receiver.object, bound.method, event, callback.number)
+
+    def _handle_overlay(self, bound: Bound, locator: Any, callback: Any) -> None:
+        """Add or remove what the code does when something covers the page."""
+        if kind_of(locator) != "Locator":
+            raise TypeError(f"{bound.method}() takes a locator")
+        if bound.method == "remove_locator_handler":
+            self.listen(bound.receiver.object, bound.method, locator, 0)
+            return
+        if not isinstance(callback, Callback) or bound.kwargs.keys() - {"no_wait_after", "times"}:
+            raise TypeError(
+                "add_locator_handler() takes a locator, a function, no_wait_after, times"
+            )
+        add = partial(bound.receiver.object.add_locator_handler, locator, **bound.kwargs)
+        self.listen(bound.receiver.object, bound.method, (locator, add), callback.number)
 
     def _find(self, bound: Bound) -> Any:
         """Return the locator that a finder gives; a report shows it as the call that found it."""

@@ -1,6 +1,6 @@
 """What Playwright itself offers: host files, processes, callbacks, policies, raw objects."""
 
-from attacks.attack import EGRESS, ERROR, NOTHING, Attack, script_rows
+from attacks.attack import EGRESS, ERROR, NOTHING, TIMEOUT, Attack, script_rows
 
 
 def _placed(*written: tuple[str, str, str, str]) -> list[Attack]:
@@ -95,7 +95,17 @@ _POLICY = _placed(
     ("the page's end", "", "AW504", "page.close()"),
     ("a function for the page", "AW308", ERROR, "page.expose_function('f', print)"),
     ("a binding for the page", "AW308", ERROR, "page.expose_binding('f', print)"),
-    ("a handler for locators", "AW308", ERROR, "page.add_locator_handler(page, print)"),
+    ("a handler for pages", "", ERROR, "page.add_locator_handler(page, print)"),
+    ("a handler that is a text", "", ERROR,
+     "page.add_locator_handler(page.locator('body'), 'alert(1)')"),
+    ("a handler with other options", "", ERROR,
+     "page.add_locator_handler(page.locator('body'), print, force=True)"),
+    ("a handler that goes elsewhere", "", "AW501",
+     "def go(found):\n    page.goto('http://@TRAP@/')\n"
+     "page.add_locator_handler(page.locator('a').first, go, times=1)\npage.locator('h1').first.click()"),
+    ("a handler that is never done", "", TIMEOUT,
+     "page.add_locator_handler(page.locator('a').first, lambda found: None, times=1)\n"
+     "page.locator('h1').first.click(timeout=30_000)"),
     ("the debugger's protocol", "AW308", ERROR, "page.context.new_cdp_session(page)"),
     ("cookies", "AW308", ERROR, "print(page.context.cookies())"),
     ("new cookies", "AW308", ERROR, "page.context.add_cookies([])"),

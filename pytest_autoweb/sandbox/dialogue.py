@@ -70,9 +70,9 @@ class Listeners:
             return
         if method == "add_locator_handler":
             locator, add = event
-            handler = partial(self._tell_now, callback)
-            self._listeners.append(_Listener(page, locator, callback, handler, self.step))
-            add(handler)
+            tell = partial(self._tell_now, callback)
+            self._listeners.append(_Listener(page, locator, callback, tell, self.step))
+            add(tell)
             return
         if method == "remove_listener":
             self._remove(lambda x: (x.page, x.event, x.callback) == (page, event, callback))

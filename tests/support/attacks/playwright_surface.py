@@ -102,7 +102,8 @@ _POLICY = _placed(
      "page.add_locator_handler(page.locator('body'), print, force=True)"),
     ("a handler that goes elsewhere", "", "AW501",
      "def go(found):\n    page.goto('http://@TRAP@/')\n"
-     "page.add_locator_handler(page.locator('a').first, go, times=1)\npage.locator('h1').first.click()"),
+     "page.add_locator_handler(page.locator('a').first, go, times=1)\n"
+     "page.locator('h1').first.click()"),
     ("a handler that is never done", "", TIMEOUT,
      "page.add_locator_handler(page.locator('a').first, lambda found: None, times=1)\n"
      "page.locator('h1').first.click(timeout=30_000)"),

@@ -1,4 +1,4 @@
-"""Twenty MiniWoB++ tasks at three seeds on the embedded models, in both dialects.
+"""Twenty MiniWoB++ tasks at three seeds on the embedded models, in both dialects and both ways.
 
     python benchmarks/dialects.py                     # everything, about two hours on two cores
     python benchmarks/dialects.py --models qwen2.5-coder-0.5b/refs
@@ -12,7 +12,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ MODELS_FILE = HERE / "models.yaml"
 def main() -> int:
     """Run the models asked for, then print one table row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    known = list(yaml.safe_load(MODELS_FILE.read_text(encoding="utf-8"))["models"])
+    known = list(contestants(yaml.safe_load(MODELS_FILE.read_text(encoding="utf-8"))["models"]))
     parser.add_argument("--models", nargs="*", choices=known, default=known)
     parser.add_argument("--out", type=Path, default=Path("autoweb-report-miniwob20"))
     parser.add_argument("--repairs", default="1")
@@ -37,6 +37,15 @@ def main() -> int:
             run(model, parsed.out / model.replace("/", "-"), parsed.repairs, parsed.workers)
     print("\n".join(table(parsed.table or parsed.out)))
     return 0
+
+
+def contestants(names: Iterable[str]) -> Iterator[str]:
+    """Yield the models; what writes Playwright code does so by turns and at once."""
+    for name in names:
+        if name.endswith("/playwright"):
+            yield from (f"{name}@once", f"{name}@turns")
+        else:
+            yield name
 
 
 def run(model: str, folder: Path, repairs: str, workers: str) -> None:
@@ -59,7 +68,7 @@ def run(model: str, folder: Path, repairs: str, workers: str) -> None:
 
 def table(folder: Path) -> Iterator[str]:
     """Yield a Markdown table from the reports of the runs below a folder."""
-    yield "| model / dialect | first attempt | after repair | 95 % | broken | tokens in / out |"
+    yield "| model @ way | first attempt | after repair | 95 % | broken | tokens in / out |"
     yield "|---|--:|--:|---|--:|--:|"
     for path in sorted(folder.glob("*/report.json")):
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

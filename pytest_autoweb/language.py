@@ -10,10 +10,6 @@ from typing import Literal
 
 Language = Literal["en", "zh"]
 
-PROMPT_LANGUAGE: Language = "zh"
-"""The language of error lines inside prompts, whatever people read. Recorded replies are found by
-the text of their prompts, so changing it means recording all cassettes with such lines again."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -73,14 +69,3 @@ def step_failed(index: int, error: str) -> StepProblem:
     """Return the problem of a step that failed with this error."""
     zh = _NO_CODE_FOR_STEP_ZH if error == NO_CODE_FOR_STEP else error
     return StepProblem(str(index), error, zh)
-
-
-def prompt_error_line(problem: StepProblem) -> str:
-    """Return the problem as models are told of it, in prompts that repair or reflect."""
-    return problem.line(PROMPT_LANGUAGE)
-
-
-def prompt_reason(error: str) -> str:
-    """Return a step's error as models are told of it; only our own sentences have two forms."""
-    problem = step_failed(0, error)
-    return problem.en if PROMPT_LANGUAGE == "en" else problem.zh

@@ -7,8 +7,9 @@ from playwright.sync_api import Error, Page
 
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.attempt.page_evidence import retry_notes
+from pytest_autoweb.attempt.retry_notes import retry_notes
 from pytest_autoweb.attempt.tools import Tools
+from pytest_autoweb.correct.guidance import failure_text
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.scripts import run_script
@@ -30,7 +31,7 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
         last: the previous turn, or None if this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
-    page = _front_page(last.view.page if last else tools.page, tools)
+    page = _front_page(last.view.page if last else tools.page, tools, memory)
     here = tools if page is tools.page else replace(tools, page=page)
     if last:
         settle(page, quiet_ms=SETTLE_MS)
@@ -81,7 +82,10 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
     # Pages may contain lone surrogates, which plain UTF-8 cannot encode.
     state = f"{page.url}\n{shown}\n{text}".encode("utf-8", "surrogatepass")
     scroll = tuple(way for way in ("down", "up") if room[way])
-    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll)
+    tabs = tuple(
+        tools.redact(tab.url) + (", shown here" if tab is page else "") for tab in _open_tabs(page)
+    )
+    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll, tabs)
 
 
 def past_attempt(attempt: Attempt, tools: Tools) -> str:
@@ -89,12 +93,7 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
     failed = tools.previous
     if failed is None:
         return ""
-    if failed.failure and failed.failure.kind != "check":
-        why = failed.failure.message
-    else:
-        # A repair must reach the task's outcome, so it is not told what the checks expect.
-        hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
-        why = " ".join(["the task's outcome was not reached.", *dict.fromkeys(hints)])
+    why = failure_text(failed)
     lines = [step.description for step in failed.plan_steps][-_PAST_LINES:]
     return "\n".join(
         [
@@ -107,7 +106,17 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
     )
 
 
-def _front_page(page: Page, tools: Tools) -> Page:
-    """Return the tab that was opened last and is still open."""
-    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
+def _open_tabs(page: Page) -> list[Page]:
+    return [tab for tab in page.context.pages if not tab.is_closed()]
+
+
+def _front_page(page: Page, tools: Tools, memory: ActMemory) -> Page:
+    """Return the tab that the model went to, or else the one that was opened last and is open."""
+    tabs = _open_tabs(tools.page)
+    if len(tabs) > memory.tabs:
+        # A tab that has just opened is what the last action led to.
+        memory.tab = None
+    memory.tabs = len(tabs)
+    if memory.tab in tabs:
+        return memory.tab or page
     return tabs[-1] if tabs else page

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.page_evidence import with_findings
+from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.evidence.scene import shot, take_scene
@@ -402,6 +403,7 @@ def _result(
         duration_ms=outcome.duration_ms,
         error=error,
         log_tail="\n".join(tools.log.lines[-LOG_TAIL_LINES:]),
+        logged=own_log((tools.log.redact(outcome.log),)),
         retried=retried,
         context=context.name,
         failure=outcome.failure,

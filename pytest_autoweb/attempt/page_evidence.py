@@ -1,9 +1,8 @@
-"""Evidence from the page at the moment of a failure, and the part of it that a retry is told."""
+"""Evidence from the page at the moment of a failure, and the failure's type by it."""
 
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
-from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.results import Attempt, Finding, ToolCall
 
 _LAST_CALLS = 30
@@ -42,28 +41,3 @@ def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, .
     """Return findings on calls that ran without an error but not with the effect they claim."""
     acting = [call for call in calls if call.acting and call.ok][-_LAST_CALLS:]
     return tuple(finding for call in acting for finding in critic.check(call).findings)
-
-
-_LINES = 12
-
-
-def retry_notes(attempt: Attempt, tools: Tools) -> str:
-    """Return advice, evidence and reflection for a retry; empty if its arm is told nothing.
-
-    Page text and the model's own words are fenced, because both may contain instructions.
-    """
-    guidance = tools.guidance
-    if guidance is None or not guidance.arm.informed:
-        return ""
-    parts = [guidance.recovery.user_prompt] if guidance.arm.advised else []
-    parts.append(evidence_text(tools))
-    if attempt.correction and attempt.correction.reflection:
-        parts.append(fence(attempt.correction.reflection, "reflection"))
-    return "\n".join(parts)
-
-
-def evidence_text(tools: Tools) -> str:
-    """Return what was seen on the page when the previous attempt failed."""
-    assert tools.guidance is not None, "only a correction has evidence"
-    lines = (f"- {fact}" for fact in tools.guidance.evidence[:_LINES])
-    return fence("\n".join(lines), "evidence")

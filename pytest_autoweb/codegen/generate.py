@@ -41,6 +41,7 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         collect=tools.case.collect is not None,
+        seconds=f"{tools.settings.step_timeout:g}",
     )
     told = with_marks(with_sight(messages, tools), tools)
     attempt, reply = ask(attempt, tools, "generate", told)

@@ -1,10 +1,8 @@
 """Asking for the script again, with the scene of the failure and, in some arms, a reflection."""
 
-import re
-
 from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.page_evidence import evidence_text, retry_notes
+from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import (
@@ -19,22 +17,13 @@ from pytest_autoweb.codegen.show_pages import describe_picture, page_budget
 from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
 from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
 from pytest_autoweb.evidence.scene import snapshot_text
-from pytest_autoweb.language import (
-    NOT_OFFERED,
-    SAME_AGAIN,
-    Reason,
-    StepProblem,
-    prompt_error_line,
-    prompt_reason,
-)
+from pytest_autoweb.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_object
 from pytest_autoweb.page.refs import observe
-from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
+from pytest_autoweb.results import Attempt, Failure, PlanStep
 
 CHARS_PER_TOKEN = 3
-# Cassettes are found by the prompt, and durations would make every prompt a new one.
-_DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
 
 
 def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
@@ -62,6 +51,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         visual=fence(visual, "picture of the entry page") if visual else "",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
+        seconds=f"{tools.settings.step_timeout:g}",
     )
     told = with_marks(with_sight(messages, tools), tools)
     attempt, reply = ask(attempt, tools, "repair", told)
@@ -165,65 +155,6 @@ def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
         return fail(attempt, failure, StepProblem.of("(repair)", SAME_AGAIN))
     diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
     return change(attempt, code_diff=diff)
-
-
-def failed_labels(attempt: Attempt) -> str:
-    """Return `plan`, `run`, the numbers of the failed steps, or `unknown`."""
-    if attempt.failure and attempt.failure.kind == "plan":
-        return "plan"
-    steps = [str(r.step_index) for r in attempt.step_results if r.status == "failed"]
-    if steps:
-        return ",".join(steps)
-    return "run" if attempt.failure else "unknown"
-
-
-def repair_hint(failed: Attempt) -> str:
-    """Describe the kind of failure in one paragraph."""
-    if failed.lint_errors or not failed.code:
-        what = "The script was refused before it ran."
-    elif failed.executed:
-        what = "The script ran without an error, but the task's outcome was not reached."
-    else:
-        what = f"The script failed while it ran. 失败步骤={failed_labels(failed)}"
-    hints = [c.hint for c in failed.checks if c.passed is False and c.hint and not c.advisory]
-    said = "".join(f" {' '.join(hint.split())}" for hint in dict.fromkeys(hints))
-    return f"{what}{said} Fix only what is necessary; keep the plan and the output format."
-
-
-def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools) -> str:
-    """Return the kind of failure, and the evidence that the way of correcting tells."""
-    return "\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools))))
-
-
-def execution_output(failed: Attempt) -> str:
-    """Return what the run said, in two sections: errors and results of the failed steps.
-
-    Durations are left out, so that equal failures give equal prompts, which cassettes rely on.
-    """
-    problems = map(prompt_error_line, failed.problems)
-    lines = ["=== formattedErrors ===", *problems, "=== stepResults ==="]
-    for result in failed.step_results:
-        if not result.ok:
-            lines += _step_lines(result)
-    if failed.scene:
-        lines += [f"console: {line}" for line in failed.scene.console[-5:]]
-        lines += [f"failed request: {line}" for line in failed.scene.failed_requests[-5:]]
-    return without_durations("\n".join(lines))
-
-
-def without_durations(text: str) -> str:
-    """Return what a run said without durations, so that equal failures give equal prompts."""
-    return _DURATION.sub("some time", text)
-
-
-def _step_lines(result: StepResult) -> list[str]:
-    tail = result.log_tail.splitlines()[-5:]
-    return [
-        f"step={result.step_index} ok=false",
-        f"error={prompt_reason(result.error or result.status)}",
-        "logTail:",
-        *tail,
-    ]
 
 
 def _page_text(failed: Attempt, tools: Tools) -> str:

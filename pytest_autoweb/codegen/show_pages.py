@@ -8,6 +8,7 @@ from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import Attempt, PlanStep, Snapshot
+from pytest_autoweb.sandbox.engine import StepCallError
 
 CURRENT_PAGE = "CURRENT_PAGE"
 PROMPT_OVERHEAD_TOKENS = 1_800
@@ -37,6 +38,25 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
     return describe_picture(attempt, tools)
 
 
+def show_more(tools: Tools, number: int, row: int = 1) -> None:
+    """Let the next listing show a list in full that this one shortens; `page.show_more(…)`.
+
+    Args:
+        tools: the tools of the attempt.
+        number: the number of the list, as the listing gives it.
+        row: where to begin, from 1.
+
+    Raises:
+        StepCallError: the listing has no such list.
+    """
+    if type(number) is not int or type(row) is not int:
+        raise StepCallError("page.show_more takes the number of a list, and a row to begin at")
+    try:
+        tools.folds.ask(number, row)
+    except LookupError as error:
+        raise StepCallError(f"page.show_more: {error.args[0]}") from None
+
+
 def _not_shown(
     url: str, action: str, indexes: tuple[int, ...], reason: str, tools: Tools
 ) -> Snapshot:
@@ -57,7 +77,7 @@ def page_budget(tools: Tools, pages: int) -> int:
     """Return the number of tokens that each of the pages may take in the prompt."""
     room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
     # Less than this shows nothing useful, so a small context is rather overrun.
-    return max(400, room // max(1, pages))
+    return max(400, min(room, tools.spec.page_tokens) // max(1, pages))
 
 
 def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str]:

@@ -1,7 +1,9 @@
 """What a retry may know of the attempts before it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pytest_autoweb.checks.check_type import CHECKS, Ground
 from pytest_autoweb.correct.failure_types import trigger_of
 from pytest_autoweb.correct.retry_rules import (
     Recovery,
@@ -10,7 +12,7 @@ from pytest_autoweb.correct.retry_rules import (
     recover,
     was_refused,
 )
-from pytest_autoweb.results import Attempt, Correction
+from pytest_autoweb.results import Attempt, CheckResult, Correction
 from pytest_autoweb.results.correction import Classification, FindingCode
 
 # `on_page` is left out: it lists all elements, which the constrained arm offers in its own way.
@@ -19,6 +21,17 @@ _TOLD: frozenset[FindingCode] = frozenset(
      "outside", "other_frame", "dialog_open", "option_missing", "value_differs", "server_status",
      "no_answer", "field_invalid", "page_says")
 )  # fmt: skip
+
+
+_RESTS_ON: dict[Ground, str] = {
+    "page": "what the page shows at the end",
+    "address": "the page's address at the end",
+    "answer": "the answer",
+    "requests": "the requests that were sent",
+    "downloads": "the files that were downloaded",
+    "opinion": "how the page and the actions are judged",
+    "live": "what the application holds at the end",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +135,18 @@ def failed_tool(attempt: Attempt) -> str:
 
 
 def failure_text(attempt: Attempt) -> str:
-    """Return what went wrong, without what the checks expect.
-
-    A retry must reach the task's outcome rather than please the checks.
-    """
+    """Return what went wrong, without what the checks expect."""
     if attempt.failure is None or attempt.failure.kind == "check":
-        hints = [c.hint for c in attempt.checks if c.passed is False and c.hint and not c.advisory]
-        return " ".join(["the task's outcome was not reached.", *dict.fromkeys(hints)])
+        return unmet(attempt.checks)
     return attempt.failure.message
+
+
+def unmet(checks: Iterable[CheckResult]) -> str:
+    """Say that the outcome was not reached, and what the failed checks rest on."""
+    failed = [check for check in checks if check.passed is False and not check.advisory]
+    grounds = (CHECKS[check.type].rests_on for check in failed if check.type in CHECKS)
+    places = "; ".join(dict.fromkeys(_RESTS_ON[ground] for ground in grounds))
+    wrong = f" Not as it should be: {places}." if places else ""
+    hints = (" ".join(check.hint.split()) for check in failed if check.hint)
+    told = "".join(f" {hint}" for hint in dict.fromkeys(hints))
+    return f"The task's outcome was not reached.{wrong}{told}"

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from pytest_autoweb.language import prompt_reason
 from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.correction import CorrectionStrategy
 
@@ -74,7 +73,7 @@ def past_reflections(attempts: Sequence[Attempt]) -> str:
 
 def _line(number: int, made: Correction) -> str:
     helped = {"solved": "helped", "not_solved": "did not help", "pending": "not known yet"}
-    error = _short(prompt_reason(made.error), 200)
+    error = _short(made.error, 200)
     return f"{number}. [{helped[made.outcome]}] {error} -> {made.reflection}"
 
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Page
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder
 from pytest_autoweb.attempt.first_and_last import keep_records
 from pytest_autoweb.attempt.page_evidence import with_cause
+from pytest_autoweb.attempt.retry_notes import at_new_address, guidance_at
 from pytest_autoweb.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -24,6 +25,7 @@ from pytest_autoweb.attempt.tools import (
     change,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.codegen.show_pages import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
@@ -79,7 +81,7 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
-    return {"collect_urls": partial(collect_urls, tools)}
+    return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
 
 
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:
@@ -145,6 +147,12 @@ class _AttemptOrder:
         """
         arm = self.guidance.arm if self.guidance else None
         return self.failed if arm is None or arm.informed or arm.ordinary else None
+
+    def at(self, entry_url: str) -> "_AttemptOrder":
+        """Return the order with what went before as if made at the address of this attempt."""
+        failed = at_new_address(self.failed, entry_url) if self.failed else None
+        guidance = guidance_at(self.guidance, entry_url) if self.guidance else None
+        return replace(self, failed=failed, guidance=guidance)
 
 
 def _attempts_in_arm(
@@ -258,6 +266,7 @@ def _make_attempt(
     try:
         with resources.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
+            this = this.at(case.entry_url)
             with _tools(cell, case, server, resources, folder, log, this) as tools:
                 stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
@@ -346,8 +355,6 @@ def _tools(
                 judge=_judge_for(cell, case, resources, this.failed),
                 mistaken=resources.mistaken,
             )
-            if resources.settings.cache != "off":
-                border.recall = SeenCalls(page_digest, resources.cache or MemoryCache())
             border.sent = partial(_keep_sent, tools.wire)
             border.finders, border.functions = finders(tools), functions(tools)
             # The finders need the tools, and the tools the names of the finders.
@@ -384,6 +391,7 @@ def _border(
 ) -> SandboxBorder:
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     case_folder = _case_folder(cell, resources)
+    remembers = resources.settings.cache != "off"
     return SandboxBorder(
         page=page,
         artifacts=folder / "files",
@@ -394,6 +402,7 @@ def _border(
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         covers=lambda shown: covers(shown, redact if secrets else None),
+        recall=SeenCalls(page_digest, resources.cache or MemoryCache()) if remembers else None,
     )
 
 

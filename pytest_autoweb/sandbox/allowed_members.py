@@ -209,11 +209,15 @@ FINDER_OWNERS = frozenset({"Page", "Frame", "Locator"})
 FUNCTIONS: Members = {"collect_urls": ApiMember("function", acting=True)}
 """Global functions that a cell may offer (`SandboxBorder.functions`)."""
 
+PAGE_FUNCTIONS: Members = {"show_more": ApiMember("function", acting=True)}
+"""Methods of `Page` that are not Playwright's (`SandboxBorder.functions`)."""
+
 
 def member_of(kind: str, name: str) -> ApiMember | None:
     """Return a member of a class, including members that only some cells offer."""
     finder = FINDERS.get(name) if kind in FINDER_OWNERS else None
-    return finder or CLASSES.get(kind, {}).get(name)
+    own = PAGE_FUNCTIONS.get(name) if kind == "Page" else None
+    return finder or own or CLASSES.get(kind, {}).get(name)
 
 
 MANAGER_EXIT = "$exit"

@@ -14,7 +14,13 @@ import re
 import types
 import urllib.parse
 
-from pytest_autoweb.sandbox.allowed_members import CLASSES, FINDERS, FUNCTIONS, words
+from pytest_autoweb.sandbox.allowed_members import (
+    CLASSES,
+    FINDERS,
+    FUNCTIONS,
+    PAGE_FUNCTIONS,
+    words,
+)
 
 MAX_SOURCE_CHARS = 20_000
 MAX_NODES = 4_000
@@ -298,9 +304,10 @@ OFFERED_WHEN: dict[str, str] = {
     "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
     "get_by_sight": "it takes a model that sees pictures; use a locator",
     "collect_urls": "only the strategies that collect offer it; read with locators",
+    "show_more": "only listings of scripts by turns are shortened; read with locators",
 }
 """Names that only some cells offer, with a hint for the other cells."""
-assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys()
+assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys() | PAGE_FUNCTIONS.keys()
 
 SYNONYMS: dict[str, str] = {
     "find_element": "locator",

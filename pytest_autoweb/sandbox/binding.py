@@ -27,7 +27,7 @@ from pytest_autoweb.sandbox.frame_rules import check_chain
 from pytest_autoweb.sandbox.size_limits import check_sizes
 
 _EXIT = ApiMember("call")
-_PERFORMED = frozenset({"call", "get", "manage", "listen", "find"})
+_PERFORMED = frozenset({"call", "get", "manage", "listen", "find", "function"})
 _TAKES_PREDICATES = frozenset({"frame", "wait_for_event", "wait_for_url"})
 
 

@@ -190,8 +190,8 @@ class SandboxBorder:
     """Names of `members.FINDERS` that this cell offers. Called with what the method was called on
     (Page, Frame or Locator) and the code's arguments; returns a Playwright Locator."""
     functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
-    """Names of `members.FUNCTIONS` that this cell offers. Called with the code's arguments; returns
-    a JSON value."""
+    """Names of `FUNCTIONS` and `PAGE_FUNCTIONS` that this cell offers. Called with the code's
+    arguments; returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far: they are not charged to the step."""
     recall: CallMemory | None = None

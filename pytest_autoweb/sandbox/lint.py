@@ -16,6 +16,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     CLASSES,
     FINDERS,
     FUNCTIONS,
+    PAGE_FUNCTIONS,
     SCRIPT_METHODS,
     member_of,
 )
@@ -282,7 +283,8 @@ def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str])
 
 
 def _has_finder(kind: str | None, name: str) -> bool:
-    return name in FINDERS and (kind is None or member_of(kind, name) is not None)
+    own = name in FINDERS or name in PAGE_FUNCTIONS
+    return own and (kind is None or member_of(kind, name) is not None)
 
 
 def _kind_of(node: ast.AST) -> str | None:

@@ -56,7 +56,10 @@ def test_the_missing_condition_is_told_to_the_repair(
     assert first["checks"][0]["hint"] == HINT
     assert first["score"] == pytest.approx((3 * 0.5 + 1) / 4)
     (prompt,) = (each["prompt"] for each in second["exchanges"] if each["stage"] == "repair")
-    assert f"the task's outcome was not reached. {HINT} Fix only what is necessary;" in prompt
+    assert (
+        f"was not reached. Not as it should be: the answer. {HINT} Fix only what is necessary;"
+        in prompt
+    )
     assert (cell["outcome"], second["score"]) == ("healed", 1.0)
 
 

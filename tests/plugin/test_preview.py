@@ -1,5 +1,7 @@
 """`--autoweb-preview`: what a run would take, and that it runs nothing."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -156,3 +158,49 @@ def test_a_strategy_that_decides_is_a_call_for_each_decision(project: pytest.Pyt
         consecutive=False,
     )
     assert "`act`" not in collecting.stdout.str()
+
+
+def shown(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest_autoweb.cli", "prompts", "show", *arguments],
+        cwd=project.path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_prompts_of_a_case_are_shown_as_they_would_be_sent(project: pytest.Pytester) -> None:
+    at_once = shown(project, "cases/shop.yaml::title", "openai/asked-of-nobody")
+
+    assert at_once.returncode == 0, at_once.stderr
+    calls = [line for line in at_once.stdout.splitlines() if line.startswith("===== call")]
+    assert [call.split(": ")[1].split(",")[0] for call in calls] == ["plan", "generate"]
+    assert "TASK: What is the heading?" in at_once.stdout
+    assert '- heading "Shop"' in at_once.stdout
+    assert "generate (version " in at_once.stdout.splitlines()[-1]
+    assert not list(project.path.rglob("report.json"))
+
+    flags = ("--", "--autoweb-codegen=turns", "--autoweb-max-turns=7")
+    by_turns = shown(project, "cases/shop.yaml", "openai/asked-of-nobody", *flags)
+
+    assert "TASK: Log in as ana." in by_turns.stdout
+    assert "TURN 1 OF 7" in by_turns.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("cases/shop.yaml::pay", "openai/x"), "has no case 'pay'; its cases: login, title"),
+        (("cases/shops.yaml", "openai/x"), "cases/shops.yaml is not a case file"),
+        (("cases/shop.yaml", "builtin/orakel"), "no prompt was reached; pytest's words are above"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(
+    project: pytest.Pytester, arguments: tuple[str, str], told: str
+) -> None:
+    result = shown(project, *arguments)
+
+    assert result.returncode == 4
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr

@@ -7,8 +7,6 @@ from pytest_autoweb.language import (
     NO_STEPS,
     PLAN_ASKS,
     StepProblem,
-    prompt_error_line,
-    prompt_reason,
     step_failed,
 )
 
@@ -43,11 +41,3 @@ def test_a_problem_has_a_line_in_each_language(
 ) -> None:
     assert problem.line("en") == english
     assert problem.line("zh") == chinese
-
-
-def test_models_are_told_in_the_form_of_the_recorded_prompts() -> None:
-    problem = step_failed(1, "TimeoutError: Locator.click")
-
-    assert prompt_error_line(problem) == "步骤: 1, 出错信息: TimeoutError: Locator.click"
-    assert prompt_reason("TimeoutError: Locator.click") == "TimeoutError: Locator.click"
-    assert prompt_reason(NO_CODE_FOR_STEP) == "未找到步骤代码 (no code for this step)"

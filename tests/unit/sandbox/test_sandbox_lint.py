@@ -8,8 +8,9 @@ from attack_corpus import ATTACKS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_python import MAX_SOURCE_CHARS
-from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.lint import fields_in, lint_code
 from pytest_autoweb.sandbox.rule_ids import LINT_RULES, RULES
 
 PATIENT = settings(deadline=None)  # the machine may be busy
@@ -110,6 +111,24 @@ def test_typical_boilerplate_of_models_gives_clear_findings_and_no_more_than_tha
         (4, "AW303"),
     ]
     assert all("page" in f.hint or "another name" in f.hint for f in findings)
+
+
+def test_fields_of_a_dataclass_of_earlier_code_can_be_read() -> None:
+    earlier = "@dataclass\nclass Item:\n    price: int\n    gi_frame: int\n"
+    fields = fields_in(earlier)
+
+    assert lint_code("log(item.price)", fields=fields) == ()
+    assert [finding.code for finding in lint_code("log(item.price)")] == ["AW304"]
+    # A name of Python's own parts is none, whatever code calls its fields.
+    assert [f.code for f in lint_code("log(x.gi_frame)", fields=fields)] == ["AW304"]
+    assert fields_in("class (") == frozenset()
+
+
+@pytest.mark.parametrize(
+    "name", ["gi_frame", "gi_code", "cr_frame", "tb_frame", "f_globals", "mro"]
+)
+def test_a_dataclass_has_no_field_that_python_itself_has(name: str) -> None:
+    assert not allowed_python.may_be_a_field(name)
 
 
 def test_a_finding_points_at_its_place_and_moves_with_the_block() -> None:

@@ -40,7 +40,7 @@ from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
-from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 SETTLE_MS = 400
 """Quiet time before a new look, because what an action opens comes with a delay."""
@@ -264,7 +264,8 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     if not said.code:
         return attempt, Became("held no code. Reply with one fenced Python block, or with DONE.")
     code = f"{said.code}\n"
-    if _findings(code, tools) and not _findings(tidy := normal_form(code), tools):
+    before = attempt.code
+    if _findings(code, tools, before) and not _findings(tidy := normal_form(code), tools, before):
         code = tidy
     attempt, became = carry_out(attempt, tools, shown.number, code, said.words)
     return attempt, became._replace(code=said.code, ends=said.done and became.well)
@@ -283,6 +284,7 @@ def carry_out(
         words: what the step is about.
     """
     first_line = len(attempt.code.splitlines()) + 1
+    findings = _findings(code, tools, attempt.code)
     block = f"# Step {number}\n{code}"
     step = PlanStep(
         index=number,
@@ -298,7 +300,7 @@ def carry_out(
         plan_text=tools.redact(f"{text}Step {number}: {words}"),
         code=attempt.code + tools.redact(block),
     )
-    if findings := _findings(code, tools):
+    if findings:
         attempt = _refused(attempt, tools, number, findings)
         listed = "\n".join(findings)
         became = Became("was refused before it ran, so nothing of it was done:", listed)
@@ -317,9 +319,11 @@ def carry_out(
     return attempt, became
 
 
-def _findings(code: str, tools: Tools) -> tuple[str, ...]:
+def _findings(code: str, tools: Tools, before: str) -> tuple[str, ...]:
+    """Return why the code is refused; dataclasses of the code before it are known."""
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
-    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered)))
+    fields = fields_in(before)
+    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered, fields=fields)))
 
 
 def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...]) -> Attempt:

@@ -91,6 +91,8 @@ def _respond(tool: ComputerTool, litellm: ModuleType | None, **arguments: Any) -
             "prompt_tokens": used.get("input_tokens", 0),
             "completion_tokens": used.get("output_tokens", 0),
             "total_tokens": used.get("total_tokens", 0),
+            "prompt_tokens_details": used.get("input_tokens_details"),
+            "completion_tokens_details": used.get("output_tokens_details"),
         },
     }
     # litellm knows the price only of replies in its own form.

@@ -87,6 +87,7 @@ def respond(
     tools: list[dict[str, Any]],
     api_base: str | None = None,
     api_key: str | None = None,
+    reasoning_effort: str | None = None,
     extra_body: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
@@ -100,8 +101,9 @@ def respond(
         tools: the tools that are offered.
         api_base: the server's URL; None is OpenAI's own.
         api_key: its key; None is the one in the environment.
+        reasoning_effort: how much the model is asked to think.
         extra_body: additional fields of the body.
-        fields: fields of chat completions, of which this API takes none.
+        fields: other fields of chat completions, of which this API takes none.
 
     Raises:
         ServerRefused: the server answered with an error.
@@ -115,6 +117,8 @@ def respond(
         "truncation": "auto",
         "max_output_tokens": max_tokens,
     }
+    if reasoning_effort is not None:
+        body["reasoning"] = {"effort": reasoning_effort}
     found = _sent(_posted("responses", body | dict(extra_body or {}), api_base, api_key), timeout)
     if not isinstance(found, dict):
         raise ValueError("Empty or invalid response: it is no object")

@@ -128,6 +128,9 @@ class CellResult(PlannedCell):
     dialect: str = "playwright"
     """The language of the generated steps: `playwright` code, or `refs` for models that act in
     turns."""
+    browser_settings: dict[str, Any] = Field(default_factory=dict)
+    """What the case's `setup` says about the browser: viewport, locale, clock and so on. Secrets
+    are placeholders."""
     outcome: Outcome
     """How the cell ended."""
     slow: bool = False

@@ -146,6 +146,20 @@ Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]
 """Finds an element for the code: takes what it was called on and the code's arguments."""
 
 
+class SentRequest(NamedTuple):
+    """A request that code sent without a page, by `page.request`."""
+
+    method: str
+    url: str
+    body: str | None
+    """The body as text; None if there is none or it is not text."""
+    status: int | None
+    """The status of the answer, after redirects; None if there is no answer."""
+    failed: str
+    """Why there is no answer; empty if there is one."""
+    page_url: str
+
+
 @dataclass(slots=True)
 class SandboxBorder:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
@@ -168,6 +182,8 @@ class SandboxBorder:
     """Removes secrets from text that leaves the host."""
     covers: Callable[[Page], Sequence[Locator]] = lambda page: ()
     """Locators of what a picture of the page must not show."""
+    sent: "Callable[[SentRequest], None]" = lambda request: None
+    """Called with each request that the code sent itself (`page.request`), for the evidence."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)

@@ -11,7 +11,7 @@ from playwright.sync_api import Frame, Page
 from pytest_autoweb.results import Failure, ToolCall
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.call_record import AnsweredCall, OverdueCall, StepRecord
-from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, redacted, shortened
+from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
 from pytest_autoweb.sandbox.engine import (
@@ -319,7 +319,7 @@ class WorkerEngine:
         except (Refusal, WireError) as error:
             self._border.on_log(f"a dialog could not be passed to the code: {error}")
         finally:
-            if id(dialog) not in self._facade.handled_dialogs:
+            if kind_of(dialog) == "Dialog" and id(dialog) not in self._facade.handled_dialogs:
                 # A dialog that remains unanswered blocks the page for ever.
                 _dismiss(dialog)
 

@@ -78,6 +78,7 @@ export class Detail {
       el("p.by", "on ", modelName(cell.model)),
       el("p.task", { dir: "auto" }, cell.user_task),
       el("p.soft.small.starts", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
+      Object.keys(cell.browser_settings || {}).length > 0 && el("p.soft.small.settings", "browser: ", text(browserSettings(cell.browser_settings))),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
       siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
       cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)), failureNote(cell.failure)));
@@ -219,6 +220,12 @@ export class Detail {
       kept.map(([what, path]) => [el("br"), `${what}: `, fileLink(`${cell.folder}/${path}`)]),
       cell.nodeid && [el("br"), "pytest id: ", el("code", text(cell.nodeid))]);
   }
+}
+
+function browserSettings(settings) {
+  const words = (value) => Array.isArray(value) ? value.join(", ")
+    : value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} ${one}`).join(", ") : String(value);
+  return Object.entries(settings).map(([name, value]) => `${name}: ${words(value)}`).join(" · ");
 }
 
 function entryLink(url) {

@@ -55,7 +55,7 @@ def test_code_that_the_lint_refuses_is_told_and_not_run(
     assert (result.outcome, result.reason) == ("passed", "")
     assert "TURN 1 was refused before it ran, so nothing of it was done:" in told[1]
     # The line is that of the model's own code.
-    assert "1:1 AW301" in told[1]
+    assert "1:1 AW401" in told[1]
     assert [step.status for step in result.attempts[0].step_results] == ["corrected", "ok"]
     assert "#| open('/etc/passwd')" in result.attempts[0].code
 

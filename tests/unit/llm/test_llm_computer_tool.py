@@ -51,7 +51,13 @@ OPENAI = {
             "action": {"type": "click", "button": "left", "x": 40, "y": 50},
         },
     ],
-    "usage": {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120},
+    "usage": {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 64},
+        "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 8},
+        "total_tokens": 120,
+    },
 }
 DONE = {
     **OPENAI,
@@ -102,9 +108,16 @@ def provider(tmp_path: Path) -> Iterator[Provider]:
     made.server.server_close()
 
 
-def ask(provider: Provider, model: str, kind: str, answer: dict[str, Any], base: str = "") -> Reply:
+def ask(
+    provider: Provider,
+    model: str,
+    kind: str,
+    answer: dict[str, Any],
+    base: str = "",
+    **settings: str,
+) -> Reply:
     provider.answer = answer
-    made = {"name": model, "api_base": provider.url + base, "computer": kind}
+    made = {"name": model, "api_base": provider.url + base, "computer": kind, **settings}
     spec = ModelSpec.model_validate(made)
     request = Request(
         model=model,
@@ -143,8 +156,9 @@ def test_anthropics_tool_is_called_through_litellm(provider: Provider) -> None:
 
 @pytest.mark.parametrize("model", ["openai/computer-use-preview", "openai/own-computer"])
 def test_openais_tool_is_called_in_its_responses_api(provider: Provider, model: str) -> None:
-    reply = ask(provider, model, "computer_use_preview", OPENAI, "/v1")
+    reply = ask(provider, model, "computer_use_preview", OPENAI, "/v1", reasoning_effort="low")
 
+    assert provider.body["reasoning"] == {"effort": "low"}
     assert json.loads(reply.text)["computer"] == {
         "type": "click",
         "button": "left",
@@ -152,6 +166,7 @@ def test_openais_tool_is_called_in_its_responses_api(provider: Provider, model: 
         "y": 50,
     }
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
+    assert (reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (64, 8)
     # Only what is in litellm's table has a price.
     assert (reply.usage.cost_usd is not None) is (model == "openai/computer-use-preview")
     assert provider.path == "/v1/responses"

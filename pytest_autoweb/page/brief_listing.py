@@ -24,7 +24,7 @@ ACTED_ON = frozenset(
 )
 """Roles of elements that can be acted on."""
 
-_VERDICTS = ("covered", "clipped", "invisible", "not visible", "by label")
+_VERDICTS = ("covered", "clipped", "invisible", "not visible", "by label", "transparent")
 _UNNEEDED = frozenset({"separator", "/placeholder", "/url"})
 _WRAPPERS = frozenset({"rowgroup", "generic", "paragraph", "listitem", "group", "cell", "gridcell"})
 # These only say how a text looks.

@@ -48,8 +48,6 @@ def listing(
     [
         f"<button style='{NO_READER}'>Pay</button>",
         f"<a href=/pay style='{NO_READER}'>Pay</a>",
-        "<button style='opacity:0'>Pay</button>",
-        "<div style='opacity:0.01'><button>Pay</button></div>",
         "<button style='position:absolute;left:-9999px'>Pay</button>",
         "<div style='height:0;overflow:hidden'><button>Pay</button></div>",
         "<button style='position:absolute;clip-path:inset(50%)'>Pay</button>",
@@ -104,6 +102,10 @@ def test_what_can_be_reached_is_shown_without_a_mark(
         (
             f"<label><input type=checkbox style='{NO_READER}'>I agree</label>",
             'checkbox "I agree" [by label]',
+        ),
+        (
+            "<div style='opacity:0.01'><button>Pay</button></div>",
+            'button "Pay" [transparent]',
         ),
         (
             f"<input type=file aria-label=Receipt style='{NO_READER}'>",

@@ -138,11 +138,13 @@
     const [seen, hard] = around.at;
     const box = edges(dom.rect(element));
     if (around.gone || small(element, box) || away(element, box, around)) return 'invisible';
-    if (around.opacity < 0.1 && dom.tag(element) !== 'input') return 'invisible';
     if (empty(meet(box, hard)) && !empty(box)) return 'clipped';
     if (inert(element)) return 'covered';
     const part = shownPart(element, seen);
-    if (part) return covered(element, part) ? 'covered' : '';
+    if (part && covered(element, part)) return 'covered';
+    // Many controls appear only under the pointer, and can be pressed all the same.
+    if (around.opacity < 0.1 && dom.tag(element) !== 'input') return 'transparent';
+    if (part) return '';
     return modal && !contains(modal, element) ? 'covered' : 'unseen';
   };
   const byLabel = (element) => Array.from(element.labels || []).some((label) => dom.visible(label)

@@ -131,7 +131,9 @@ def test_the_prompts_ask_for_what_is_near(
         client,
         settings(tmp_path, check_timeout=0.5),
         strategy="collect",
-        spec={"dialect": "refs", "constrained": "gbnf"} if brief else {"vision": True},
+        spec={"dialect": "refs", "model": "fake/small-1b", "constrained": "gbnf"}
+        if brief
+        else {"vision": True},
         opened=lambda page: None,
     )
 

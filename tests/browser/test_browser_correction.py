@@ -166,6 +166,7 @@ def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
         {"generate": ["e1.check()", "done()"], "repair": press},
         html=PAGE.replace("<button disabled>Save</button>", stuck),
         dialect="refs",
+        model="fake/small-1b",
     )
 
     asked = [prompt(request) for request in client.requests]

@@ -67,11 +67,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(page: Page, folder: Path, model: str = "") -> Page:
+    # An error of the page before may still be on its way.
+    page.goto("about:blank")
     complaints: list[str] = []
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     key = f"#{sight_cell(model).folder.removeprefix('cells/')}" if model else ""
-    page.goto("about:blank")
     page.goto(f"{(folder / 'index.html').as_uri()}{key}")
     assert complaints == []
     return page

@@ -20,7 +20,6 @@ _LONGEST = 400
 """The most characters of a message that is weighed: logs and pages say too much else."""
 _OVERRULES = 0.6
 """By how much another type must be more probable before it overrules the lists."""
-
 _ALONE = 0.35
 """How probable a type must be where no list knows the message."""
 
@@ -84,9 +83,9 @@ def _shares(bias: Sequence[float], weights: Sequence[Sequence[int]]) -> list[flo
         weights: for each part of the message, what it weighs for each type, and then how rare it
             is (its inverse document frequency, which the weights are already multiplied by).
     """
-    *sums, rare = zip(*weights, strict=True)
+    *by_type, rare = zip(*weights, strict=True)
     length = math.hypot(*rare)
-    sums = [start + sum(own) / length for start, own in zip(bias, sums, strict=True)]
+    sums = [start + sum(own) / length for start, own in zip(bias, by_type, strict=True)]
     powers = [math.exp(value - max(sums)) for value in sums]
     return [power / sum(powers) for power in powers]
 

@@ -523,13 +523,14 @@ def find(message: str) -> tuple[FailureType, str] | None:
     message = message[:_READ]
     own = "chinese" if _HAN.search(message) else european_words.language_of(message)
     if own == "chinese":
-        message = _of_mainland(message)
+        message = of_mainland(message)
     tables = (_TABLES[name] for name in dict.fromkeys((own, *_TABLES)))
     listed = next((hit for table in tables if (hit := _first(message, table))), None)
     return failure_weights.weigh(message, own == "chinese", listed)
 
 
-def _of_mainland(message: str) -> str:
+def of_mainland(message: str) -> str:
+    """Return a Chinese message in simplified characters, with the words of the mainland."""
     message = message.translate(_TRADITIONAL)
     for theirs, ours in _TAIWAN.items():
         message = message.replace(theirs, ours)

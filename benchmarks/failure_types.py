@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pytest_autoweb.correct.failure_types import classify
 
-sys.path.insert(0, str(Path(__file__).parent))
-from messages.catalogue_texts import LANGUAGES, labelled
+sys.path.insert(0, str(Path(__file__).parent / "messages"))
+from catalogue_texts import LANGUAGES, labelled
 
 GROUPS = {
     "texts of applications": ("gogs", "saleor", "jellyfin"),

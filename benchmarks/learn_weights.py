@@ -12,8 +12,8 @@
 The file in the package was learnt in this way before anything was measured with it, from
 yup-locales as well. It learns from the messages in `messages/` but for the parts that are kept for
 measuring (`again` and `fifth`), from the labelled texts of these catalogues, and from other texts
-of theirs, which are no failures. One step takes a few seconds: logistic regression over the words that
-occur twice, then again over those of them that weigh most.
+of theirs, which are no failures. Logistic regression over all words that occur twice finds those
+that weigh most, and then once more their weights; that takes a few seconds.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from sklearn.linear_model import LogisticRegression
 
 from pytest_autoweb.correct import failure_weights, failure_words
 
-sys.path.insert(0, str(Path(__file__).parent))
-from messages.catalogue_texts import LANGUAGES, filled, labelled, texts_of
+sys.path.insert(0, str(Path(__file__).parent / "messages"))
+from catalogue_texts import LANGUAGES, filled, labelled, texts_of
 
 LABELLED = ("monica", "calibreweb", "indico", "superset", "home-assistant", "plone",
             "fluentvalidation")  # fmt: skip

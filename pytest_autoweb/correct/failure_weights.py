@@ -72,7 +72,8 @@ def weigh(
             return listed
     elif types[best] == "UNKNOWN" or shares[best] < _ALONE:
         return None
-    return types[best], max(known, key=lambda part: weights[part][best])
+    decided = max(known, key=lambda part: weights[part][best])
+    return types[best], decided.strip("<>^ ")
 
 
 def _shares(bias: Sequence[float], weights: Sequence[Sequence[int]]) -> list[float]:

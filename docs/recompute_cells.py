@@ -63,10 +63,15 @@ def rates(cells, good, doubtful=()):
     return {"all_trials": rate(ran, good), "graded": rate(graded, good)}
 
 
+LATER_TOKENS = ("cached_tokens", "reasoning_tokens")
+"""Earlier versions did not count these."""
+
+
 def add_up(usages):
     known = [u["cost_usd"] for u in usages if u["cost_usd"] is not None]
     names = ("calls", "input_tokens", "output_tokens", "unpriced_calls", "replayed_calls")
-    return {name: sum(u[name] for u in usages) for name in names} | {
+    names += LATER_TOKENS
+    return {name: sum(u.get(name, 0) for u in usages) for name in names} | {
         "usd": sum(known) if known else None
     }
 
@@ -118,6 +123,7 @@ def numbers(cells, doubtful, with_attempts):
         "p95_s": percentile(seconds, 0.95),
         "total_s": sum(seconds),
     }
+    found |= {name: total[name] for name in LATER_TOKENS if any(name in u for u in usages)}
     return found | attempts(cells) if with_attempts else found
 
 

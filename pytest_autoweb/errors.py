@@ -11,7 +11,7 @@ ModelCause = Literal[
     "auth",
     "refusal",
     "empty",
-    "cut_off",
+    "truncated",
     "parse",
     "context_window",
     "unavailable",
@@ -20,6 +20,8 @@ ModelCause = Literal[
 """Why a model call gave no usable reply."""
 
 MODEL_CAUSES: tuple[str, ...] = get_args(ModelCause)
+FORMER_CAUSES = {"cut_off": "truncated"}
+"""Names of causes in files of earlier versions, with those of today."""
 
 
 class AutowebError(Exception):

@@ -12,7 +12,7 @@ from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
 from pytest_autoweb.codegen.generate import lint_script, write_script
 from pytest_autoweb.codegen.plan import plan_as_task, plan_case
-from pytest_autoweb.codegen.refs_turns import take_turns
+from pytest_autoweb.codegen.refs_turns import take_turns, write_lines_by_turns
 from pytest_autoweb.codegen.repair import repair_script
 from pytest_autoweb.codegen.script_turns import write_by_turns
 from pytest_autoweb.codegen.show_pages import capture_pages
@@ -70,8 +70,7 @@ _OF_SIGHT = ("sight", "locate", "locate_again")
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
     """Return the strategy of a cell, in the variant for the way in which the model writes."""
     strategy = STRATEGIES.pick(name)
-    if spec.dialect in strategy.in_dialect:
-        return strategy.in_dialect[spec.dialect]
+    strategy = strategy.in_dialect.get(spec.dialect, strategy)
     return strategy.by_turns if strategy.by_turns and spec.takes_turns else strategy
 
 
@@ -102,12 +101,22 @@ def stages_for(
 NAME = "codegen"
 SUMMARY = "plan and script"
 
+BY_REFS_IN_TURNS = Strategy(
+    name=NAME,
+    summary=SUMMARY,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_lines_by_turns), JUDGE),
+    prompts=("refs_turns", "turn_page", "turn_became"),
+    uses_capture=False,
+)
+"""`codegen` for capable models that act on a numbered list of elements."""
+
 BY_REFS = Strategy(
     name=NAME,
     summary=SUMMARY,
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
     prompts=("refs",),
     uses_capture=False,
+    by_turns=BY_REFS_IN_TURNS,
 )
 """`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
 
@@ -137,7 +146,7 @@ ACT = STRATEGIES.add(
         name="act",
         summary="one decision at a time on marked screenshots",
         first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
-        prompts=("act", "act_brief"),
+        prompts=("act", "act_brief", "act_computer"),
         uses_capture=False,
     )
 )

@@ -36,7 +36,7 @@ IN_ADMIN = (_type('User[^"]*', "admin"), _type('Pass[^"]*', "adminpw"), _press("
 # The fields have no names; they are found by the region in which the word Login stands.
 IN_TRACKER = (
     Intent(
-        r'navigation "(\w+)":\s*- paragraph:\s*- text: Login\s*- textbox',
+        r'navigation "(\w+)":\s*(?:- )?paragraph:(?:\s*- text:)? Login(?: \||\s*-) textbox',
         'page.get_by_role("navigation", name="{0}").get_by_role("textbox").first.fill("admin")\n'
         'page.get_by_role("navigation", name="{0}").get_by_role("textbox").nth(1).fill("adminpw")',
     ),
@@ -77,7 +77,7 @@ TASKS: dict[str, tuple[Intent, ...]] = {
     "Add the keyword": (
         *IN_TRACKER,
         Intent(
-            r'text: Keywords\s*- link "([^"]+)"',
+            r'Keywords(?: \||\s*-) link "([^"]+)"',
             'page.get_by_role("paragraph").filter(has_text="Keywords")'
             '.get_by_role("link", name="{0}").click()',
             leaves=True,
@@ -92,14 +92,14 @@ TASKS: dict[str, tuple[Intent, ...]] = {
         *IN_TRACKER,
         _press("link", 'Letter box[^"]*'),
         Intent(
-            r'(combobox).*?option "unread" \[selected\]',
+            r"(combobox).*?\| unread \[selected\]",
             'page.get_by_role("combobox").filter(has_text="unread").select_option(label="resolved")',
         ),
         _press("button", "Submit Changes"),
     ),
     "being tested": (
         *IN_TRACKER,
-        Intent(r'row "\d+ [^"]*? ([A-Z][^"]*) testing admin', 'answer("{0}")'),
+        Intent(r'link "([^"]+)" \| testing \| admin', 'answer("{0}")'),
     ),
     "login name zoe": (
         *IN_TRACKER,

@@ -1,10 +1,10 @@
-"""The actions a model may decide on, as one discriminated union: schema, validator and grammar."""
+"""The actions a model may decide on, as one discriminated union: schema, validator, examples."""
 
 import copy
 import json
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -14,13 +14,15 @@ from pytest_autoweb.choice.decision_json import (
     is_yes,
     mark_of,
     named_items,
+    named_steps,
 )
-from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.marks.marking import Mark
 
 MAX_WAIT_MS = 10_000
 MAX_FIELDS = 12
 """The most fields of a form that one reply may fill in."""
+MAX_STEPS = 8
+"""The most actions that one reply may hold."""
 _TEXT_CHARS = 2_000
 
 MarkNumber = Annotated[int, BeforeValidator(mark_of)]
@@ -112,6 +114,47 @@ class FillForm(_DecidedAction):
         return tuple(made)
 
 
+class DoubleClick(OnElement):
+    """Click an element twice."""
+
+    action: Literal["double_click"]
+
+
+class RightClick(OnElement):
+    """Open the context menu of an element."""
+
+    action: Literal["right_click"]
+
+
+class Hover(OnElement):
+    """Point at an element, which may open a menu."""
+
+    action: Literal["hover"]
+
+
+class Drag(OnElement):
+    """Drag an element and drop it on another, which is verified in the same way."""
+
+    action: Literal["drag"]
+    to_expected_text: str
+    to_near: str = ""
+    to_mark_id: MarkNumber
+
+
+class Upload(OnElement):
+    """Choose a file in a file field, or in the chooser that a button opens."""
+
+    action: Literal["upload"]
+    file: str
+
+
+class ScrollIn(OnElement):
+    """Scroll the box that an element is in, such as a list or a table."""
+
+    action: Literal["scroll_in"]
+    direction: Literal["down", "up"] = "down"
+
+
 class Extract(OnElement):
     """Read an element's text; of a table's heading, the cell beside it."""
 
@@ -146,6 +189,38 @@ class Wait(_DecidedAction):
     timeout_ms: int = Field(default=1_000, ge=0, le=MAX_WAIT_MS)
 
 
+class WaitFor(_DecidedAction):
+    """Wait until the page shows a text."""
+
+    action: Literal["wait_for"]
+    text: str = Field(min_length=1, max_length=_TEXT_CHARS)
+
+
+class SwitchTab(_DecidedAction):
+    """Go to another tab, by its number on the list of tabs."""
+
+    action: Literal["switch_tab"]
+    tab: MarkNumber
+
+
+class ClickAt(_DecidedAction):
+    """Click a place in a drawing, where there are no elements."""
+
+    action: Literal["click_at"]
+    x: float
+    y: float
+
+
+class DragAt(_DecidedAction):
+    """Drag from one place in a drawing to another."""
+
+    action: Literal["drag_at"]
+    x: float
+    y: float
+    to_x: float
+    to_y: float
+
+
 class GoBack(_DecidedAction):
     """Go back in the history."""
 
@@ -165,7 +240,50 @@ class Retry(_DecidedAction):
     action: Literal["retry"]
 
 
-_AnyAction = (
+_StepAction = Annotated[
+    Click
+    | Type
+    | Select
+    | DoubleClick
+    | RightClick
+    | Hover
+    | Drag
+    | Upload
+    | Extract
+    | Press
+    | Scroll
+    | ScrollIn
+    | WaitFor,
+    Field(discriminator="action"),
+]
+
+
+class Steps(_DecidedAction):
+    """Do several things on the elements of one picture, one after the other."""
+
+    action: Literal["steps"]
+    steps: Annotated[
+        list[_StepAction],
+        BeforeValidator(named_steps),
+        Field(min_length=1, max_length=MAX_STEPS),
+    ]
+
+    def actions(self, marks: Sequence[Mark]) -> tuple[_StepAction, ...]:
+        """Return the actions, each of which is verified and performed by itself."""
+        ends = len(self.steps)
+        return tuple(
+            step.model_copy(
+                update={
+                    "thinking": self.thinking if place == 1 else "",
+                    "confidence": self.confidence if step.confidence is None else step.confidence,
+                    "last": self.last and place == ends,
+                }
+            )
+            for place, step in enumerate(self.steps, 1)
+        )
+
+
+_OfAll = (
     Click
     | Type
     | Select
@@ -179,33 +297,104 @@ _AnyAction = (
     | Done
     | Retry
 )
-Action = Annotated[_AnyAction, Field(discriminator="action")]
-_ACTIONS: TypeAdapter[Action] = TypeAdapter(Action)
-_MODELS: tuple[type[_DecidedAction], ...] = get_args(_AnyAction)
-_MAY_BE_LAST = ("click", "type", "select", "fill_form", "press")
-ACTION_NAMES = tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in _MODELS)
+_OfCapable = (
+    DoubleClick
+    | RightClick
+    | Hover
+    | Drag
+    | Upload
+    | ScrollIn
+    | WaitFor
+    | SwitchTab
+    | ClickAt
+    | DragAt
+    | Steps
+)
+
+
+class PressAt(ClickAt):
+    """Click a place in any way; only computer tools name places where elements may be."""
+
+    button: Literal["left", "middle", "right"] = "left"
+    clicks: int = 1
+
+
+class TypeKeys(_DecidedAction):
+    """Type into the element that has the focus."""
+
+    action: Literal["type_keys"]
+    text: str = Field(max_length=_TEXT_CHARS)
+
+
+class ScrollAt(_DecidedAction):
+    """Turn the wheel at a place, or only move the mouse there."""
+
+    action: Literal["scroll_at"]
+    x: float
+    y: float
+    by_x: float = 0
+    by_y: float = 0
+
+
+Action = Annotated[_OfAll | _OfCapable, Field(discriminator="action")] | TypeKeys | ScrollAt
+_ACTIONS: TypeAdapter[Action] = TypeAdapter(
+    Annotated[_OfAll | _OfCapable, Field(discriminator="action")]
+)
+_FEW_ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[_OfAll, Field(discriminator="action")])
+_MODELS: tuple[type[_DecidedAction], ...] = (*get_args(_OfAll), *get_args(_OfCapable))
+
+
+def _names(models: Sequence[type[_DecidedAction]]) -> tuple[str, ...]:
+    return tuple(str(get_args(model.model_fields["action"].annotation)[0]) for model in models)
+
+
+ACTION_NAMES = _names(_MODELS)
+FOR_CAPABLE = _names(get_args(_OfCapable))
+"""The actions that small models are not offered: each makes their prompt longer, and none was
+measured to help them."""
+_MAY_BE_LAST = frozenset(
+    {
+        "click",
+        "type",
+        "select",
+        "fill_form",
+        "press",
+        "double_click",
+        "right_click",
+        "drag",
+        "upload",
+        "click_at",
+        "drag_at",
+        "steps",
+    }
+)
 # Left out of schemas: some services refuse these keywords, and docstrings are not for models.
 _INTERNAL = ("title", "description", "maxLength", "default")
 
 
-def validate_action(fields: dict[str, Any]) -> Action:
+def validate_action(fields: dict[str, Any], *, small: bool = False) -> Action:
     """Return the action that the fields of a reply describe.
+
+    Args:
+        fields: the reply, under standard names.
+        small: whether the model is small, and has only some of the actions.
 
     Raises:
         ReplyProblem: the fields describe no action; the message is a sentence for the model.
     """
     try:
-        return _ACTIONS.validate_python(fields)
+        return (_FEW_ACTIONS if small else _ACTIONS).validate_python(fields)
     except ValidationError as error:
-        raise ReplyProblem(_sentence(error, fields)) from None
+        raise ReplyProblem(_sentence(error, fields, small=small)) from None
 
 
-def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
+def _sentence(error: ValidationError, fields: dict[str, Any], *, small: bool) -> str:
     first = error.errors(include_url=False)[0]
     named = fields.get("action")
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
         given = f"{named!r:.40} is no action" if named else "the reply names no action"
-        return f"{given}; allowed: {', '.join(ACTION_NAMES)}"
+        allowed = [name for name in ACTION_NAMES if not small or name not in FOR_CAPABLE]
+        return f"{given}; allowed: {', '.join(allowed)}"
     name = str(first["loc"][-1])
     if first["type"] == "missing":
         why = ": copy the element's text" if name == "expected_text" else ""
@@ -214,7 +403,12 @@ def _sentence(error: ValidationError, fields: dict[str, Any]) -> str:
 
 
 def decision_schema(
-    numbers: Sequence[int], *, brief: bool = False, answers: bool = True, near: bool = False
+    numbers: Sequence[int],
+    *,
+    brief: bool = False,
+    answers: bool = True,
+    near: bool = False,
+    without: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the JSON schema of a decision on a picture with these marks, without references.
 
@@ -225,11 +419,12 @@ def decision_schema(
         brief: leave out `thinking` and `confidence`, for small models.
         answers: whether the task asks for data.
         near: whether elements share their text.
+        without: actions that are not possible here.
     """
     forms = [
         _form_schema(form, numbers)
-        for form in action_forms(brief=brief, answers=answers, near=near)
-        if numbers or not {"mark_id", "fields"} & form.keys()
+        for form in action_forms(brief=brief, answers=answers, near=near, without=without)
+        if numbers or not {"mark_id", "fields", "steps"} & form.keys()
     ]
     return {
         "type": "object",
@@ -244,17 +439,22 @@ BRIEF = ("click", "type", "select", "press", "scroll", "done")
 
 
 def action_forms(
-    *, brief: bool = False, answers: bool = True, near: bool = False
+    *,
+    brief: bool = False,
+    answers: bool = True,
+    near: bool = False,
+    without: Collection[str] = (),
 ) -> tuple[dict[str, Any], ...]:
     """Return, for each action, the fields of its reply in order, with the schema of each field."""
-    left_out = set() if near else {"near"}
+    left_out = set() if near else {"near", "to_near"}
     # An action cannot be the last one if the answer is still to be given.
     left_out |= {"last"} if answers else {"answer"}
+    # A small model gives one action at a time.
+    gone = {*without, *(("fill_form", *FOR_CAPABLE) if brief else ())}
     return tuple(
         _fields(copy.deepcopy(_definitions()[model.__name__]), brief, left_out)
-        for model in _MODELS
-        # A small model gives one action at a time.
-        if not (brief and model is FillForm)
+        for model, name in zip(_MODELS, ACTION_NAMES, strict=True)
+        if name not in gone
     )
 
 
@@ -280,6 +480,8 @@ def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, 
         fields["answer"] = {"type": "string"}
     if "fields" in fields:
         fields["fields"] = copy.deepcopy(_FORM_FIELDS)
+    if "steps" in fields:
+        fields["steps"] = {"type": "array", "items": {"type": "object"}}
     # A model writes the fields in this order, so it reasons first and rates itself last.
     order = ["action", *own]
     if not brief:
@@ -303,10 +505,16 @@ _FORM_FIELDS = {
 
 
 def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
-    known: dict[str, Any] = {"mark_id": {"enum": list(numbers)}} if "mark_id" in fields else {}
+    known: dict[str, Any] = {
+        name: {"enum": list(numbers)} for name in ("mark_id", "to_mark_id") if name in fields
+    }
     if "fields" in fields:
         known["fields"] = copy.deepcopy(fields["fields"])
         known["fields"]["items"]["properties"]["mark_id"] = {"enum": list(numbers)}
+    if "steps" in fields:
+        near = "near" in fields
+        forms = (_form_schema(form, numbers) for form in _step_forms(near=near))
+        known["steps"] = {"type": "array", "items": {"anyOf": list(forms)}}
     return {
         "type": "object",
         "properties": {**fields, **known},
@@ -315,11 +523,28 @@ def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, An
     }
 
 
-def forms_text(*, brief: bool = False, answers: bool = True, near: bool = False) -> str:
+def _step_forms(*, near: bool) -> tuple[dict[str, Any], ...]:
+    """Return the forms of actions within `steps`, which need no reasoning of their own."""
+    of_steps = _names(get_args(get_args(_StepAction)[0]))
+    without = {name for name in ACTION_NAMES if name not in of_steps}
+    apart = ("thinking", "confidence", "last")
+    return tuple(
+        {name: part for name, part in form.items() if name not in apart}
+        for form in action_forms(answers=False, near=near, without=without)
+    )
+
+
+def forms_text(
+    *,
+    brief: bool = False,
+    answers: bool = True,
+    near: bool = False,
+    without: Collection[str] = (),
+) -> str:
     """Return examples of replies for the prompt, one a line; only of the brief actions if brief."""
     return "\n".join(
         json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
-        for form in action_forms(brief=brief, answers=answers, near=near)
+        for form in action_forms(brief=brief, answers=answers, near=near, without=without)
         if not brief or form["action"]["const"] in BRIEF
     )
 
@@ -338,91 +563,14 @@ _EXAMPLES = {
     "direction": "down",
     "last": False,
     "fields": [{"expected_text": "…", "mark_id": 5, "text": "…"}],
+    "to_mark_id": 4,
+    "tab": 1,
+    "x": 310,
+    "y": 240,
+    "to_x": 360,
+    "to_y": 240,
+    "steps": [
+        {"action": "click", "expected_text": "…", "mark_id": 5},
+        {"action": "press", "key": "Enter"},
+    ],
 }
-
-
-MAX_TEXT = 120
-_STRING = string_rule(MAX_TEXT)
-_TYPED = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
-
-Banned = Collection[tuple[str, int]]
-"""Pairs of an action and a mark that may not be decided on again."""
-
-
-class OtherActions(NamedTuple):
-    """The actions that are possible besides those on elements."""
-
-    scroll: tuple[str, ...] = ("down", "up")
-    enter: bool = True
-    """Whether Enter may be pressed, which makes sense after typing."""
-    done: bool = True
-    answers: bool = False
-    """Whether `done` carries an answer."""
-
-
-def grammar(
-    marks: Sequence[Mark],
-    others: OtherActions,
-    *,
-    banned: Banned = (),
-    alike: Collection[int] = (),
-    again: bool = False,
-) -> str:
-    """Return a grammar of one line of JSON: an action on a mark that it fits, or without a mark.
-
-    Args:
-        marks: the marks of the picture.
-        others: the actions that need no mark.
-        banned: what was done or refused on this very picture.
-        alike: numbers of marks that share their text, for which the reply may also name `near`.
-        again: this is a second look, in which `near` must be named.
-    """
-    rules = []
-    for action in ("click", "type", "select"):
-        fitting = [m.number for m in marks if fits(action, m) and (action, m.number) not in banned]
-        shared = [number for number in fitting if number in alike]
-        if fitting and not again:
-            rules.append(_on_element(action, fitting))
-        if shared:
-            rules.append(_on_element(action, shared, near=True))
-    rules += [_without_mark({"action": "scroll", "direction": way}) for way in others.scroll]
-    if others.enter:
-        rules.append(_without_mark({"action": "press", "key": "Enter"}))
-    # A grammar needs at least one way to go on.
-    if others.done or not rules:
-        rules.append(_done(others.answers))
-    return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
-
-
-def fits(action: str, mark: Mark) -> bool:
-    """Return whether an action makes sense on an element of this role."""
-    if action == "select":
-        return mark.tag == "select"
-    if action == "type":
-        return (mark.tag in ("input", "textarea") and _takes_text(mark)) or mark.role in _TYPED
-    return action == "extract" or mark.tag != "select"
-
-
-def _takes_text(mark: Mark) -> bool:
-    return mark.role in _TYPED or not mark.role
-
-
-def _on_element(action: str, numbers: Sequence[int], *, near: bool = False) -> str:
-    choice = " | ".join(literal(str(number)) for number in numbers)
-    parts = [literal(f'{{"action": "{action}", "expected_text": '), "str"]
-    if near:
-        parts += [literal(', "near": '), "str"]
-    parts += [literal(', "mark_id": '), f"({choice})"]
-    if more := {"type": "text", "select": "option"}.get(action):
-        parts += [literal(f', "{more}": '), "str"]
-    return " ".join([*parts, literal("}")])
-
-
-def _done(answers: bool) -> str:
-    if not answers:
-        return _without_mark({"action": "done"})
-    return " ".join([literal('{"action": "done", "answer": '), "str", literal("}")])
-
-
-def _without_mark(fields: dict[str, str]) -> str:
-    return literal(json.dumps(fields))

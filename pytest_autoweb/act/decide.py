@@ -4,13 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_autoweb.act.actions import (
+    FOR_CAPABLE,
+    Action,
     FillForm,
-    OtherActions,
+    Steps,
     decision_schema,
     forms_text,
-    grammar,
     validate_action,
 )
+from pytest_autoweb.act.computer_use import computer_action
+from pytest_autoweb.act.decision_grammar import OtherActions, grammar
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import Tools, ask
@@ -20,9 +23,10 @@ from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_text
 from pytest_autoweb.choice.feedback import section, warning
 from pytest_autoweb.choice.mark_listing import listing, option_lines
 from pytest_autoweb.llm.client import Message, picture_uri
+from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
-from pytest_autoweb.marks.marking import Mark
+from pytest_autoweb.marks.marking import Mark, mark_page
 from pytest_autoweb.results import Attempt
 
 TEXT_SHARE = 16
@@ -40,17 +44,17 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
     this is the control arm. A call that fails makes the attempt fail.
     """
     tools, view, problem = turn.tools, turn.situation.view, ""
-    if not turn.situation.second_look and (field := memory.next_field(view.marks, view.url)):
-        return replace(turn, action=field)
+    if not turn.situation.second_look and (queued := memory.next_queued(view.marks, view.url)):
+        return replace(turn, action=queued)
     for _ in range(2):
         attempt, reply = _ask(turn, memory, problem)
         turn = replace(turn, attempt=attempt, calls=turn.calls + 1, action=None, problem="")
         if turn.failed:
             return turn
         try:
-            action = validate_action(read_object(reply))
-            if isinstance(action, FillForm):
-                action = memory.begin_form(action, view.marks, view.url)
+            action = _read(reply, view, tools)
+            if isinstance(action, FillForm | Steps):
+                action = memory.begin_several(action, view.marks, view.url)
             return replace(turn, action=action)
         except ReplyProblem as wrong:
             problem = str(wrong)
@@ -60,7 +64,40 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
     return replace(turn, problem=problem)
 
 
+def _read(reply: str, view: View, tools: Tools) -> Action:
+    if tools.spec.computer:
+        return computer_action(reply, view.marks, view.marked.scale)
+    return validate_action(read_object(reply), small=tools.spec.small)
+
+
+def _ask_computer(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
+    """Ask a model with its provider's tool, on a picture without marks."""
+    situation, tools = turn.situation, turn.tools
+    view, kind = situation.view, tools.spec.computer
+    assert kind is not None, "only models with such a tool are asked so"
+    memory.asked += 1
+    picture = mark_page(view.page, only=(), hide=tools.hidden).picture
+    messages = render(
+        "act_computer",
+        images=(picture_uri(picture),),
+        task=tools.case.user_task,
+        url=tools.redact(view.page.url),
+        secrets=sorted(tools.case.secrets),
+        answers=wants_data(tools),
+        hint=situation.hint,
+        done=memory.history(),
+        feedback=section(situation.problems),
+        problem=problem,
+    )
+    width, height = (round(side * view.marked.scale) for side in view.marked.viewport)
+    tool = ComputerTool(kind=kind, width=width, height=height)
+    attempt, asked = turn.attempt, memory.asked
+    return ask(attempt, tools, "decide", messages, turn=asked, computer=tool, usable=whole_object)
+
+
 def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
+    if turn.tools.spec.computer:
+        return _ask_computer(turn, memory, problem)
     situation, tools = turn.situation, turn.tools
     view, spec, brief = situation.view, tools.spec, is_brief(tools)
     answers = wants_data(tools)
@@ -83,11 +120,25 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
         )
         if spec.constrained == "gbnf" and brief
         else None,
-        json_schema=decision_schema(numbers, brief=brief, answers=answers, near=bool(near))
+        json_schema=decision_schema(
+            numbers, brief=brief, answers=answers, near=bool(near), without=_impossible(tools, view)
+        )
         if spec.constrained != "none" and not brief
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
         usable=whole_lines if brief else whole_object,
+    )
+
+
+def _impossible(tools: Tools, view: View) -> tuple[str, ...]:
+    """Return the actions that the model is not offered here."""
+    if tools.spec.small:
+        return FOR_CAPABLE
+    return (
+        # A place can be named only by those who see it.
+        *(() if tools.spec.vision else ("click_at", "drag_at")),
+        *(() if tools.case.files else ("upload",)),
+        *(() if len(view.tabs) > 1 else ("switch_tab",)),
     )
 
 
@@ -132,7 +183,12 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     near = _texts_apart(situation)
     listed = _listing(tools, situation, near)
     variables: dict[str, Any] = {
-        "forms": forms_text(brief=brief, answers=wants_data(tools), near=bool(near)),
+        "forms": forms_text(
+            brief=brief,
+            answers=wants_data(tools),
+            near=bool(near),
+            without=_impossible(tools, view),
+        ),
         "near": bool(near),
         "task": tools.case.user_task,
         "secrets": sorted(tools.case.secrets),
@@ -151,7 +207,16 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     if brief:
         return render("act_brief", **variables)
     images = (picture_uri(view.marked.picture),) if vision else ()
-    return render("act", images=images, url=tools.redact(view.page.url), vision=vision, **variables)
+    return render(
+        "act",
+        images=images,
+        url=tools.redact(view.page.url),
+        vision=vision,
+        capable=not tools.spec.small,
+        files=sorted(tools.case.files),
+        tabs=view.tabs if len(view.tabs) > 1 else (),
+        **variables,
+    )
 
 
 def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
@@ -162,7 +227,7 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
     if tools.spec.vision:
         listed = listing(marks, "", max_chars=0, near=near) if situation.second_look else ""
         return tools.redact("\n".join([*filter(None, [listed]), *options]))
-    room = tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+    room = tools.spec.shown_tokens // TEXT_SHARE * CHARS_PER_TOKEN
     last = situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
     shown = listing(marks, view.text, max_chars=room, before=before, near=near)
@@ -171,7 +236,7 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
 
 def is_brief(tools: Tools) -> bool:
     """Return whether the model is small, and gets short prompts and replies in the brief form."""
-    return tools.spec.dialect == "refs" and not tools.spec.vision
+    return tools.spec.brief
 
 
 def wants_data(tools: Tools) -> bool:

@@ -72,7 +72,7 @@ def _ended(turn: Turn, memory: ActMemory) -> Turn:
     """Record the turn, and fail the attempt when a limit is reached or the page is lost."""
     turn = turn.with_attempt(_recorded(turn))
     if turn.status != "performed":
-        # The fields that follow were decided on as if this one had worked.
+        # What follows was decided on as if this had worked.
         memory.queued = ()
     if memory.circles >= MAX_CIRCLES:
         message = f"the model goes in circles: {turn.error}"
@@ -108,7 +108,7 @@ def _recorded(turn: Turn) -> Attempt:
         action=action.model_dump(mode="json") if action else None,
         thinking=action.thinking if action else "",
         confidence=action.confidence if action else None,
-        chosen=(chosen.resolution.chosen,) if chosen.resolution else (),
+        chosen=tuple(one.chosen for one in (chosen.resolution, chosen.target) if one),
         second_look=chosen.second_look,
         second_picture=relative(turn.second_picture, tools) if turn.second_picture else None,
         status=turn.status,

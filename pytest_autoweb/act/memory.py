@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_autoweb.act.actions import Banned, FillForm, Select, Type
+from playwright.sync_api import Page
+
+from pytest_autoweb.act.actions import Action, FillForm, Steps
+from pytest_autoweb.act.decision_grammar import Banned
 from pytest_autoweb.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
@@ -87,14 +90,15 @@ def _cycle(recent: Sequence[Fingerprint]) -> int:
     return 0
 
 
-class QueuedField(NamedTuple):
-    """A field that a reply named besides the first one of its form."""
+class QueuedAction(NamedTuple):
+    """An action that a reply holds besides its first one."""
 
-    action: Type | Select
-    identity: tuple[object, ...]
-    """By which the element is known again under another number."""
+    action: Action
+    identities: Mapping[str, tuple[object, ...]]
+    """For each field that holds a mark's number, by what the element is known again under another
+    number."""
     url: str
-    """The page that the form is on."""
+    """The page that it was decided on."""
 
 
 @dataclass(slots=True)
@@ -116,8 +120,12 @@ class ActMemory:
     tried: set[tuple[str, str, int]] = field(default_factory=set)
     """Page digest, action and mark of what was done or refused, in vain if the page still looks the
     same."""
-    queued: tuple[QueuedField, ...] = ()
-    """The fields of a form that are still to be filled in."""
+    queued: tuple[QueuedAction, ...] = ()
+    """What is still to be done of a reply that holds several actions."""
+    tabs: int = 1
+    """Number of open tabs at the last look."""
+    tab: Page | None = None
+    """The tab that the model went to; None for the one that was opened last."""
     circles: int = 0
     """How often the model has gone round in a circle."""
     failures_in_a_row: int = 0
@@ -175,29 +183,39 @@ class ActMemory:
         """Return the lines about the last actions."""
         return self.done[-HISTORY:]
 
-    def begin_form(self, form: FillForm, marks: Sequence[Mark], url: str) -> Type | Select:
-        """Queue the fields of a form and return the action on the first one."""
-        first, *others = form.actions(marks)
+    def begin_several(self, several: FillForm | Steps, marks: Sequence[Mark], url: str) -> Action:
+        """Queue the actions of a reply and return the first one."""
+        first, *others = several.actions(marks)
         identities = {mark.number: mark.identity for mark in marks}
         self.queued = tuple(
-            QueuedField(action, identities.get(action.mark_id, ()), url) for action in others
+            QueuedAction(
+                action,
+                {
+                    name: identities.get(number, ())
+                    for name in ("mark_id", "to_mark_id")
+                    if (number := getattr(action, name, None)) is not None
+                },
+                url,
+            )
+            for action in others
         )
         return first
 
-    def next_field(self, marks: Sequence[Mark], url: str) -> Type | Select | None:
-        """Return the action on the next field of the form, with its number in this picture.
+    def next_queued(self, marks: Sequence[Mark], url: str) -> Action | None:
+        """Return the next action that is queued, with its numbers in this picture.
 
-        A field that is gone ends the form; the model is then asked what to do.
+        An element that is gone, or another page, ends the queue: then the model decides anew.
         """
         if not self.queued:
             return None
-        (action, identity, of_page), *others = self.queued
-        number = next((mark.number for mark in marks if mark.identity == identity), None)
-        if number is None or url != of_page:
+        (action, identities, of_page), *others = self.queued
+        known = {mark.identity: mark.number for mark in reversed(marks)}
+        numbers = {name: known.get(identity) for name, identity in identities.items()}
+        if None in numbers.values() or url != of_page:
             self.queued = ()
             return None
         self.queued = tuple(others)
-        return action.model_copy(update={"mark_id": number})
+        return action.model_copy(update=numbers)
 
     def often_mistaken(self) -> tuple[str, ...]:
         """Return the kinds of elements to be careful with; none in the control arm."""

@@ -31,7 +31,7 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
         last: the previous turn, or None if this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
-    page = _front_page(last.view.page if last else tools.page, tools)
+    page = _front_page(last.view.page if last else tools.page, tools, memory)
     here = tools if page is tools.page else replace(tools, page=page)
     if last:
         settle(page, quiet_ms=SETTLE_MS)
@@ -82,7 +82,10 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
     # Pages may contain lone surrogates, which plain UTF-8 cannot encode.
     state = f"{page.url}\n{shown}\n{text}".encode("utf-8", "surrogatepass")
     scroll = tuple(way for way in ("down", "up") if room[way])
-    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll)
+    tabs = tuple(
+        tools.redact(tab.url) + (", shown here" if tab is page else "") for tab in _open_tabs(page)
+    )
+    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll, tabs)
 
 
 def past_attempt(attempt: Attempt, tools: Tools) -> str:
@@ -103,7 +106,17 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
     )
 
 
-def _front_page(page: Page, tools: Tools) -> Page:
-    """Return the tab that was opened last and is still open."""
-    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
+def _open_tabs(page: Page) -> list[Page]:
+    return [tab for tab in page.context.pages if not tab.is_closed()]
+
+
+def _front_page(page: Page, tools: Tools, memory: ActMemory) -> Page:
+    """Return the tab that the model went to, or else the one that was opened last and is open."""
+    tabs = _open_tabs(tools.page)
+    if len(tabs) > memory.tabs:
+        # A tab that has just opened is what the last action led to.
+        memory.tab = None
+    memory.tabs = len(tabs)
+    if memory.tab in tabs:
+        return memory.tab or page
     return tabs[-1] if tabs else page

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry
+from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry, SwitchTab
 from pytest_autoweb.act.decide import wants_data
 from pytest_autoweb.act.memory import ActMemory
 from pytest_autoweb.act.resolve import refuse
-from pytest_autoweb.act.step_code import code_by_sight, code_of, describe_action
+from pytest_autoweb.act.step_code import Details, code_by_sight, code_of, describe_action
 from pytest_autoweb.act.turn import Turn, View
 from pytest_autoweb.attempt.execute import run_block
 from pytest_autoweb.attempt.tools import change
@@ -37,7 +37,7 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         known = chosen.resolution.chosen
         memory.note_tried(turn.view.digest, action.action, known.taken or known.mark)
     line = describe_action(action)
-    code = code_of(action, number, viewport=turn.view.marked.viewport)
+    code = code_of(action, number, _details(turn))
     if code:
         turn, result = _run(turn, code, chosen.view, line)
         if not result.ok:
@@ -50,8 +50,21 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         memory.failures_in_a_row += 1
     else:
         memory.note_success(tools.redact(line))
+    if isinstance(action, SwitchTab):
+        memory.tab = turn.view.page.context.pages[action.tab - 1]
     memory.last_action = action.action
     return _performed(turn, action)
+
+
+def _details(turn: Turn) -> Details:
+    chosen, marked = turn.verified, turn.view.marked
+    target = chosen.target.mark if chosen.target else None
+    return Details(
+        target=target.number if target else None,
+        viewport=marked.viewport,
+        scale=marked.scale,
+        file_field=chosen.mark is not None and chosen.mark.attributes.get("type") == "file",
+    )
 
 
 def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:

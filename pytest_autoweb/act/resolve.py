@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
-from pytest_autoweb.act.actions import Action, Done, OnElement, fits
+from playwright.sync_api import Error
+
+from pytest_autoweb.act.actions import Action, ClickAt, Done, Drag, DragAt, OnElement
+from pytest_autoweb.act.computer_use import DRAWN, mark_at
 from pytest_autoweb.act.decide import decide
+from pytest_autoweb.act.decision_grammar import fits
 from pytest_autoweb.act.memory import ActMemory, Fingerprint
 from pytest_autoweb.act.observe import look_again
-from pytest_autoweb.act.step_code import describe_action
-from pytest_autoweb.act.turn import Chosen, Situation, Turn
+from pytest_autoweb.act.step_code import describe_action, may_be_found_by_sight
+from pytest_autoweb.act.turn import Chosen, Situation, Turn, View
 from pytest_autoweb.choice.disambiguate import (
     combined,
     is_unsure,
@@ -17,7 +21,9 @@ from pytest_autoweb.choice.disambiguate import (
 )
 from pytest_autoweb.choice.feedback import Problem, confidence_limit
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
+from pytest_autoweb.page.scripts import run_script
 
+_LOOK_MS = 3_000.0
 SIGHT_AFTER = 2
 """Refusals of one text after which the vision locator looks for it, if there is one."""
 
@@ -40,8 +46,13 @@ def resolve(turn: Turn, memory: ActMemory) -> Turn:
         reason = f"{describe_action(action)}: {circle}; do something else"
         memory.add_problem(turn.index, None, turn.tools.redact(reason))
         return turn.refused("circle", circle)
-    if chosen.resolution is not None and chosen.mark is None:
-        return refuse(turn, action, chosen.resolution, memory)
+    for found in (chosen.resolution, chosen.target):
+        if found is not None and found.mark is None:
+            return refuse(turn, action, found, memory)
+    if isinstance(action, ClickAt | DragAt) and (why := _not_drawn(turn, action)):
+        memory.add_problem(turn.index, None, turn.tools.redact(f"{describe_action(action)}: {why}"))
+        memory.failures_in_a_row += 1
+        return turn.refused("choice", why)
     looked_again = turn.verified.second_look
     return replace(turn, by_sight=not looked_again and _is_doubtful(turn, action, chosen))
 
@@ -53,10 +64,17 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         return replace(turn, chosen=Chosen(view))
     # A text can mean only elements on which the action is possible.
     number = action.mark_id
+    if turn.tools.spec.computer:
+        return replace(turn, chosen=_pointed_at(view, action))
     fitting = [m for m in view.marks if m.number == number or fits(action.action, m)]
     choice = Choice(number, action.expected_text, action.near)
     first = resolve_apart(choice, fitting, page_text=view.text)
     chosen = Chosen(view, first)
+    if isinstance(action, Drag):
+        # Two elements cannot be shown apart in one second look, so these must be clear at once.
+        to = Choice(action.to_mark_id, action.to_expected_text, action.to_near)
+        target = resolve_apart(to, view.marks, page_text=view.text)
+        return replace(turn, chosen=chosen._replace(target=target))
     # The vision locator is the second look of an icon without text.
     kind = (first.mark.role or first.mark.tag) if first.mark else ""
     limit = confidence_limit(kind, memory.often_mistaken())
@@ -64,6 +82,41 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     if not again or _is_doubtful(turn, action, chosen):
         return replace(turn, chosen=chosen)
     return _looked_again(turn, action, first, again, memory)
+
+
+def _pointed_at(view: View, action: OnElement) -> Chosen:
+    """Return the elements at which a computer tool pointed, which no text has to tell apart."""
+
+    def at(number: int, expected: str) -> Resolution:
+        there = [mark for mark in view.marks if mark.number == number]
+        return resolve_apart(Choice(number, expected, ""), there)
+
+    chosen = Chosen(view, at(action.mark_id, action.expected_text))
+    if isinstance(action, Drag):
+        return chosen._replace(target=at(action.to_mark_id, action.to_expected_text))
+    return chosen
+
+
+def _not_drawn(turn: Turn, action: ClickAt | DragAt) -> str:
+    """Return why a place must not be acted on, because elements are there; empty if it may be."""
+    if turn.tools.spec.computer:
+        # Its actions become those of the marks at their places, so no mark is here.
+        return ""
+    scale = turn.view.marked.scale
+    points = [(action.x / scale, action.y / scale)]
+    if isinstance(action, DragAt):
+        points.append((action.to_x / scale, action.to_y / scale))
+    try:
+        drawn = run_script(turn.view.page, "drawn_at", points, timeout_ms=_LOOK_MS)
+    except Error:
+        return "the page does not answer"
+    for (x, y), kind in zip(points, drawn, strict=True):
+        inner = mark_at(turn.view.marks, x, y)
+        if inner and kind != "canvas" and inner.tag not in DRAWN:
+            return f"the element [{inner.number}] is there: choose it by its number and text"
+        if not kind:
+            return f"nothing is drawn at {x:.0f}, {y:.0f}: choose elements by their numbers"
+    return ""
 
 
 def _looked_again(
@@ -122,6 +175,7 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
     turn.tools.log.write(f"decision {turn.index}: {problem.line}")
     times = memory.count_refusal(found.expected_text)
     described = chosen.told_apart or (isinstance(action, OnElement) and action.near)
+    described = described and may_be_found_by_sight(action) and not turn.tools.spec.computer
     if described and times >= SIGHT_AFTER and "get_by_sight" in turn.tools.offered:
         return replace(turn, by_sight=True, doubt=problem)
     memory.failures_in_a_row += 1
@@ -130,7 +184,11 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
 
 def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
     """Return whether only an uncertain number says that this icon is meant."""
-    if chosen.resolution is None or chosen.resolution.status != "number_only":
+    if turn.tools.spec.computer or chosen.resolution is None:
+        return False
+    if chosen.resolution.status != "number_only":
+        return False
+    if not may_be_found_by_sight(action):
         return False
     described = isinstance(action, OnElement) and bool(action.expected_text.strip())
     return is_unsure(action.confidence) and described and "get_by_sight" in turn.tools.offered

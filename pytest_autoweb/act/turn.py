@@ -31,6 +31,8 @@ class View:
     url: str
     scroll: tuple[str, ...]
     """Those of `down` and `up` in which the page can be scrolled."""
+    tabs: tuple[str, ...] = ()
+    """The address of each open tab, redacted, with a note on the one that is shown."""
 
     def read(self, number: int) -> str:
         """Return the current text of a marked element; for a row's heading, of the next cell."""
@@ -74,6 +76,8 @@ class Chosen(NamedTuple):
     second_look: bool = False
     given_up: bool = False
     """Whether the second look came to no choice."""
+    target: Resolution | None = None
+    """The element to drop on, in the same view; None if the action has none."""
 
     @property
     def mark(self) -> Mark | None:
@@ -83,7 +87,8 @@ class Chosen(NamedTuple):
     @property
     def told_apart(self) -> bool:
         """Whether what was meant is one element, or none, but not several."""
-        return self.resolution is None or not (self.resolution.candidates or self.given_up)
+        found = [one for one in (self.resolution, self.target) if one is not None]
+        return not (self.given_up or any(one.candidates for one in found))
 
 
 @dataclass(frozen=True, slots=True)

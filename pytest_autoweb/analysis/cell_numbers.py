@@ -244,6 +244,10 @@ class Numbers(Record):
     """Tokens sent to the model."""
     output_tokens: int
     """Tokens the model wrote."""
+    cached_tokens: int = 0
+    """Those of the tokens sent that the service read from its cache."""
+    reasoning_tokens: int = 0
+    """Those of the tokens written that were thoughts."""
     cost: Cost
     """What the calls cost."""
     cost_per_cell: float | None
@@ -298,6 +302,8 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
         replayed_calls=usage.replayed_calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
         cost=cost,
         cost_per_cell=_per(cost, _count(cells, lambda cell: cell.outcome != "skipped")),
         cost_per_pass=_per(cost, _count(cells, lambda cell: cell.passed)),

@@ -15,7 +15,8 @@ from pytest_autoweb.evidence.har import har_text
 from pytest_autoweb.evidence.scene import shot, take_scene
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.page.opening import open_page, run_setup_js
+from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.page.setup import run_setup_js
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 

@@ -14,9 +14,11 @@ from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redacted_messages
+from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.replies import closed_block
 from pytest_autoweb.options import Settings
+from pytest_autoweb.page.outline import Folds
 from pytest_autoweb.results import (
     Attempt,
     AttemptFields,
@@ -154,6 +156,8 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt by the step's finders and functions, made once the step is over."""
+    folds: Folds = field(default_factory=Folds)
+    """Which lists the newest listing of a turn shortens, and which the next is to show."""
     judge: ModelJudge | None = None
     """The model that evaluates the case's `judge` checks; None if there is none."""
 
@@ -204,6 +208,7 @@ def ask(
     grammar: str | None = None,
     json_schema: dict[str, Any] | None = None,
     max_tokens: int | None = None,
+    computer: ComputerTool | None = None,
     usable: Callable[[str], str] = closed_block,
 ) -> tuple[Attempt, str]:
     """Ask the model and add the exchange and its usage to the attempt, even if the call fails.
@@ -227,6 +232,7 @@ def ask(
         grammar=grammar,
         json_schema=json_schema,
         max_tokens=max_tokens,
+        computer=computer,
     )
     asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now, usable=usable)
     attempt = charge(attempt, stage, asked.exchange)

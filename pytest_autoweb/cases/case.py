@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, mod
 
 from pytest_autoweb.checks.check_type import Check, saved_check
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.opening import Setup
+from pytest_autoweb.page.setup import Setup
 from pytest_autoweb.specs import HttpUrl, Pattern, Seconds, Spec, fitting
 from pytest_autoweb.variants import StrategyName, known_strategy
 

@@ -139,9 +139,11 @@ def _accept_expressions(schema: dict[str, Any]) -> None:
 
 def _or_expression(field: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in field:
-        if any(option.get("type") in _PLAIN for option in field["anyOf"]):
+        if any(option.get("type") in _PLAIN or "enum" in option for option in field["anyOf"]):
             return {**field, "anyOf": [*field["anyOf"], _EXPRESSION]}
         return field
+    if "enum" in field.get("items", {}):
+        field = {**field, "items": {"anyOf": [field["items"], _EXPRESSION]}}
     if field.get("type") in _PLAIN or "const" in field or "pattern" in field:
         about: dict[str, Any] = {
             key: field[key] for key in ("title", "description", "default") if key in field

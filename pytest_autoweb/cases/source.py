@@ -246,6 +246,8 @@ class RenderedCase:
                 fields["expect"] = read_checks(entries, ("expect",), path)
         with errors.kept():
             case = validated(Case, fields)
+            with errors.kept(("setup",)):
+                case.setup.refuse_foreign_credentials(case.entry_url, case.allowed_origins)
         told = sifted(errors, self.broken)
         self._check_secrets(told)
         told.raise_any()

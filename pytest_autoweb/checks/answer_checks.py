@@ -5,7 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.checks.answer_spec import AnswerSpec, RecordsSpec, UrlsSpec, refuse_unclear
+from pytest_autoweb.checks.answer_spec import (
+    AnswerSpec,
+    RecordsSpec,
+    TypeName,
+    UrlsSpec,
+    ValueType,
+    refuse_unclear,
+)
 from pytest_autoweb.checks.check_type import (
     CHECKS,
     Check,
@@ -16,7 +23,13 @@ from pytest_autoweb.checks.check_type import (
 )
 from pytest_autoweb.checks.matching_records import conditions, judge_records
 from pytest_autoweb.checks.url_matching import judge_urls
-from pytest_autoweb.checks.value_matching import Answer, as_text, compare, holds_part
+from pytest_autoweb.checks.value_matching import (
+    Answer,
+    as_text,
+    compare,
+    holds_part,
+    shown_near,
+)
 
 # Late imports: jsonschema is heavy, and few cases have a schema.
 
@@ -62,8 +75,10 @@ class AnswerCheck(Check):
         return CheckProbe(expected, look, retry=False)
 
 
-def _verdict(answer: Answer, seen: Any) -> Verdict:
+def _verdict(answer: Answer, seen: Any, wanted: Any, evidence: Evidence) -> Verdict:
     shown = as_text(seen)
+    if answer.holds is False and isinstance(wanted, str):
+        shown = shown_near(wanted, shown, evidence.redact)
     if answer.holds is None:
         return Verdict(None, shown, WHERE, reason=answer.note)
     return Verdict(answer.holds, f"{shown} ({answer.note})" if answer.note else shown, WHERE)
@@ -71,21 +86,31 @@ def _verdict(answer: Answer, seen: Any) -> Verdict:
 
 def _equals(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     def judge(answer: Any) -> Verdict:
-        return _verdict(compare(spec.equals, answer, spec), answer)
+        return _verdict(compare(spec.equals, answer, spec), answer, spec.equals, evidence)
 
     return _AnswerTest(f"answer equal to {as_text(spec.equals)}{_typed(spec)}", judge)
 
 
 def _contains(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
     def judge(answer: Any) -> Verdict:
-        return _verdict(holds_part(spec.contains, answer, spec), answer)
+        return _verdict(holds_part(spec.contains, answer, spec), answer, spec.contains, evidence)
 
     return _AnswerTest(f"answer that contains {as_text(spec.contains)}{_typed(spec)}", judge)
 
 
 def _typed(spec: AnswerSpec) -> str:
-    how = [str(part) for part in (spec.type, spec.locale, spec.currency) if part]
+    kinds: list[str] = [spec.type] if isinstance(spec.type, str) else []
+    named = spec.type.items() if isinstance(spec.type, dict) else ()
+    kinds += [f"{name} as {_type_text(kind)}" for name, kind in named]
+    how = [part for part in (*kinds, spec.locale, spec.currency) if part]
     return f" ({', '.join(how)})" if how else ""
+
+
+def _type_text(kind: TypeName | ValueType) -> str:
+    if isinstance(kind, str):
+        return kind
+    more = " ".join(part for part in (kind.locale, kind.currency) if part)
+    return f"{kind.type} in {more}" if more else kind.type
 
 
 def _matches(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:

@@ -16,6 +16,7 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
+from pytest_autoweb.checks.value_matching import shown_near
 from pytest_autoweb.page.scripts import (
     MAX_FRAMES,
     MAX_SILENT,
@@ -89,7 +90,8 @@ class TextCheck(Check):
                     return Verdict(True, found, where=place)
             every = [line for lines in seen.values() for line in lines]
             found = _found(wanted, every)
-            return Verdict(found is not None, found or _page_text(every), where=next(iter(seen)))
+            missed = found or _page_text(wanted, every, evidence.redact)
+            return Verdict(found is not None, missed, where=next(iter(seen)))
 
         return CheckProbe(_wanted(wanted, "visible text"), look)
 
@@ -103,8 +105,14 @@ def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
     return plain if plain in " ".join(lines) else None
 
 
-def _page_text(lines: list[str]) -> str:
-    return "page text: " + " / ".join(lines) if lines else "(no visible text)"
+def _page_text(wanted: str | Pattern, lines: list[str], redact: Callable[[str], str]) -> str:
+    if not lines:
+        return "(no visible text)"
+    if isinstance(wanted, str):
+        near = shown_near(normalise(wanted), " ".join(lines), redact)
+        if near.startswith("nearest: "):
+            return near
+    return "page text: " + " / ".join(lines)
 
 
 class ElementQuery(Spec):

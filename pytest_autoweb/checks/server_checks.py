@@ -5,9 +5,10 @@ import sqlite3
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, field_validator
@@ -20,7 +21,7 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.value_matching import as_text, equal, is_subset
+from pytest_autoweb.checks.value_matching import as_text, difference, equal, is_subset, shown_near
 from pytest_autoweb.specs import HttpUrl, Spec
 
 _REPLY_BYTES = 5_000_000
@@ -28,6 +29,8 @@ _HTTP_S = 10.0
 _LEAST_S = 0.5
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _SQLITE = "sqlite:///"
+_HEAD = 250
+"""The part of a reply that is shown beside what is wrong with it."""
 
 
 class HttpQuery(Spec):
@@ -38,6 +41,9 @@ class HttpQuery(Spec):
     headers: dict[str, str] = Field(default_factory=dict)
     body: str | None = None
     status: int = 200
+    redirects: Literal["follow", "no"] = "follow"
+    """Whether the answer is that of the page to which the server sends on, or with `no` the
+    redirect itself, e.g. with `status: 302`."""
     json_subset: Any = Field(default=None, alias="json")
     """JSON that the reply must contain: each named key must be equal, and lists must be equal in
     length."""
@@ -58,10 +64,14 @@ class HttpCheck(Check):
         query = self.http
 
         def look(seconds: float) -> Verdict:
-            status, body = _fetch(query, min(_HTTP_S, max(_LEAST_S, seconds)))
-            return _reply_verdict(query, status, body)._replace(where=f"{query.method} {query.url}")
+            reply = _fetch(query, min(_HTTP_S, max(_LEAST_S, seconds)))
+            sent = f"{query.method} {query.url}"
+            where = sent if reply.url == query.url else f"{sent}, which led to {reply.url}"
+            return _reply_verdict(query, reply, evidence.redact)._replace(where=where)
 
         expected = [f"{query.method} {query.url} answers {query.status}"]
+        if query.redirects == "no":
+            expected.append("redirects not followed")
         if query.json_subset is not None:
             expected.append(f"JSON with {as_text(query.json_subset)}")
         if query.contains is not None:
@@ -69,40 +79,88 @@ class HttpCheck(Check):
         return CheckProbe(", ".join(expected), look, retry=query.method.upper() in _SAFE_METHODS)
 
 
-def _fetch(query: HttpQuery, timeout_s: float) -> tuple[int, str]:
+class _Reply(NamedTuple):
+    """What a server answered."""
+
+    url: str
+    """The address that answered, after redirects."""
+    status: int
+    body: str
+    location: str = ""
+    """Where a redirect that was not followed leads."""
+
+
+_KEPT_HEADERS = frozenset({"accept", "accept-language", "user-agent"})
+"""Headers that go along to another origin; others may hold what is not meant for it."""
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects or not, and gives another origin none of the case's own headers."""
+
+    def __init__(self, follow: bool) -> None:
+        self._follow = follow
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """Return the next request; None leaves the redirect as the answer."""
+        if not self._follow:
+            return None
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if following and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            for name in [name for name in following.headers if name.lower() not in _KEPT_HEADERS]:
+                following.remove_header(name)
+        return following
+
+
+def _fetch(query: HttpQuery, timeout_s: float) -> _Reply:
     request = urllib.request.Request(
         query.url,
         data=query.body.encode() if query.body is not None else None,
         headers=query.headers,
         method=query.method.upper(),
     )
-    handlers: list[urllib.request.BaseHandler] = []
+    handlers: list[urllib.request.BaseHandler] = [_Redirects(query.redirects == "follow")]
     if urlsplit(query.url).hostname in {"127.0.0.1", "::1", "localhost"}:
         handlers.append(urllib.request.ProxyHandler({}))
     try:
         with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as reply:
-            return reply.status, _text(reply.read(_REPLY_BYTES))
+            return _Reply(reply.url, reply.status, _text(reply.read(_REPLY_BYTES)))
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, _text(error.read(_REPLY_BYTES))
+            location = error.headers.get("location") or ""
+            body = _text(error.read(_REPLY_BYTES))
+            return _Reply(error.url or query.url, error.code, body, location)
+    except TimeoutError:
+        raise NotEvaluated(f"{query.url} did not answer within {timeout_s:.3g} s") from None
+    except urllib.error.URLError as error:
+        why = getattr(error.reason, "strerror", None) or error.reason
+        raise NotEvaluated(f"{query.url} could not be reached: {why}") from error
 
 
 def _text(body: bytes) -> str:
     return body.decode("utf-8", errors="replace")
 
 
-def _reply_verdict(query: HttpQuery, status: int, body: str) -> Verdict:
-    seen = f"{status}: {body.strip()}" if body.strip() else str(status)
-    if status != query.status:
+def _reply_verdict(query: HttpQuery, reply: _Reply, redact: Callable[[str], str]) -> Verdict:
+    to = f" to {reply.location}" if reply.location else ""
+    body = reply.body
+    status = f"{reply.status}{to}"
+    seen = f"{status}: {body.strip()}" if body.strip() else status
+    if reply.status != query.status:
         return Verdict(False, seen)
     if query.contains is not None and query.contains not in body:
-        return Verdict(False, seen)
+        near = shown_near(query.contains, body.strip(), redact)
+        return Verdict(False, f"{status}: {near}" if near else status)
     if query.json_subset is None:
         return Verdict(True, seen)
     try:
-        return Verdict(is_subset(query.json_subset, json.loads(body)), seen)
+        found = json.loads(body)
     except ValueError:
         return Verdict(False, f"{seen} (not JSON)")
+    if is_subset(query.json_subset, found):
+        return Verdict(True, seen)
+    return Verdict(False, f"{redact(seen)[:_HEAD]} ({difference(query.json_subset, found)})")
 
 
 class SqlQuery(Spec):
@@ -138,7 +196,10 @@ class SqlCheck(Check):
         def look(seconds: float) -> Verdict:
             if not path.is_file():
                 raise NotEvaluated(f"there is no database {path.name}")
-            rows = _rows(path, query.query, max(_LEAST_S, seconds))
+            try:
+                rows = _rows(path, query.query, max(_LEAST_S, seconds))
+            except sqlite3.Error as error:
+                raise NotEvaluated(f"the query of {path.name} failed: {error}") from error
             return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}", where=query.url)
 
         return CheckProbe(f"rows {as_text(query.rows)} of {query.query.strip()}", look)
@@ -179,7 +240,7 @@ class FileCheck(Check):
         path = Path(query.path)
 
         def look(seconds: float) -> Verdict:
-            return _file_verdict(query, path)._replace(where=query.path)
+            return _file_verdict(query, path, evidence.redact)._replace(where=query.path)
 
         expected = [f"{query.path} {'exists' if query.exists else 'does not exist'}"]
         if query.contains is not None:
@@ -189,7 +250,7 @@ class FileCheck(Check):
         return CheckProbe(", ".join(expected), look)
 
 
-def _file_verdict(query: FileQuery, path: Path) -> Verdict:
+def _file_verdict(query: FileQuery, path: Path, redact: Callable[[str], str]) -> Verdict:
     if not path.exists():
         return Verdict(not query.exists, "(no such file)")
     if not query.exists:
@@ -203,7 +264,8 @@ def _file_verdict(query: FileQuery, path: Path) -> Verdict:
     holds = (query.contains is None or _lines(query.contains) in text) and (
         query.equals is None or _lines(query.equals).rstrip("\n") == text.rstrip("\n")
     )
-    return Verdict(holds, text)
+    wanted = query.contains if query.equals is None else query.equals
+    return Verdict(holds, text if holds else shown_near(wanted or "", text, redact))
 
 
 def _lines(text: str) -> str:

@@ -1,5 +1,6 @@
 """Compares expected and actual values: as JSON, and as dates, money or durations."""
 
+import difflib
 import json
 import math
 import re
@@ -82,6 +83,71 @@ def is_subset(expected: Any, actual: Any) -> bool:
 def as_text(value: Any) -> str:
     """Return a value as people write it: texts as they are, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+_SHORT = 200
+_SOUGHT, _LOOKED_AT = 200, 100_000
+_AROUND = 20
+
+
+def shown_near(wanted: str, text: str, redact: Callable[[str], str]) -> str:
+    """Return what to show of a text that lacks another one: all of it, or what comes nearest.
+
+    Args:
+        wanted: the text that is not there.
+        text: in which it was looked for.
+        redact: takes secrets out; before anything is cut, as half a secret is not recognised.
+    """
+    text = redact(text)
+    if len(text) <= _SHORT or not (passage := _nearest_passage(redact(wanted), text)):
+        return text
+    return f"nearest: {passage!r}"
+
+
+def _nearest_passage(wanted: str, text: str) -> str:
+    """Return the part of a text that is most like a wanted one; empty if nothing is like it.
+
+    It lies around the longest piece that both have in common; case does not count.
+    """
+    # Comparing takes time for each pair of characters, and pages may be very long.
+    sought, seen = _lower(wanted[:_SOUGHT]), _lower(text[:_LOOKED_AT])
+    matcher = difflib.SequenceMatcher(None, seen, sought, autojunk=False)
+    place, within, size = matcher.find_longest_match()
+    if size < max(3, len(sought) // 4):
+        return ""
+    start = max(0, place - within)
+    first = seen.rfind(" ", 0, max(0, start - _AROUND) + 1) + 1
+    end = min(len(text), start + len(sought) + _AROUND)
+    space = text.find(" ", end, end + _AROUND)
+    last = end if space < 0 else space
+    return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
+
+
+def _lower(text: str) -> str:
+    """Return the text in lower case, if that leaves every character in its place."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else text
+
+
+def difference(expected: Any, actual: Any, at: str = "") -> str:
+    """Say where `is_subset` fails first, e.g. `items[0].name is "Tea"`; empty if it does not."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key, value in expected.items():
+            here = f"{at}.{key}".removeprefix(".")
+            if key not in actual:
+                return f"there is no {here}"
+            if found := difference(value, actual[key], here):
+                return found
+        return ""
+    if isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        if len(expected) != len(actual):
+            return f"{at or 'the list'} has {len(actual)} items instead of {len(expected)}"
+        pairs = enumerate(zip(expected, actual, strict=True))
+        places = (difference(one, other, f"{at}[{index}]") for index, (one, other) in pairs)
+        return next(filter(None, places), "")
+    if is_subset(expected, actual):
+        return ""
+    return f"{at or 'it'} is {json.dumps(actual, ensure_ascii=False, default=str)}"
 
 
 _AS_NUMBER = ValueFormat("number")

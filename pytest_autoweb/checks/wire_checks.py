@@ -18,7 +18,7 @@ from pytest_autoweb.checks.check_type import (
     Verdict,
 )
 from pytest_autoweb.checks.url_matching import url_fits
-from pytest_autoweb.checks.value_matching import as_text, is_subset
+from pytest_autoweb.checks.value_matching import as_text, difference, is_subset, shown_near
 from pytest_autoweb.evidence.downloads import Download
 from pytest_autoweb.evidence.wire import REDACTED, WireEntry
 from pytest_autoweb.specs import Count, Pattern, Spec, fitting
@@ -86,12 +86,13 @@ class RequestCheck(Check):
 
         def look(seconds: float) -> Verdict:
             entries = [entry for entry in evidence.wire if entry.counted]
-            tried = [(entry, tuple(_request_tests(query, entry))) for entry in entries]
+            redact = evidence.redact
+            tried = [(entry, tuple(_request_tests(query, entry, redact))) for entry in entries]
             held = [entry for entry, tests in tried if all(test.holds for test in tests)]
             unclear = [tests for _, tests in tried if _is_unclear(tests)]
             _refuse_unclear(query.count, len(held), unclear)
             if _enough(query.count, len(held)):
-                return _found_requests(held)
+                return _found_requests(held, redact)
             return _missed_requests(query, held, tried)
 
         return CheckProbe(_request_wanted(query), look)
@@ -113,10 +114,12 @@ def _is_unclear(tests: Sequence[_Test]) -> bool:
     return any(t.holds is None for t in tests) and all(t.holds is not False for t in tests)
 
 
-def _found_requests(held: Sequence[WireEntry]) -> Verdict:
+def _found_requests(held: Sequence[WireEntry], redact: Callable[[str], str]) -> Verdict:
     if not held:
         return Verdict(True, "no such request")
-    return Verdict(True, f"{len(held)} such: {_shown_request(held[-1])}", where=_line(held[-1]))
+    last = held[-1]
+    sent = f" {_short(redact(last.request_body))}" if last.request_body else ""
+    return Verdict(True, f"{len(held)} such: {_line(last)}{sent}", where=_line(last))
 
 
 def _missed_requests(
@@ -142,7 +145,9 @@ def _nearness(tests: Sequence[_Test]) -> tuple[bool, int]:
     return bool(tests[0].holds), sum(bool(test.holds) for test in tests)
 
 
-def _request_tests(query: RequestQuery, entry: WireEntry) -> Iterator[_Test]:
+def _request_tests(
+    query: RequestQuery, entry: WireEntry, redact: Callable[[str], str]
+) -> Iterator[_Test]:
     fits = url_fits(query.url, entry.url)
     masked = not fits and _masked(entry.url)
     yield _Test(f"URL {_pattern(query.url)}", None if masked else fits, f"it is {entry.url}")
@@ -152,7 +157,7 @@ def _request_tests(query: RequestQuery, entry: WireEntry) -> Iterator[_Test]:
     if query.status is not None:
         seen = str(entry.status or entry.failed or "there is no answer yet")
         yield _Test(f"status {query.status}", entry.status == query.status, f"it is {seen}")
-    sent = _Body(entry.request_body, entry.request_truncated, "body")
+    sent = _Body(entry.request_body, entry.request_truncated, "body", redact)
     if query.json_subset is not None:
         yield sent.holds_fields(query.json_subset)
     if query.contains is not None:
@@ -160,11 +165,13 @@ def _request_tests(query: RequestQuery, entry: WireEntry) -> Iterator[_Test]:
     if query.body is not None:
         yield sent.equals(query.body)
     if query.reply is not None:
-        yield from _reply_tests(query.reply, entry)
+        yield from _reply_tests(query.reply, entry, redact)
 
 
-def _reply_tests(reply: ReplyQuery, entry: WireEntry) -> Iterator[_Test]:
-    came = _Body(entry.response_body, entry.response_truncated, "reply")
+def _reply_tests(
+    reply: ReplyQuery, entry: WireEntry, redact: Callable[[str], str]
+) -> Iterator[_Test]:
+    came = _Body(entry.response_body, entry.response_truncated, "reply", redact)
     if entry.response_body is None and entry.status is not None:
         # When a page navigates, the browser drops the bodies of the replies that it received.
         came = came._replace(lost="the reply's body was not kept")
@@ -180,27 +187,37 @@ class _Body(NamedTuple):
     text: str | None
     truncated: bool
     what: str
+    redact: Callable[[str], str]
     lost: str = ""
 
     def holds_fields(self, wanted: Any) -> _Test:
         label = f"{self.what} with {as_text(wanted)}"
         if self.truncated:
             return _Test(label, None, f"only the beginning of the {self.what} was kept")
-        return self._test(label, lambda text: is_subset(wanted, fields_of(text)))
+
+        def differs(text: str) -> str:
+            where = difference(wanted, fields_of(text))
+            return f"{where} in {text}" if where and len(text) > _BODY_SHOWN else text
+
+        return self._test(label, lambda text: is_subset(wanted, fields_of(text)), differs)
 
     def holds_text(self, wanted: str) -> _Test:
         def found(text: str) -> bool:
             return wanted in text or any(wanted in value for value in _values(text))
 
-        test = self._test(f"{self.what} with {wanted!r}", found)
+        test = self._test(
+            f"{self.what} with {wanted!r}", found, partial(shown_near, wanted, redact=self.redact)
+        )
         if self.truncated and test.holds is False:
             return test._replace(holds=None, seen=f"only the beginning of the {self.what} was kept")
         return test
 
     def equals(self, wanted: str) -> _Test:
-        return self._test(f"{self.what} {wanted!r}", lambda text: text.strip() == wanted.strip())
+        near = partial(shown_near, wanted, redact=self.redact)
+        whole = f"{self.what} {wanted!r}"
+        return self._test(whole, lambda text: text.strip() == wanted.strip(), near)
 
-    def _test(self, label: str, holds: Callable[[str], bool]) -> _Test:
+    def _test(self, label: str, holds: Callable[[str], bool], near: Callable[[str], str]) -> _Test:
         if self.lost:
             return _Test(label, None, self.lost)
         if self.text is None:
@@ -209,7 +226,7 @@ class _Body(NamedTuple):
             return _Test(label, True, self.text)
         if _masked(self.text):
             return _Test(label, None, f"parts of the stored {self.what} are redacted")
-        return _Test(label, False, f"it is {_short(self.text)}")
+        return _Test(label, False, f"it is {_short(self.redact(near(self.text)))}")
 
 
 def fields_of(text: str) -> Any:
@@ -265,10 +282,6 @@ def _line(entry: WireEntry) -> str:
     return f"{entry.method} {entry.url} {entry.status or entry.failed or '(no answer)'}"
 
 
-def _shown_request(entry: WireEntry) -> str:
-    return _line(entry) + (f" {_short(entry.request_body)}" if entry.request_body else "")
-
-
 def _short(text: str) -> str:
     return text if len(text) <= _BODY_SHOWN else text[: _BODY_SHOWN - 1] + "…"
 
@@ -288,10 +301,16 @@ def _request_wanted(query: RequestQuery) -> str:
     if query.body is not None:
         parts.append(f"body {query.body!r}")
     if query.reply is not None:
-        parts.append(f"reply with {as_text(query.reply.model_dump(exclude_none=True))}")
+        parts.append(f"reply with {_reply_wanted(query.reply)}")
     if query.count is not None:
         parts.append(f"exactly {query.count}")
     return ", ".join(parts)
+
+
+def _reply_wanted(reply: ReplyQuery) -> str:
+    fields = None if reply.json_subset is None else as_text(reply.json_subset)
+    text = None if reply.contains is None else repr(reply.contains)
+    return " and ".join(part for part in (fields, text) if part is not None) or "any body"
 
 
 class DownloadQuery(Spec):
@@ -373,7 +392,8 @@ def _download_tests(
     # Secrets are replaced in the kept file, so they must be replaced in the wanted text, too.
     if query.contains is not None:
         found = _lines(redact(query.contains)) in text
-        yield _Test(f"text {query.contains!r}", found, f"it is {_short(text)!r}")
+        seen = text if found else shown_near(query.contains, text, redact)
+        yield _Test(f"text {query.contains!r}", found, f"it is {_short(seen)!r}")
     if query.equals is not None:
         same = _lines(redact(query.equals)).rstrip("\n") == text.rstrip("\n")
         yield _Test(f"text equal to {query.equals!r}", same, f"it is {_short(text)!r}")

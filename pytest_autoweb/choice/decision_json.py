@@ -33,6 +33,16 @@ _KEYS = {
     "direction": "方向",
     "timeout_ms": "timeout ms 毫秒",
     "fields": "form inputs form_fields 字段 表单",
+    "to_mark_id": "to to_mark target target_mark_id drop_on 目标编号",
+    "to_expected_text": "to_text drop_text 目标元素文本",
+    "to_near": "目标附近",
+    "file": "file_name filename files path 文件",
+    "tab": "tab_number 标签页",
+    "steps": "actions sequence 步骤",
+    "x": "",
+    "y": "",
+    "to_x": "x2 end_x",
+    "to_y": "y2 end_y",
     "last": "final is_last last_action 最后",
     "thinking": "thought thoughts reasoning reason 思考 理由 推理",
     "confidence": "certainty 置信度 信心",
@@ -48,6 +58,17 @@ _ACTIONS = {
     "navigate": "导航 跳转 打开 goto open visit",
     "wait": "等待 sleep",
     "go_back": "返回 后退 back goback",
+    "double_click": "双击 dblclick doubleclick",
+    "right_click": "右键 右键点击 context_click contextmenu rightclick",
+    "hover": "悬停 mouse_over mouseover move_to",
+    "drag": "拖动 拖拽 drag_to drag_and_drop",
+    "upload": "上传 upload_file set_input_files",
+    "scroll_in": "scroll_box scroll_inside",
+    "wait_for": "等待文本 wait_for_text",
+    "switch_tab": "切换标签页 change_tab",
+    "click_at": "click_coordinates click_point",
+    "drag_at": "drag_coordinates",
+    "steps": "多步 several multiple sequence",
     "done": "完成 结束 finish finished stop answer complete",
     "retry": "重试 再试",
 }
@@ -244,6 +265,15 @@ def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
 def is_yes(value: Any) -> bool:
     """Return whether a value says yes, in the ways in which models say it."""
     return value is True or str(value).strip().lower() in ("true", "yes", "1", "是")
+
+
+def named_steps(value: Any) -> Any:
+    """Return the decisions of a list with their fields and actions under their standard names."""
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, list):
+        return value
+    return [_named(item) if isinstance(item, Mapping) else item for item in value]
 
 
 def named_items(value: Any) -> Any:

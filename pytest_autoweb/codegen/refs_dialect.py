@@ -1,14 +1,18 @@
 """The `refs` dialect: one action per line on numbered elements, and its grammar. Pure text.
 
 `e1.fill("ana")` becomes the step language's own `page.get_by_label("User").fill("ana")`, so lint,
-sandbox, judge and report see plain Playwright code.
+sandbox, judge and report see plain Playwright code. Small models get the few actions that they can
+keep apart (`read_actions`), capable ones all of them, and are told which lines could not be read
+(`read_lines`).
 """
 
 import ast
 import json
+import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pytest_autoweb.choice.decision_json import ReplyProblem
 from pytest_autoweb.llm.replies import literal, string_rule, strip_reasoning
 from pytest_autoweb.page.frames import RefElement
 
@@ -28,6 +32,14 @@ class Action(NamedTuple):
     """The same in the step language."""
     pair: tuple[str, str] | None
     """Locator and method, by which a repetition is recognised."""
+    elements: tuple[RefElement, ...] = ()
+    """The elements that the line is about, for models that are told what was done with which."""
+
+    @property
+    def told(self) -> str:
+        """The line with the role and name of its elements, since numbers change with the page."""
+        named = (f'{e.ref} is {e.role} "{e.name}"'.removesuffix(' ""') for e in self.elements)
+        return f"{self.line}  # {', '.join(named)}" if self.elements else self.line
 
 
 class Actions(NamedTuple):
@@ -126,3 +138,192 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     if method == "select_option":
         argument = f"label={argument}"
     return Action(line, f"{element.locator}.{method}({argument})", (element.locator, method))
+
+
+_FENCED = re.compile(
+    r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)
+MAX_LINE_GROUP = 60
+"""The most lines over which one action may stretch, such as an answer written as an object."""
+_ON_ANY = {
+    "click": "click()",
+    "double_click": "dblclick()",
+    "right_click": 'click(button="right")',
+    "hover": "hover()",
+    "scroll_to": "scroll_into_view_if_needed()",
+}
+_WITH_TEXT = {
+    "fill": "fill({})",
+    "press": "press({})",
+    "select_option": "select_option(label={})",
+    "upload": "set_input_files({})",
+}
+_ALONE = {
+    "back": "page.go_back()",
+    "accept_dialog": 'page.once("dialog", lambda dialog: (log(dialog.message), dialog.accept()))',
+}
+_HOLD_VALUES = frozenset({"textbox", "searchbox", "spinbutton", "slider", "combobox"})
+_JSON_WORDS = {"true": True, "false": False, "null": None}
+
+
+class Lines(NamedTuple):
+    """The lines of a capable model's reply."""
+
+    actions: tuple[Action, ...]
+    """Those before the first that could not be read."""
+    problem: str = ""
+    """What is wrong with the first line that could not be read."""
+    left_out: tuple[str, ...] = ()
+    """That line and those after it, none of which is carried out."""
+    done: bool = False
+
+
+def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
+    """Translate the fenced lines of a reply, or the whole reply if nothing in it is fenced.
+
+    Reading ends at the first line that is not in the dialect, because those after it were written
+    as if it had worked.
+    """
+    by_ref = {element.ref: element for element in elements}
+    lines = _written_lines(strip_reasoning(reply))
+    actions: list[Action] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at].strip()
+        if not line or line.startswith("#"):
+            at += 1
+            continue
+        if line.rstrip(".;").removesuffix("()").casefold() == "done":
+            return Lines(tuple(actions), done=True)
+        taken, call = _call_at(lines, at)
+        whole = " ".join(part.strip() for part in lines[at : at + taken])
+        try:
+            actions.append(_action(whole, call, by_ref))
+        except ReplyProblem as wrong:
+            left = tuple(rest.strip() for rest in lines[at:] if rest.strip())
+            return Lines(tuple(actions), str(wrong), left)
+        at += taken
+    return Lines(tuple(actions))
+
+
+def _written_lines(text: str) -> list[str]:
+    """Return the lines of all fenced blocks; without any, the text from its first call on."""
+    if blocks := [found["body"] for found in _FENCED.finditer(text)]:
+        return "\n".join(blocks).splitlines()
+    lines = text.splitlines()
+    calls = (at for at, line in enumerate(lines) if _CALL.match(line.strip("` ")))
+    first = next(calls, None)
+    return [] if first is None else [line.strip("`") for line in lines[first:]]
+
+
+def _call_at(lines: Sequence[str], start: int) -> tuple[int, ast.Call | None]:
+    """Return over how many lines the call stretches that begins in a line, and the call."""
+    for count in range(1, min(MAX_LINE_GROUP, len(lines) - start) + 1):
+        text = "\n".join(lines[start : start + count]).strip().rstrip(";")
+        try:
+            tree = ast.parse(text, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            if "(" not in lines[start]:
+                break
+            continue
+        return count, tree if isinstance(tree, ast.Call) else None
+    return 1, None
+
+
+def _action(line: str, call: ast.Call | None, by_ref: dict[str, RefElement]) -> Action:
+    """Return the action of a line.
+
+    Raises:
+        ReplyProblem: the line is not in the dialect, or does not fit its element.
+    """
+    if call is None or call.keywords:
+        raise ReplyProblem("it is not one of the actions")
+    function, values = call.func, [_value_of(each, by_ref) for each in call.args]
+    if isinstance(function, ast.Name):
+        return Action(line, _on_the_page(function.id, values), None)
+    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+        raise ReplyProblem("it is not one of the actions")
+    element, method = by_ref.get(function.value.id), function.attr
+    if element is None:
+        raise ReplyProblem(f"{function.value.id} is not on the list")
+    if element.disabled and method not in ("read", "hover", "scroll_to"):
+        raise ReplyProblem(f"{element.ref} is disabled")
+    code = f"{element.locator}.{_on_an_element(element, method, values)}"
+    if method == "read":
+        code = f"log({code})"
+    others = tuple(value for value in values if isinstance(value, RefElement))
+    return Action(line, code, (element.locator, method), (element, *others))
+
+
+def _on_the_page(name: str, values: Sequence[Any]) -> str:
+    if name == "answer" and len(values) == 1 and not isinstance(values[0], RefElement):
+        return f"answer({values[0]!r})"
+    if name in _ALONE and not values:
+        return _ALONE[name]
+    forms = {
+        "goto": "page.goto({})",
+        "press": "page.keyboard.press({})",
+        "wait_for": "page.get_by_text({}).first.wait_for()",
+    }
+    if name not in forms:
+        raise ReplyProblem("it is not one of the actions")
+    return forms[name].format(_quoted(name, values))
+
+
+def _on_an_element(element: RefElement, method: str, values: Sequence[Any]) -> str:
+    """Return the call on the element in the step language."""
+    if method not in _fitting(element):
+        listed = ", ".join(_fitting(element))
+        raise ReplyProblem(f"{element.ref} ({element.role}) takes {listed}")
+    if method == "drag_to":
+        if len(values) != 1 or not isinstance(values[0], RefElement):
+            raise ReplyProblem("drag_to takes one element")
+        return f"drag_to({values[0].locator})"
+    if method == "select_option" and len(values) == 1 and isinstance(values[0], list):
+        return f"select_option(label=[{', '.join(_quoted(method, [v]) for v in values[0])}])"
+    if form := _WITH_TEXT.get(method):
+        return form.format(_quoted(method, values))
+    if values:
+        raise ReplyProblem(f"{method} takes nothing")
+    if method == "read":
+        holds = element.role in _HOLD_VALUES and "fill" in element.actions
+        return "input_value()" if holds else "inner_text()"
+    return _ON_ANY.get(method, f"{method}()")
+
+
+def _fitting(element: RefElement) -> tuple[str, ...]:
+    """Return the actions that a capable model may choose from."""
+    own = ("upload",) if element.takes_files else element.actions
+    return tuple(dict.fromkeys((*own, *_ON_ANY, "press", "drag_to", "read")))
+
+
+def _quoted(method: str, values: Sequence[Any]) -> str:
+    """Return the only argument of a method as the literal of a text."""
+    texts = [value for value in values if isinstance(value, str | int | float)]
+    if len(values) != 1 or len(texts) != 1 or isinstance(texts[0], bool):
+        raise ReplyProblem(f"{method} takes one text")
+    return json.dumps(str(texts[0]), ensure_ascii=False)
+
+
+class _JsonWords(ast.NodeTransformer):
+    """Replaces `true`, `false` and `null` by Python's words."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(_JSON_WORDS[node.id]) if node.id in _JSON_WORDS else node
+
+
+def _value_of(argument: ast.expr, by_ref: dict[str, RefElement]) -> Any:
+    """Return a plain value of Python or JSON, or the element that is named.
+
+    Raises:
+        ReplyProblem: it is neither.
+    """
+    if isinstance(argument, ast.Name) and argument.id in by_ref:
+        return by_ref[argument.id]
+    try:
+        return ast.literal_eval(_JsonWords().visit(argument))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        shown = "only plain values are allowed: texts, numbers, lists and objects of such"
+        raise ReplyProblem(shown) from None

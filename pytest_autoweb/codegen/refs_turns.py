@@ -1,21 +1,43 @@
-"""Turns in the `refs` dialect: observe, ask for a few lines, run them, look again."""
+"""Turns in the `refs` dialect: observe, ask for a few lines, run them, look again.
+
+Small models get short prompts and the limits that were measured to be good for them
+(`take_turns`); capable ones take turns as in the Playwright dialect (`write_lines_by_turns`).
+"""
 
 import ast
 from dataclasses import replace
 from typing import NamedTuple
+
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.attempt.execute import finish_turns, run_block
 from pytest_autoweb.attempt.retry_notes import retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import failed_pairs, normalized
-from pytest_autoweb.codegen.refs_dialect import Action, Actions, grammar, read_actions
+from pytest_autoweb.codegen.refs_dialect import (
+    Action,
+    Actions,
+    grammar,
+    read_actions,
+    read_lines,
+)
+from pytest_autoweb.codegen.script_turns import (
+    Became,
+    Shown,
+    TurnForm,
+    asked,
+    carry_out,
+    converse,
+    read_turn,
+)
 from pytest_autoweb.correct.retry_rules import may_pass
 from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines
 from pytest_autoweb.page.frames import RefElement, RefView
 from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.ref_listing import LONG
 from pytest_autoweb.page.refs import observe
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
@@ -49,7 +71,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     for number in range(1, MAX_TURNS + 1):
         if number > 1:
             settle(tools.page, quiet_ms=SETTLE_MS)
-        view = observe(tools.page, budget_tokens=tools.spec.context_tokens // VIEW_SHARE)
+        view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
         view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen:
@@ -123,7 +145,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         hint=_hint(attempt, tools, turn.number),
         secrets=sorted(tools.case.secrets),
     )
-    attempt = _keep_view(attempt, tools, turn, text)
+    attempt = _keep_view(attempt, tools, turn.number, turn.view, text)
     stage: StageName = "repair" if tools.previous and turn.number == 1 else "generate"
     attempt, reply = ask(
         attempt,
@@ -151,16 +173,16 @@ def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
     return retry_hint(tools.previous, attempt, tools)
 
 
-def _keep_view(attempt: Attempt, tools: Tools, turn: _Turn, text: str) -> Attempt:
+def _keep_view(attempt: Attempt, tools: Tools, step: int, view: RefView, text: str) -> Attempt:
     snapshot = Snapshot(
-        step_indexes=(turn.number,),
+        step_indexes=(step,),
         url=tools.redact(tools.page.url),
         entry_action="",
         mode=tools.mode,
         cache_key="",
         text=text,
         tokens=len(text) // 4,
-        truncated=turn.view.truncated,
+        truncated=view.truncated,
         notes=("numbered list of the refs dialect",),
     )
     return change(attempt, snapshots=(*attempt.snapshots, snapshot))
@@ -213,3 +235,123 @@ def _pair(line: str) -> tuple[str, str] | None:
         return None
     locator = ast.get_source_segment(line.strip(), tree.func.value) or ""
     return locator, tree.func.attr
+
+
+WHOLE_PAGE = 1_000_000
+"""Tokens that no list of a page has."""
+
+
+def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Take turns as in the Playwright dialect, in lines on a numbered list of elements."""
+    return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
+
+
+def _until_cut(text: str) -> str:
+    """Return the whole lines of a reply that was cut off, and a line that tells the model so."""
+    lines = whole_lines(text)
+    return f"{lines}\n(here the reply was cut off at its limit)" if lines else ""
+
+
+def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
+    page = _front(tools)
+    if page is not tools.page:
+        settle(page, quiet_ms=SETTLE_MS)
+    view = observe(page, budget_tokens=budget, lengths=LONG)
+    view = without_failed_calls(view, _failed_pairs(tools))
+    text = tools.redact(view.text)
+    attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
+    return attempt, Shown(number, tools.redact(page.url), text, view)
+
+
+def _front(tools: Tools) -> Page:
+    """Return the tab that was opened last and is still open."""
+    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
+    return tabs[-1] if tabs else tools.page
+
+
+def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
+    """Carry out the lines of a reply, each as a step of the script."""
+    assert shown.view is not None, "this dialect shows numbered lists"
+    said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
+    if not lines.actions and not lines.problem:
+        if said.done or lines.done:
+            return attempt, Became("", well=True, ends=True)
+        if said.question:
+            return asked(attempt, tools, said.question)
+        return attempt, Became("held no action. Reply with one fenced block, or with DONE.")
+    done, logged = list[str](), list[str]()
+    error, left = "", lines.left_out
+    for place, action in enumerate(lines.actions):
+        error = _gone(action, shown, tools, first=place == 0)
+        if not error:
+            attempt, ran = _carry_out(attempt, tools, action)
+            logged += filter(None, [ran.logged])
+            error = ran.error
+        if error:
+            later = (other.line for other in lines.actions[place + 1 :])
+            error, left = f"{action.told}\n{error}", (*later, *lines.left_out)
+            break
+        done.append(action.told)
+    if not error and lines.problem:
+        error, left = f"{left[0]}\n{lines.problem}", left[1:]
+    if error and left:
+        error = "\n".join([error, "Not carried out either:", *left])
+    became = Became(
+        _became_of(done, error),
+        error=tools.redact(error),
+        logged="\n".join(logged),
+        lines=tools.redact("\n".join(done)),
+        well=not error,
+        ends=not error and (said.done or lines.done),
+        code="\n".join([*(action.code for action in lines.actions), *lines.left_out]),
+    )
+    return attempt, became
+
+
+def _became_of(done: list[str], error: str) -> str:
+    if not error:
+        return "was carried out:"
+    return "was carried out so far, and then stopped:" if done else "stopped at its first line:"
+
+
+def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt, Became]:
+    code = action.code
+    if _front(tools) is not tools.page:
+        tree = ast.parse(code)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id == "page":
+                node.id = "tab"
+        code = f"tab = page.context.pages[-1]\n{ast.unparse(tree)}"
+    return carry_out(attempt, tools, len(attempt.step_results) + 1, f"{code}\n", action.told)
+
+
+def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
+    """Return why the elements of a line are not those that were listed any more, or nothing.
+
+    A locator that counts elements proves nothing if others have come or gone, so for these the
+    texts between the elements must be what they were.
+    """
+    page = _front(tools)
+    if not first:
+        settle(page, quiet_ms=SETTLE_MS)
+    if not action.elements:
+        return ""
+    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
+        return "this failed in an earlier attempt: find another way"
+    assert shown.view is not None, "the line names elements of a list"
+    try:
+        now = observe(page, budget_tokens=WHOLE_PAGE, lengths=LONG)
+    except Error as error:
+        return f"the page does not answer: {tools.redact(error.message)[:200]}"
+    there = {element.locator: (element.role, element.name) for element in now.elements}
+    for element in action.elements:
+        same = there.get(element.locator) == (element.role, element.name)
+        counted = ".nth(" in element.locator
+        if not same or (counted and _texts(tools.redact(now.text)) != _texts(shown.text)):
+            return f"the page has changed, and {element.ref} may be another element now: look again"
+    return ""
+
+
+def _texts(listed: str) -> list[str]:
+    """Return the lines of a list that are no elements."""
+    return [line for line in listed.splitlines() if line.startswith('t "')]

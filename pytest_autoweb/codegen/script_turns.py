@@ -1,12 +1,13 @@
-"""Turns in the Playwright dialect: see the page, write code for it, run that, look again.
+"""Turns of a conversation: see the page, write code for it, run that, look again.
 
-What ran is one script at the end, with a step for each turn. An error inside a turn is told to the
-model, which may correct it in the next one; lines that were not carried out stay in the script as
-comments, so that the script can be read and run again.
+What ran is one script at the end, in the Playwright dialect with a step for each turn. An error
+inside a turn is told to the model, which may correct it in the next one; lines that were not
+carried out stay in the script as comments, so that the script can be read and run again.
 """
 
 import ast
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.execute import (
@@ -32,13 +33,14 @@ from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepPr
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import strip_reasoning
+from pytest_autoweb.llm.replies import closed_block, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
+from pytest_autoweb.page.frames import RefView
 from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
-from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 SETTLE_MS = 400
 """Quiet time before a new look, because what an action opens comes with a delay."""
@@ -58,41 +60,75 @@ class TurnReply(NamedTuple):
     """What the model asks instead of writing code."""
 
 
-class _Became(NamedTuple):
+class Became(NamedTuple):
     """What became of a turn, as the model is told."""
 
     words: str
     error: str = ""
     logged: str = ""
+    lines: str = ""
+    """What was carried out, where the reply does not say it well enough."""
     well: bool = False
     """The code ran to its end."""
     ends: bool = False
     """The attempt goes no further."""
+    code: str = ""
+    """The code of the turn, by which a repetition is recognised."""
+
+
+class Shown(NamedTuple):
+    """The page as the model is shown it at the beginning of a turn."""
+
+    number: int
+    """Number of the turn, from 1."""
+    url: str
+    text: str
+    view: RefView | None = None
+    """The numbered list, in the dialect that has one."""
+
+
+class TurnForm(NamedTuple):
+    """What a dialect decides of a conversation by turns."""
+
+    prompt: str
+    """The file in `prompts/` with the rules and the task."""
+    see: Callable[[Attempt, Tools, int, int], tuple[Attempt, Shown]]
+    """Looks at the page; takes the number of the turn and the tokens that the page may take."""
+    take: Callable[[Attempt, Tools, Shown, str], tuple[Attempt, Became]]
+    """Reads a reply and runs its code."""
+    usable: Callable[[str], str] = closed_block
+    """The part of a reply that can be used although its end was cut off; see `ask`."""
 
 
 def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Take turns in the Playwright dialect; see `converse`."""
+    return converse(attempt, tools, TurnForm("turns", _see, _take))
+
+
+def converse(attempt: Attempt, tools: Tools, form: TurnForm) -> Attempt:
     """Take turns until the model says that the task is done, or the limit is reached.
 
     An attempt also ends when two turns in a row come to nothing with the same code, or with none.
     """
     limit = tools.settings.max_turns
-    talk = _opening(attempt, tools)
+    talk = _opening(attempt, tools, form.prompt)
     in_vain: str | None = None
     for number in range(1, limit + 1):
-        attempt, page = _see(attempt, tools, number, talk)
-        attempt, reply = _ask_turn(attempt, tools, number, (*talk, page))
+        if number > 1:
+            settle(tools.page, quiet_ms=SETTLE_MS)
+        said = sum(estimate_tokens(message.content) for message in talk[1:])
+        attempt, shown = form.see(attempt, tools, number, max(400, page_budget(tools, 1) - said))
+        messages = (*talk, _page_message(shown, limit))
+        attempt, reply = _ask_turn(attempt, tools, number, messages, form)
         if attempt.failure:
             break
-        attempt, said = change(attempt, turns=number), read_turn(reply)
-        if said.done and not said.code:
+        attempt, became = form.take(change(attempt, turns=number), tools, shown, reply)
+        if became.ends:
             break
-        attempt, became = _take(attempt, tools, number, said)
-        if became.ends or (said.done and became.well):
+        if not became.well and became.code == in_vain:
+            attempt = attempt if attempt.failure else _in_vain(attempt, became)
             break
-        if not became.well and said.code == in_vain:
-            attempt = attempt if attempt.failure else _without_code(attempt)
-            break
-        in_vain = None if became.well else said.code
+        in_vain = None if became.well else became.code
         # The last turn is followed by none in which its error could be corrected.
         attempt = _corrected(attempt) if attempt.failure and number < limit else attempt
         talk = (*talk, *_told(number, reply, became, tools))
@@ -102,8 +138,11 @@ def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     return finish_turns(attempt, tools)
 
 
-def _without_code(attempt: Attempt) -> Attempt:
-    failure = Failure(kind="plan", message="the replies hold neither code nor DONE")
+def _in_vain(attempt: Attempt, became: Became) -> Attempt:
+    message = "the replies hold neither code nor DONE"
+    if became.code:
+        message = "the same reply could not be carried out twice"
+    failure = Failure(kind="plan", message=message)
     return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS, failure.message))
 
 
@@ -138,11 +177,11 @@ def _without_headings(code: str) -> str:
     )
 
 
-def _opening(attempt: Attempt, tools: Tools) -> tuple[Message, ...]:
+def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]:
     """Return the rules and the task, which stay the same in all turns."""
     failed = tools.previous
     messages = render(
-        "turns",
+        prompt,
         task=tools.case.user_task,
         url=tools.case.entry_url,
         turns=tools.settings.max_turns,
@@ -155,10 +194,11 @@ def _opening(attempt: Attempt, tools: Tools) -> tuple[Message, ...]:
         hint=retry_hint(failed, attempt, tools) if failed else "",
         output=fence(execution_output(failed), "output") if failed else "",
     )
-    return with_sight(messages, tools)
+    # Only code can call `get_by_sight`; the lines of the other dialect have nothing like it.
+    return with_sight(messages, tools) if prompt == "turns" else messages
 
 
-def _asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, _Became]:
+def asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, Became]:
     """Stop at a question or answer it, as `--autoweb-questions` says."""
     attempt = change(attempt, plan_has_question=True, plan_question=tools.redact(asks))
     policy, answer = tools.settings.questions, ""
@@ -167,44 +207,38 @@ def _asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, _Became]
     if not answer and policy != "record":
         failure = Failure(kind="question", message=f"the model needs input: {asks}")
         problem = StepProblem.of("(plan)", PLAN_ASKS, asks)
-        return fail(attempt, failure, problem), _Became("asked.", ends=True)
+        return fail(attempt, failure, problem), Became("asked.", ends=True)
     told = f"asked. The answer: {answer}" if answer else "asked, and nobody answers: decide."
-    return attempt, _Became(told, well=True)
+    return attempt, Became(told, well=True)
 
 
-def _see(
-    attempt: Attempt, tools: Tools, number: int, talk: tuple[Message, ...]
-) -> tuple[Attempt, Message]:
-    """Return the message with the page as it is now, and the attempt with this snapshot."""
-    if number > 1:
-        settle(tools.page, quiet_ms=SETTLE_MS)
-    said = sum(estimate_tokens(message.content) for message in talk[1:])
+def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     snapshot = capture_snapshot(
         tools.page,
         tools.mode,
         url=tools.redact(tools.page.url),
         entry_action="",
         step_indexes=(number,),
-        budget_tokens=max(400, page_budget(tools, 1) - said),
+        budget_tokens=budget,
+        folds=tools.folds,
     )
     snapshot = snapshot.model_copy(update={"text": tools.redact(snapshot.text)})
     attempt = change(attempt, snapshots=(*attempt.snapshots, snapshot))
-    shown = "\n".join([*(f"({note})" for note in snapshot.notes), snapshot.text])
-    page = render(
-        "turn_page",
-        number=number,
-        turns=tools.settings.max_turns,
-        url=snapshot.url,
-        page=fence(shown, "page"),
-    )[1]
-    return attempt, page
+    text = "\n".join([*(f"({note})" for note in snapshot.notes), snapshot.text])
+    return attempt, Shown(number, snapshot.url, text)
+
+
+def _page_message(shown: Shown, limit: int) -> Message:
+    """Return the message with the page as it is now."""
+    page = fence(shown.text, "page")
+    return render("turn_page", number=shown.number, turns=limit, url=shown.url, page=page)[1]
 
 
 def _ask_turn(
-    attempt: Attempt, tools: Tools, number: int, messages: tuple[Message, ...]
+    attempt: Attempt, tools: Tools, number: int, messages: tuple[Message, ...], form: TurnForm
 ) -> tuple[Attempt, str]:
     stage: StageName = "repair" if tools.previous and number == 1 else "generate"
-    return ask(attempt, tools, stage, _alternating(messages), turn=number)
+    return ask(attempt, tools, stage, _alternating(messages), turn=number, usable=form.usable)
 
 
 def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -220,20 +254,41 @@ def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return tuple(joined)
 
 
-def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple[Attempt, _Became]:
+def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
     """Run the code of a turn as the next step of the script."""
+    said = read_turn(reply)
+    if said.done and not said.code:
+        return attempt, Became("", well=True, ends=True)
     if said.question:
-        return _asked(attempt, tools, said.question)
+        return asked(attempt, tools, said.question)
     if not said.code:
-        return attempt, _Became("held no code. Reply with one fenced Python block, or with DONE.")
-    first_line = len(attempt.code.splitlines()) + 1
+        return attempt, Became("held no code. Reply with one fenced Python block, or with DONE.")
     code = f"{said.code}\n"
-    if _findings(code, tools) and not _findings(tidy := normal_form(code), tools):
+    before = attempt.code
+    if _findings(code, tools, before) and not _findings(tidy := normal_form(code), tools, before):
         code = tidy
+    attempt, became = carry_out(attempt, tools, shown.number, code, said.words)
+    return attempt, became._replace(code=said.code, ends=said.done and became.well)
+
+
+def carry_out(
+    attempt: Attempt, tools: Tools, number: int, code: str, words: str
+) -> tuple[Attempt, Became]:
+    """Run code as a step of the script; what was not carried out stays in it as comments.
+
+    Args:
+        attempt: the attempt so far.
+        tools: its tools.
+        number: the number of the step.
+        code: its code, without a heading, which ends in a line break.
+        words: what the step is about.
+    """
+    first_line = len(attempt.code.splitlines()) + 1
+    findings = _findings(code, tools, attempt.code)
     block = f"# Step {number}\n{code}"
     step = PlanStep(
         index=number,
-        description=" ".join(said.words.split())[:500] or f"turn {number}",
+        description=" ".join(words.split())[:500] or f"turn {number}",
         entry_action="Direct URL",
         status="CONFIRMED",
     )
@@ -242,18 +297,18 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
     attempt = change(
         attempt,
         plan_steps=(*known, step),
-        plan_text=tools.redact(f"{text}Step {number}: {said.words}"),
+        plan_text=tools.redact(f"{text}Step {number}: {words}"),
         code=attempt.code + tools.redact(block),
     )
-    if findings := _findings(code, tools):
+    if findings:
         attempt = _refused(attempt, tools, number, findings)
         listed = "\n".join(findings)
-        became = _Became("was refused before it ran, so nothing of it was done:", listed)
+        became = Became("was refused before it ran, so nothing of it was done:", listed)
     else:
         # The block keeps the line numbers that it has in the whole script.
         placed = "\n" * (first_line - 1) + block
         # The names in the code tell which frame it is meant for, more surely than the words do.
-        attempt = run_block(attempt, tools, number, placed, said.code, told=True)
+        attempt = run_block(attempt, tools, number, placed, code, told=True)
         became = _became(attempt.step_results[-1], placed)
     if became.error:
         failed = attempt.failure
@@ -264,9 +319,11 @@ def _take(attempt: Attempt, tools: Tools, number: int, said: TurnReply) -> tuple
     return attempt, became
 
 
-def _findings(code: str, tools: Tools) -> tuple[str, ...]:
+def _findings(code: str, tools: Tools, before: str) -> tuple[str, ...]:
+    """Return why the code is refused; dataclasses of the code before it are known."""
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
-    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered)))
+    fields = fields_in(before)
+    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered, fields=fields)))
 
 
 def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...]) -> Attempt:
@@ -280,11 +337,11 @@ def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, .
     return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, findings[0]))
 
 
-def _became(result: StepResult, placed: str) -> _Became:
+def _became(result: StepResult, placed: str) -> Became:
     logged = own_log((result.logged,))
     if result.ok:
-        return _Became("was carried out.", logged=logged, well=True)
-    return _Became("ended in an error:", step_error(result, placed), logged)
+        return Became("was carried out.", logged=logged, well=True)
+    return Became("ended in an error:", step_error(result, placed), logged)
 
 
 def as_it_ran(block: str, failed_line: int) -> str:
@@ -324,7 +381,7 @@ def _corrected(attempt: Attempt) -> Attempt:
     )
 
 
-def _told(number: int, reply: str, became: _Became, tools: Tools) -> tuple[Message, ...]:
+def _told(number: int, reply: str, became: Became, tools: Tools) -> tuple[Message, ...]:
     """Return a turn as it stands in the conversation afterwards, without its page."""
     answered, answer = tools.engine.answer
     told = render(
@@ -333,6 +390,7 @@ def _told(number: int, reply: str, became: _Became, tools: Tools) -> tuple[Messa
         became=became.words,
         error=fence(became.error, "error") if became.error else "",
         logged=fence(became.logged, "log") if became.logged else "",
+        lines=fence(became.lines, "lines") if became.lines else "",
         answer=fence(answer_text(answer), "answer") if answered else "",
     )[1]
     return Message(role="assistant", content=strip_reasoning(reply)), told

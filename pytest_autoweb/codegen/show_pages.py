@@ -8,6 +8,7 @@ from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.results import Attempt, PlanStep, Snapshot
+from pytest_autoweb.sandbox.engine import StepCallError
 
 CURRENT_PAGE = "CURRENT_PAGE"
 PROMPT_OVERHEAD_TOKENS = 1_800
@@ -21,8 +22,11 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
     a plan may name addresses that do not exist.
     """
     wanted: dict[tuple[str, str], list[int]] = {}
+    where = (CURRENT_PAGE, "")
     for step in attempt.plan_steps:
-        wanted.setdefault(_page_of(step, tools), []).append(step.index)
+        # A step on the current page goes on where the step before it was.
+        where = _page_of(step, tools) or where
+        wanted.setdefault(where, []).append(step.index)
     if (CURRENT_PAGE, "") not in wanted:
         wanted = {(CURRENT_PAGE, ""): [], **wanted}
     budget = page_budget(tools, len(wanted))
@@ -35,6 +39,25 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
             snapshots.append(_not_shown(url, action, tuple(indexes), str(error), tools))
     attempt = change(attempt, snapshots=tuple(snapshots))
     return describe_picture(attempt, tools)
+
+
+def show_more(tools: Tools, number: int, row: int = 1) -> None:
+    """Let the next listing show a list in full that this one shortens; `page.show_more(…)`.
+
+    Args:
+        tools: the tools of the attempt.
+        number: the number of the list, as the listing gives it.
+        row: where to begin, from 1.
+
+    Raises:
+        StepCallError: the listing has no such list.
+    """
+    if type(number) is not int or type(row) is not int:
+        raise StepCallError("page.show_more takes the number of a list, and a row to begin at")
+    try:
+        tools.folds.ask(number, row)
+    except LookupError as error:
+        raise StepCallError(f"page.show_more: {error.args[0]}") from None
 
 
 def _not_shown(
@@ -57,14 +80,17 @@ def page_budget(tools: Tools, pages: int) -> int:
     """Return the number of tokens that each of the pages may take in the prompt."""
     room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
     # Less than this shows nothing useful, so a small context is rather overrun.
-    return max(400, room // max(1, pages))
+    return max(400, min(room, tools.spec.page_tokens) // max(1, pages))
 
 
-def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str]:
-    """Return the URL and entry action that identify a page; the entry page needs no URL."""
+def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str] | None:
+    """Return the URL and entry action of the page that a step names, or None if it names none.
+
+    The entry page needs no URL.
+    """
     url = step.target_url
-    if url == CURRENT_PAGE or not url.startswith(("http://", "https://")):
-        return CURRENT_PAGE, ""
+    if not url.startswith(("http://", "https://")):
+        return None
     return (CURRENT_PAGE, "") if url == tools.case.entry_url else (url, step.entry_action)
 
 

@@ -222,7 +222,7 @@ class QuestionAsker:
             text = ""
         # A small model picks from the marks alone; more text only confuses it.
         brief = is_brief(tools) or bool(question.second_look)
-        room = 0 if brief else tools.spec.context_tokens // TEXT_SHARE * CHARS_PER_TOKEN
+        room = 0 if brief else tools.spec.shown_tokens // TEXT_SHARE * CHARS_PER_TOKEN
         shown = [mark for mark in question.marked.marks if mark.number not in question.banned]
         text = tools.redact(text) if room else ""
         marks = listing(shown, text, max_chars=room, near=self._near(question))

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,7 +13,14 @@ from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.engine_pool import engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.local_models import CATALOGUE, is_present, local_model, models_dir, pull
-from pytest_autoweb.llm.model_spec import BUILTINS, load_specs
+from pytest_autoweb.llm.model_registry import installed_litellm
+from pytest_autoweb.llm.model_spec import (
+    BUILTINS,
+    OLLAMA_PROVIDERS,
+    ModelSpec,
+    describe_model,
+    load_specs,
+)
 
 if TYPE_CHECKING:
     from pytest_autoweb.llm.gateway_messages import ModelCheck
@@ -45,7 +52,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         "check",
         help="check whether models can be called",
         description="Checks provider, key, server and file of each model without sending it a "
-        "prompt. The exit status is 1 if one of them cannot be called.",
+        "prompt, and shows what the model is: its limits, abilities and prices, and whether the "
+        "settings, litellm's registry or the defaults say so. The exit status is 1 if one of them "
+        "cannot be called.",
     )
     check.add_argument("names", nargs="+", metavar="NAME", help="e.g. openai/gpt-5-mini")
     check.add_argument(
@@ -106,12 +115,33 @@ def _check(names: Sequence[str], models_file: Path | None) -> int:
             stop_gateway(address)
     for check in checks:
         print(describe_check(check))
+        for line in _what_it_is(specs[check.model]):
+            print(f"       {line}")
     return 0 if all(check.ok for check in checks) else 1
 
 
 def describe_check(check: "ModelCheck") -> str:
     """Return the result of checking a model as one line for a terminal."""
     return f"{'ok  ' if check.ok else 'FAIL'} {check.model}: {check.detail}"
+
+
+def _what_it_is(spec: ModelSpec) -> Iterator[str]:
+    """Yield what a model is, line by line; the controls are no models."""
+    if spec.provider == "builtin":
+        return
+    settings = describe_model(spec).settings
+    width = max(len(setting.name) for setting in settings)
+    for setting in settings:
+        yield f"{setting.name:<{width}}  {setting.value} ({setting.source})"
+    if spec.provider != "litellm" or any(s.source == "registry" for s in settings):
+        return
+    if installed_litellm() is None:
+        yield (
+            "litellm is not installed, so nothing is known but these settings and defaults; pip "
+            "install litellm, or set them for the model"
+        )
+    elif spec.litellm_model.partition("/")[0] not in OLLAMA_PROVIDERS:
+        yield "litellm's registry does not know it: set context_tokens, max_tokens and so on for it"
 
 
 def _pull(names: Sequence[str], source: str | None) -> int:

@@ -60,7 +60,7 @@ _BY_CAUSE: dict[str, FailureType] = {
     "auth": "PERMISSION_ERROR",
     "refusal": "BUSINESS_ERROR",
     "empty": "SERVICE_UNAVAILABLE",
-    "cut_off": "PARAMETER_ERROR",
+    "truncated": "PARAMETER_ERROR",
     "parse": "SERVICE_UNAVAILABLE",
     "context_window": "PARAMETER_ERROR",
     "budget": "BUSINESS_ERROR",

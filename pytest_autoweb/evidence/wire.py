@@ -146,6 +146,15 @@ class WireRecord(Sequence[WireEntry]):
     def __getitem__(self, index: int | slice) -> WireEntry | Sequence[WireEntry]:
         return tuple(self._entries.values())[index]
 
+    def add(self, entry: WireEntry) -> None:
+        """Add a request that no page made."""
+        if self._context is None or self._next >= EVENTS:
+            return
+        self._entries[self._next] = entry
+        self._next += 1
+        if len(self._entries) > self._most:
+            self._drop_one()
+
     def _on_request(self, request: Request) -> None:
         if self._next >= EVENTS:
             # A page can ask without end, and each request is work for three processes.

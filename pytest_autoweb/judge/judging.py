@@ -1,6 +1,7 @@
 """Judges an attempt by its case's checks, on live page and server, and sums them up."""
 
 import hashlib
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -162,13 +163,19 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
+def _as_written(check: Check) -> str:
+    """Return a check that could not be made ready as its case file has it."""
+    written = check.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return json.dumps(written.get(check.name), ensure_ascii=False)
+
+
 def _result(entry: _PendingCheck, evidence: Evidence) -> CheckResult:
     def shown(text: str) -> str:
         text = evidence.redact(text)
         return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
     verdict = entry.verdict or Verdict(None, "", reason=entry.problem, advisory=entry.not_asked)
-    expected = entry.probe.expected if entry.probe else str(entry.check.model_dump(mode="json"))
+    expected = entry.probe.expected if entry.probe else _as_written(entry.check)
     open_question = (
         "" if verdict.passed is not None else f"could not be evaluated: {verdict.reason}"
     )

@@ -98,18 +98,24 @@ def recorded_request(
         digests = (hashlib.sha256(uri.encode()).hexdigest() for uri in entry.images)
         return RecordedMessage(role=entry.role, content=clean(entry.content), images=tuple(digests))
 
+    # A recording has to fit whichever version of litellm is installed, and without it.
+    made = spec.as_set()
+    schema = None if spec.sources.get("constrained") == "registry" else request.json_schema
     recorded = RecordedRequest(
         messages=tuple(message(entry) for entry in request.messages),
         grammar=None if request.grammar is None else clean(request.grammar),
-        json_schema=json.loads(clean(json.dumps(request.json_schema))),
+        json_schema=json.loads(clean(json.dumps(schema))),
         stop=tuple(clean(text) for text in request.stop),
-        max_tokens=min(spec.max_tokens, request.max_tokens or spec.max_tokens),
+        max_tokens=made.reply_limit(request.max_tokens, more_room=request.more_room),
         sampling={
-            "model": spec.litellm_model,
-            "temperature": spec.temperature,
-            "seed": spec.seed,
-            "constrained": spec.constrained,
-            "extra_body": json.loads(clean(json.dumps(spec.extra_body))),
+            "model": made.litellm_model,
+            "temperature": made.temperature,
+            "seed": made.seed,
+            "constrained": made.constrained,
+            "extra_body": json.loads(clean(json.dumps(made.extra_body))),
+            # Only there if it is set, so that older recordings keep their keys.
+            **({"reasoning_effort": effort} if (effort := made.reasoning_effort) else {}),
+            **({"computer": request.computer.model_dump()} if request.computer else {}),
         },
     )
     return recorded, placeholders

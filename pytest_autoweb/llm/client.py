@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_autoweb.errors import ModelError
+from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
 
 
@@ -52,6 +53,10 @@ class Request(BaseModel):
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     """Limit of the reply, if lower than the model's own setting."""
+    more_room: bool = False
+    """Whether the reply was cut off at its limit before, so that it gets a higher one."""
+    computer: ComputerTool | None = None
+    """The provider's computer tool, if the reply is to be an action of it."""
 
 
 class Reply(BaseModel):
@@ -64,6 +69,8 @@ class Reply(BaseModel):
     model_served: str = ""
     """Name of the model as the server reports it."""
     finish_reason: str = ""
+    more_room: bool = False
+    """Whether a reply that was cut off could be longer if it were asked for again."""
 
 
 class Client(Protocol):
@@ -125,7 +132,8 @@ def ask_once(
     """Ask a model and return its reply, or the error, with the exchange to keep.
 
     A failed call counts as a call, with the time that was waited for it, even when the client
-    cannot say what it used up.
+    cannot say what it used up. A reply that was cut off is asked for once more with more room, if
+    the model has any; what both calls used is counted.
 
     Args:
         client: answers the request.
@@ -135,31 +143,66 @@ def ask_once(
         usable: returns the part of a text that can be used although its end was cut off by the
             limit of tokens; without such a part the call has failed, and not the model.
     """
-    began = now()
-    outcome: Reply | ModelError
-    text = served = ""
-    try:
-        outcome = client.complete(request)
-    except ModelError as error:
-        outcome = error
-    if isinstance(outcome, Reply):
-        text, served = outcome.text, outcome.model_served
-        outcome = _unless_cut(outcome, request, usable)
-    if isinstance(outcome, Reply):
-        usage, why = outcome.usage, None
-    else:
-        waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
-        usage, why = outcome.usage or waited, redact(outcome.detail)
+    call = _call(client, request, usable, now)
+    if call.cut and call.more_room:
+        call = _again(call, _call(client, _roomier(request), usable, now))
+    outcome = call.outcome
     exchange = Exchange(
         stage=request.stage,
         turn=request.turn,
         prompt=redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in request.messages)),
-        reply=redact(text),
-        usage=usage,
-        model_served=served,
-        error=why,
+        reply=redact(call.text),
+        usage=call.usage,
+        model_served=call.served,
+        error=redact(outcome.detail) if isinstance(outcome, ModelError) else None,
     )
     return Answered(outcome, exchange)
+
+
+class _Call(NamedTuple):
+    """One call and what came of it."""
+
+    outcome: Reply | ModelError
+    text: str
+    served: str
+    usage: Usage
+    more_room: bool = False
+
+    @property
+    def cut(self) -> bool:
+        return isinstance(self.outcome, ModelError) and self.outcome.cause == "truncated"
+
+
+def _call(
+    client: Client, request: Request, usable: Callable[[str], str], now: Callable[[], float]
+) -> _Call:
+    began = now()
+    try:
+        reply = client.complete(request)
+    except ModelError as error:
+        waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
+        return _Call(error, "", "", error.usage or waited)
+    outcome = _unless_cut(reply, request, usable)
+    return _Call(outcome, reply.text, reply.model_served, reply.usage, reply.more_room)
+
+
+def _roomier(request: Request) -> Request:
+    return request.model_copy(update={"more_room": True})
+
+
+def _again(first: _Call, second: _Call) -> _Call:
+    """Return what came of a call that was repeated because its reply was cut off."""
+    if isinstance(second.outcome, CassetteMiss):
+        # Recorded by a version that did not ask again.
+        return first
+    usage = first.usage + second.usage
+    outcome = second.outcome
+    if isinstance(outcome, Reply):
+        return second._replace(outcome=outcome.model_copy(update={"usage": usage}), usage=usage)
+    assert isinstance(first.outcome, ModelError)
+    why = f"{first.outcome.detail}; asked again with more room: {outcome.cause}: {outcome.detail}"
+    error = ModelError("truncated", outcome.model, why, usage=usage)
+    return _Call(error, second.text or first.text, second.served or first.served, usage)
 
 
 def _unless_cut(reply: Reply, request: Request, usable: Callable[[str], str]) -> Reply | ModelError:
@@ -168,13 +211,17 @@ def _unless_cut(reply: Reply, request: Request, usable: Callable[[str], str]) ->
         return reply
     if left := usable(reply.text):
         return reply.model_copy(update={"text": left})
+    used = reply.usage
     limit = "max_tokens in the model's settings is too low for it"
-    if request.max_tokens is not None:
+    if request.more_room:
+        limit = "it cannot be longer (max_tokens and output_limit in the model's settings)"
+    elif request.max_tokens is not None:
         limit = f"a call of this kind may use {request.max_tokens} tokens, or max_tokens if lower"
+    thoughts = f", {used.reasoning_tokens} of them thoughts" if used.reasoning_tokens else ""
     detail = (
-        f"the reply was cut off at its limit, after {reply.usage.output_tokens} tokens; {limit}"
+        f"the reply was cut off at its limit, after {used.output_tokens} tokens{thoughts}; {limit}"
     )
-    return ModelError("cut_off", request.model, detail, usage=reply.usage)
+    return ModelError("truncated", request.model, detail, usage=used)
 
 
 def redacted_messages(

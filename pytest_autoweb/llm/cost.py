@@ -25,10 +25,20 @@ class Price(BaseModel):
 
     input_usd: float
     output_usd: float
+    cached_usd: float | None = None
+    """Price of a token of the prompt that is read from the service's cache, if it differs."""
 
-    def of(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the price of that many tokens of prompt and reply."""
-        return input_tokens * self.input_usd + output_tokens * self.output_usd
+    def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """Return the price of that many tokens of prompt and reply.
+
+        Args:
+            input_tokens: tokens of the prompt.
+            output_tokens: tokens of the reply.
+            cached_tokens: those of the prompt that were read from the service's cache.
+        """
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        fresh = input_tokens - cached_tokens
+        return fresh * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd
 
 
 class TokenBound(BaseModel):
@@ -45,7 +55,12 @@ def price_in_spec(spec: ModelSpec) -> Price | None:
     input_usd, output_usd = spec.input_cost_per_mtok, spec.output_cost_per_mtok
     if input_usd is None and output_usd is None:
         return Price(input_usd=0, output_usd=0) if spec.provider != "litellm" else None
-    return Price(input_usd=(input_usd or 0) / _MTOK, output_usd=(output_usd or 0) / _MTOK)
+    cached = spec.cached_input_cost_per_mtok
+    return Price(
+        input_usd=(input_usd or 0) / _MTOK,
+        output_usd=(output_usd or 0) / _MTOK,
+        cached_usd=None if cached is None else cached / _MTOK,
+    )
 
 
 def token_bound(spec: ModelSpec, request: Request) -> TokenBound:
@@ -60,7 +75,7 @@ def token_bound(spec: ModelSpec, request: Request) -> TokenBound:
     input_tokens = size + _MESSAGE_TOKENS * len(request.messages) + _PICTURE_TOKENS * pictures
     return TokenBound(
         input_tokens=input_tokens,
-        output_tokens=min(spec.max_tokens, request.max_tokens or spec.max_tokens),
+        output_tokens=spec.reply_limit(request.max_tokens, more_room=request.more_room),
     )
 
 

@@ -85,7 +85,7 @@ class GatewayService:
             ModelError: the call failed; keys are masked in its detail.
         """
         try:
-            reply = self._answer(request)
+            reply = self._with_room(request, self._answer(request))
         except ModelError as error:
             error.detail = self._mask(error.detail)
             self._count(request.model, error.usage or Usage(), error.cause)
@@ -115,6 +115,14 @@ class GatewayService:
     def stop(self) -> None:
         """Stop the embedded engines."""
         self._engines.stop()
+
+    def _with_room(self, request: Request, reply: Reply) -> Reply:
+        """Return a reply that says, if it was cut off, whether the model could say more."""
+        if reply.finish_reason != "length" or request.more_room:
+            return reply
+        spec, own = self._spec(request.model), request.max_tokens
+        roomier = spec.reply_limit(own, more_room=True) > spec.reply_limit(own)
+        return reply.model_copy(update={"more_room": roomier})
 
     def _answer(self, request: Request) -> Reply:
         spec = self._spec(request.model)
@@ -152,8 +160,11 @@ class GatewayService:
     def _reserve(self, spec: ModelSpec, request: Request) -> Reservation:
         """Reserve money for one try."""
         most = token_bound(spec, request)
-        price = None if self._budget.cap is None else self._live.price(spec, most.input_tokens)
+        price = None if self._budget.cap is None else self._dearest(spec, most.input_tokens)
         return self._budget.reserve(spec.name, price, most)
+
+    def _dearest(self, spec: ModelSpec, input_tokens: int) -> Price | None:
+        return self._live.price(spec, input_tokens, dearest=True)
 
     def _target(self, spec: ModelSpec) -> Endpoint:
         if spec.provider == "local":

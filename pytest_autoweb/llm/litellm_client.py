@@ -4,29 +4,30 @@ Importing it takes seconds, so a server of the user's own that speaks OpenAI's A
 `openai_api`. Where litellm is not installed, OpenAI itself is called so as well.
 """
 
-import json
 import logging
 import os
 import random
 import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache, partial
-from importlib.util import find_spec
-from pathlib import Path
+from functools import partial
 from types import ModuleType
 from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.call_limits import within
-from pytest_autoweb.llm.client import Message, Reply, Request
+from pytest_autoweb.llm.client import Reply, Request
+from pytest_autoweb.llm.computer_tool import completion_with
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
+from pytest_autoweb.llm.model_registry import installed_litellm, is_listed
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
+from pytest_autoweb.llm.request_arguments import request_arguments
 from pytest_autoweb.results import Usage
 
 # Late imports: litellm takes seconds to load, and servers of one's own are called without it.
@@ -194,7 +195,7 @@ class LiteLLMClient:
         self._tries, self._backoff_s = tries, backoff_s
         self._sleep, self._clock = sleep, clock
         self._lock = threading.Lock()
-        self._default_temperature: set[str] = set()
+        self._refused: defaultdict[str, set[str]] = defaultdict(set)
         self._module: ModuleType | None = None
 
     @property
@@ -224,9 +225,11 @@ class LiteLLMClient:
         if litellm is None and (problem := openai_api.other_provider(target.model)):
             raise ModelError("unavailable", spec.name, problem)
         completion = openai_api.completion if litellm is None else litellm.completion
-        arguments = _arguments(spec, request, target)
-        if spec.name in self._default_temperature:
-            arguments.pop("temperature", None)
+        if request.computer:
+            completion = completion_with(request.computer, litellm)
+        arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
+        for name in self._refused[spec.name] | self._refused[_kind(request)]:
+            arguments.pop(name, None)
         used, number = Usage(), 0
         while True:
             number += 1
@@ -238,10 +241,12 @@ class LiteLLMClient:
                 seconds = self._clock() - began
                 reservation.settle(None if may_be_billed(error) else 0.0)
                 used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
-                if "temperature" in arguments and _refuses_temperature(error, spec):
+                if (refused := _refused_argument(error, spec, arguments)) is not None:
                     # Remembered, so that the refusal costs one call and not one for each call.
-                    self._default_temperature.add(spec.name)
-                    del arguments["temperature"]
+                    # One schema may be refused and another one taken.
+                    whose = _kind(request) if refused == "response_format" else spec.name
+                    self._refused[whose].add(refused)
+                    del arguments[refused]
                     number -= 1
                     continue
                 self._wait_or_raise(error, spec, number, used, seconds)
@@ -297,8 +302,17 @@ class LiteLLMClient:
             "or name another variable with api_key_env in the model's settings"
         )
 
-    def price(self, spec: ModelSpec, input_tokens: int = 0) -> Price | None:
-        """Return the price of a token in a prompt of that length, loading litellm if necessary."""
+    def price(
+        self, spec: ModelSpec, input_tokens: int = 0, *, dearest: bool = False
+    ) -> Price | None:
+        """Return the price of a token, loading litellm if necessary.
+
+        Args:
+            spec: the model.
+            input_tokens: the length of the prompt.
+            dearest: the most that any token may cost: one that is written to the service's cache,
+                or one that is a thought.
+        """
         if (price := price_in_spec(spec)) is not None:
             return price
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
@@ -306,27 +320,35 @@ class LiteLLMClient:
         litellm = self._litellm(spec)
         if litellm is None:
             return None
-        return _table_price(litellm, spec.litellm_model, input_tokens)
+        return _table_price(litellm, spec.litellm_model, input_tokens, dearest)
 
     def _usage(self, response: Any, spec: ModelSpec, seconds: float) -> Usage:
         usage = getattr(response, "usage", None)
         input_tokens = int(getattr(usage, "prompt_tokens", 0) or 0)
         output_tokens = int(getattr(usage, "completion_tokens", 0) or 0)
-        cost = self._cost(response, spec, input_tokens, output_tokens)
+        cached_tokens = _detail(usage, "prompt_tokens_details", "cached_tokens")
+        cost = self._cost(response, spec, input_tokens, output_tokens, cached_tokens)
         return Usage(
             calls=1,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
+            cached_tokens=cached_tokens,
+            reasoning_tokens=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
             cost_usd=cost,
             unpriced_calls=int(cost is None),
             latency_s=seconds,
         )
 
     def _cost(
-        self, response: Any, spec: ModelSpec, input_tokens: int, output_tokens: int
+        self,
+        response: Any,
+        spec: ModelSpec,
+        input_tokens: int,
+        output_tokens: int,
+        cached_tokens: int,
     ) -> float | None:
         if (price := price_in_spec(spec)) is not None:
-            return price.of(input_tokens, output_tokens)
+            return price.of(input_tokens, output_tokens, cached_tokens)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None  # litellm would ask the server about the model, once a call
         litellm = self._litellm(spec)
@@ -336,12 +358,14 @@ class LiteLLMClient:
             # litellm also knows what tokens read from a provider's cache cost.
             cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
         except Exception:  # the service may charge for something other than tokens
-            return None
-        return float(cost) if cost else None
+            cost = None
+        # OpenRouter says itself what a call cost, also of models that litellm does not know.
+        cost = cost or getattr(getattr(response, "usage", None), "cost", None)
+        return float(cost) if isinstance(cost, int | float) and cost else None
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
         """Return litellm, which the first call imports, or None if the model does without it."""
-        if _place_of_litellm() is None or _does_without_litellm(spec):
+        if installed_litellm() is None or _does_without_litellm(spec):
             return None
         with self._lock:
             if self._module is None:
@@ -354,23 +378,7 @@ def _does_without_litellm(spec: ModelSpec) -> bool:
     if spec.provider == "local":
         return True
     provider, _, model = spec.litellm_model.partition("/")
-    return provider == "openai" and bool(spec.api_base) and model not in _known_models()
-
-
-@cache
-def _place_of_litellm() -> Path | None:
-    """Return litellm's folder, or None where it is not installed."""
-    found = find_spec("litellm")
-    return Path(found.origin).parent if found and found.origin else None
-
-
-@cache
-def _known_models() -> frozenset[str]:
-    """Return the models in litellm's table of prices and limits, read without importing it."""
-    place = _place_of_litellm()
-    assert place is not None, "only asked where litellm is installed"
-    table = place / "model_prices_and_context_window_backup.json"
-    return frozenset(json.loads(table.read_bytes()))
+    return provider == "openai" and bool(spec.api_base) and not is_listed(model)
 
 
 def _import_litellm() -> ModuleType:
@@ -400,71 +408,47 @@ def _import_litellm() -> ModuleType:
     return cast(ModuleType, litellm)
 
 
-def _refuses_temperature(error: Exception, spec: ModelSpec) -> bool:
-    """Tell whether a model refuses temperature 0, which is this package's default.
+def _kind(request: Request) -> str:
+    return f"{request.model}\n{request.stage}"
+
+
+# Arguments that a model may refuse and can be called without, with the setting behind each and the
+# words by which a refusal is known.
+_DISPENSABLE: tuple[tuple[str, str, re.Pattern[str]], ...] = (
+    ("temperature", "temperature", re.compile("temperature", re.IGNORECASE)),
+    (
+        "response_format",
+        "constrained",
+        re.compile(
+            r"response_?format|json_?schema|response_?schema|output_?(?:format|config)|structured"
+            r"|\bschema\b|tool_choice forces",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+def _refused_argument(
+    error: Exception, spec: ModelSpec, arguments: Mapping[str, Any]
+) -> str | None:
+    """Return the argument that a model refuses and that nobody asked for, or None.
 
     Args:
         error: the refusal, of litellm or of the model's server.
-        spec: the settings, where a user may have asked for this temperature.
+        spec: the settings, where a user may have asked for this argument.
+        arguments: what the call was made with.
     """
-    if "temperature" in spec.model_fields_set or "temperature" not in _words(error).lower():
-        return False
-    return not _was_sent(error) or _status(error) in (400, 422)
+    if _was_sent(error) and _status(error) not in (400, 422):
+        return None
+    for name, setting, words in _DISPENSABLE:
+        if name in arguments and not spec.is_set(setting) and words.search(_words(error)):
+            return name
+    return None
 
 
 def _was_sent(error: Exception) -> bool:
     """Tell whether a call left this machine; litellm itself refuses some parameters."""
     return all(base.__name__ != "UnsupportedParamsError" for base in type(error).__mro__)
-
-
-def _arguments(spec: ModelSpec, request: Request, target: Endpoint) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
-        "model": target.model,
-        "messages": [_message(message, spec) for message in request.messages],
-        "max_tokens": min(spec.max_tokens, request.max_tokens or spec.max_tokens),
-        "timeout": spec.timeout,
-        # Retries are made by `complete`, which reserves money for each of them.
-        "num_retries": 0,
-        "max_retries": 0,
-    }
-    optional: dict[str, Any] = {
-        "api_base": target.api_base,
-        "api_key": target.api_key,
-        "temperature": spec.temperature,
-        "seed": spec.seed,
-        "stop": list(request.stop) or None,
-        "response_format": _response_format(spec, request),
-        "extra_body": _extra_body(spec, request) or None,
-    }
-    if target.model.partition("/")[0] in OLLAMA_PROVIDERS:
-        # Ollama silently truncates prompts that are longer than its default context.
-        optional["num_ctx"] = spec.context_tokens
-    return arguments | {name: value for name, value in optional.items() if value is not None}
-
-
-def _message(message: Message, spec: ModelSpec) -> dict[str, Any]:
-    if not message.images or not spec.vision:
-        return {"role": message.role, "content": message.content}
-    pictures = [{"type": "image_url", "image_url": {"url": uri}} for uri in message.images]
-    return {
-        "role": message.role,
-        "content": [{"type": "text", "text": message.content}, *pictures],
-    }
-
-
-def _response_format(spec: ModelSpec, request: Request) -> dict[str, Any] | None:
-    # A server accepts either a grammar or a schema, not both.
-    grammar_wins = spec.constrained == "gbnf" and request.grammar is not None
-    if request.json_schema is None or spec.constrained == "none" or grammar_wins:
-        return None
-    schema = {"name": "reply", "schema": request.json_schema, "strict": True}
-    return {"type": "json_schema", "json_schema": schema}
-
-
-def _extra_body(spec: ModelSpec, request: Request) -> dict[str, Any]:
-    if spec.constrained == "gbnf" and request.grammar is not None:
-        return {**spec.extra_body, "grammar": request.grammar}
-    return dict(spec.extra_body)
 
 
 def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
@@ -478,11 +462,9 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
     if reason == "content_filter" or (refusal and not text):
         detail = refusal[:300] or "the service withheld the reply (content filter)"
         raise ModelError("refusal", spec.name, detail, usage=used)
-    if not text.strip():
+    if not text.strip() and reason != "length":
         spent = f"{used.output_tokens} tokens, finish reason {reason or 'unknown'}"
         detail = f"the reply holds no text ({spent}){_instead_of_text(message, fields)}"
-        if reason == "length":
-            detail += "; the model spent max_tokens before it answered, raise max_tokens"
         raise ModelError("empty", spec.name, detail, usage=used)
     # For some providers litellm puts the provider's name before the one that the server gave.
     provider = spec.litellm_model.partition("/")[0]
@@ -512,23 +494,39 @@ def _reserved(reserve: Callable[[], Reservation], used: Usage) -> Reservation:
         raise
 
 
-def _table_price(litellm: ModuleType, model: str, input_tokens: int) -> Price | None:
+def _detail(usage: Any, group: str, name: str) -> int:
+    """Return a number of tokens that a service may give apart, or 0."""
+    return int(getattr(getattr(usage, group, None), name, 0) or 0)
+
+
+_INPUT, _CACHE_WRITE = "input_cost_per_token", "cache_creation_input_token_cost"
+_OUTPUT, _THOUGHT = "output_cost_per_token", "output_cost_per_reasoning_token"
+
+
+def _table_price(litellm: ModuleType, model: str, input_tokens: int, dearest: bool) -> Price | None:
     """Return the price in litellm's table, where long prompts may cost more."""
     try:
         info = litellm.get_model_info(model)
     except Exception:  # a model that is not in the table raises errors of several classes
         return None
-    input_usd, output_usd = (
-        max(
-            float(value)
-            for name, value in info.items()
-            if (name == key or (input_tokens > _LONG_PROMPT and name.startswith(f"{key}_above_")))
-            and isinstance(value, int | float)
+
+    def most(*kinds: str) -> float:
+        return max(
+            (
+                float(value)
+                for name, value in info.items()
+                for kind in kinds
+                if isinstance(value, int | float)
+                and (
+                    name == kind
+                    or (input_tokens > _LONG_PROMPT and name.startswith(f"{kind}_above_"))
+                )
+            ),
+            default=0.0,
         )
-        if info.get(key) is not None
-        else 0.0
-        for key in ("input_cost_per_token", "output_cost_per_token")
-    )
+
+    input_usd = most(_INPUT, _CACHE_WRITE) if dearest else most(_INPUT)
+    output_usd = most(_OUTPUT, _THOUGHT) if dearest else most(_OUTPUT)
     # The table lists 0 for models whose price it does not know.
     known = input_usd > 0 or output_usd > 0
     return Price(input_usd=input_usd, output_usd=output_usd) if known else None

@@ -1,6 +1,7 @@
 """What is known of one model: its settings, where they come from, and where it answers."""
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,12 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import local_models
+from pytest_autoweb.llm.model_registry import EFFORTS, ModelFacts, facts_of
+from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.specs import Documented
 
 Dialect = Literal["playwright", "refs"]
@@ -21,7 +24,12 @@ Dialect = Literal["playwright", "refs"]
 CodegenWay = Literal["auto", "turns", "once"]
 """Whether a script is written turn by turn, with the page in view, or all at once."""
 WAYS: tuple[CodegenWay, ...] = ("turns", "once")
-"""What a model's name may end in, after an @, to be compared with itself."""
+"""What a model's name may end in, after an @, to be compared with itself; so may an effort."""
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model is asked to think before it replies."""
+_CONTEXT = 32_768
+ComputerKind = Literal["computer_use_preview", "computer_20241022", "computer_20250124"]
+"""The computer tools of OpenAI and Anthropic, by the types under which they know them."""
 SMALL_PARAMETERS = 14.0
 """The size, in billions of parameters, below which `auto` lets a model write its script at once."""
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
@@ -46,10 +54,19 @@ class ModelSpec(Documented):
     temperature: float | None = 0.0
     """None leaves the choice to the service (some models refuse the parameter)."""
     seed: int | None = None
+    reasoning: bool | None = None
+    """Whether the model can think before it replies; None if nobody knows."""
+    reasoning_effort: Effort | None = None
+    """How much it is asked to think; None leaves that to the service."""
     max_tokens: int = Field(default=2048, gt=0)
-    """Limit on the tokens of a reply."""
-    context_tokens: int = Field(default=32_768, gt=0)
+    """Limit on the tokens of a reply, thoughts included."""
+    output_limit: int | None = Field(default=None, gt=0)
+    """The longest reply that the model can give, up to which a reply that was cut off is asked for
+    again."""
+    context_tokens: int = Field(default=_CONTEXT, gt=0)
     """Tokens of prompt and reply together; page captures are shortened to fit."""
+    page_tokens: int = Field(default=65_536, gt=0)
+    """The most tokens of a prompt that pages may take, however much fits: each one is paid for."""
     timeout: float = Field(default=180.0, gt=0)
     """Seconds for one call."""
     vision: bool = False
@@ -57,9 +74,15 @@ class ModelSpec(Documented):
     dialect: Dialect = "playwright"
     codegen: CodegenWay = "auto"
     """How the strategy `codegen` writes scripts in the dialect `playwright`; `auto` decides by the
-    size in the model's name."""
+    size in the model's name, as the dialect `refs` always does."""
     constrained: Literal["none", "gbnf", "json_schema"] = "none"
     """How the server can constrain replies."""
+    prompt_caching: bool = False
+    """Whether the part of a prompt that stays the same is marked for the service's cache."""
+    refuses: tuple[str, ...] = ()
+    """Parameters that are not sent because the model refuses them, e.g. `temperature`."""
+    computer: ComputerKind | None = None
+    """The provider's computer tool, through which the strategy `act` drives the model."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Additional fields of the body of every request."""
     max_parallel: int | None = Field(default=None, gt=0)
@@ -67,6 +90,19 @@ class ModelSpec(Documented):
     input_cost_per_mtok: float | None = Field(default=None, ge=0)
     """US dollars per million prompt tokens, if litellm does not know the price."""
     output_cost_per_mtok: float | None = Field(default=None, ge=0)
+    cached_input_cost_per_mtok: float | None = Field(default=None, ge=0)
+    """US dollars per million prompt tokens that the service reads from its cache; without it they
+    cost as much as others."""
+    sources: dict[str, SettingSource] = Field(default_factory=dict)
+    """Where settings come from, if not from the defaults; kept by `load_specs`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_eyes(cls, data: Any) -> Any:
+        """Let a model with a computer tool see, as there is nothing else that it could go by."""
+        if isinstance(data, dict) and data.get("computer"):
+            return {"vision": True, **data}
+        return data
 
     @property
     def provider(self) -> Literal["builtin", "local", "litellm"]:
@@ -77,18 +113,73 @@ class ModelSpec(Documented):
         return "local" if prefix == "local" else "litellm"
 
     @property
-    def takes_turns(self) -> bool:
-        """Tell whether the strategy `codegen` lets the model write its script turn by turn."""
-        if self.codegen != "auto":
-            return self.codegen == "turns"
+    def small(self) -> bool:
+        """Tell whether the model is embedded, or its name gives a size below 14B."""
         sizes = [float(size) for size in _SIZE.findall(self.litellm_model)]
-        return self.provider == "litellm" and all(size >= SMALL_PARAMETERS for size in sizes)
+        return self.provider != "litellm" or any(size < SMALL_PARAMETERS for size in sizes)
+
+    @property
+    def brief(self) -> bool:
+        """Tell whether the strategies that decide by sight use their short prompts."""
+        return self.small and self.dialect == "refs" and not self.vision
+
+    @property
+    def takes_turns(self) -> bool:
+        """Tell whether the strategy `codegen` lets the model write its script in a conversation."""
+        if self.dialect == "refs" or self.codegen == "auto":
+            return not self.small
+        return self.codegen == "turns"
 
     @property
     def litellm_model(self) -> str:
         """Return the id behind an alias."""
         return self.model or self.name
 
+    @property
+    def shown_tokens(self) -> int:
+        """Return the part of the context that may be filled with pages."""
+        return min(self.context_tokens, self.page_tokens)
+
+    @property
+    def thinks(self) -> bool:
+        """Tell whether a reply's limit has to hold thoughts as well."""
+        return _thinks(self.reasoning, self.reasoning_effort)
+
+    def is_set(self, setting: str) -> bool:
+        """Tell whether a person made a setting, rather than the registry or the defaults."""
+        if self.sources:
+            return self.sources.get(setting) == "settings"
+        return setting in self.model_fields_set
+
+    def as_set(self) -> "ModelSpec":
+        """Return the settings without what the registry says, which differs between versions."""
+        fields = type(self).model_fields
+        told = [name for name, source in self.sources.items() if source != "settings"]
+        return self.model_copy(update={name: fields[name].default for name in told})
+
+    def reply_limit(self, own: int | None = None, *, more_room: bool = False) -> int:
+        """Return the most tokens that a reply may take.
+
+        Args:
+            own: the limit of this kind of call, which is meant for replies without thoughts.
+            more_room: the reply was cut off before.
+        """
+        limit = self.max_tokens if own is None or self.thinks else min(self.max_tokens, own)
+        if not more_room or self.provider != "litellm":
+            return limit
+        # What small models may say in the dialect refs was measured; more would not help them.
+        if own is not None and self.dialect == "refs":
+            return limit
+        most = min(self.output_limit or limit * MORE_ROOM, self.context_tokens // 2)
+        return max(limit, min(limit * MORE_ROOM, most))
+
+
+def _thinks(reasoning: bool | None, effort: str | None) -> bool:
+    return bool(reasoning) if effort is None else effort != "none"
+
+
+MORE_ROOM = 4
+"""How many times longer a reply may be when it is asked for again because it was cut off."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 OLLAMA_PROVIDERS = ("ollama", "ollama_chat")
@@ -176,18 +267,28 @@ def load_specs(
 
 
 def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
-    """Return the settings of a name, which may end in the way to write: `NAME@turns`."""
-    plain, _, way = name.rpartition("@")
-    if name in configured or not plain or way not in WAYS:
-        return _spec(name, configured.get(name, {}))
-    table = configured.get(plain, {})
-    found = _spec(name, {**table, "model": table.get("model") or plain, "codegen": way})
-    if found.dialect == "refs":
+    """Return the settings of a name, which may end in a way to write or an effort, or in both."""
+    table, plain, way = _without_ending(name, configured)
+    found = _spec(name, table)
+    if way and found.dialect == "refs":
         raise SettingsError(
             f"model {name!r}: {plain} writes in the dialect refs, which has turns of its own; name "
             f"it without @{way}"
         )
     return found
+
+
+def _without_ending(
+    name: str, configured: Mapping[str, dict[str, Any]]
+) -> tuple[dict[str, Any], str, str]:
+    """Return the table of a name, the name without its endings, and the way to write of these."""
+    plain, _, word = name.rpartition("@")
+    if name in configured or not plain or word not in (*WAYS, *EFFORTS):
+        return configured.get(name, {}), name, ""
+    table, plain, way = _without_ending(plain, configured)
+    setting = "codegen" if word in WAYS else "reasoning_effort"
+    table = {**table, "model": table.get("model") or plain, setting: word}
+    return table, plain, word if word in WAYS else way
 
 
 def load_project_specs(
@@ -241,7 +342,7 @@ def _as_tables(data: Any, where: str) -> dict[str, Any]:
 
 
 def _refuse_unknown_keys(name: str, table: Mapping[str, Any], source: str) -> None:
-    known = [field for field in ModelSpec.model_fields if field != "name"]
+    known = [field for field in ModelSpec.model_fields if field not in ("name", "sources")]
     for key in table:
         if key not in known:
             raise SettingsError(
@@ -252,13 +353,92 @@ def _refuse_unknown_keys(name: str, table: Mapping[str, Any], source: str) -> No
 def _spec(name: str, table: Mapping[str, Any]) -> ModelSpec:
     # An alias gets the defaults of the model behind it.
     behind = str(table.get("model") or name)
-    values = {**_defaults(behind), **table, "name": name}
+    defaults, facts = _defaults(behind), _facts(behind)
+    registry = _from_registry(facts, table)
+    found = registry | _for_thinking({**defaults, **registry, **table})
+    sources = dict.fromkeys(found, "registry" if facts else "default")
+    sources |= dict.fromkeys(table, "settings")
+    values = {**defaults, **found, **table, "name": name, "sources": sources}
     try:
-        return ModelSpec.model_validate(values)
+        spec = ModelSpec.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"model {name!r}: {field}: {first['msg']}") from None
+    if spec.reasoning_effort is not None and not spec.is_set("reasoning"):
+        _refuse_effort(spec, facts)
+    return spec
+
+
+def _facts(behind: str) -> ModelFacts | None:
+    """Return what the registry says; it is not asked about models whose defaults were measured."""
+    prefix = behind.partition("/")[0]
+    if prefix in ("builtin", "local", *OLLAMA_PROVIDERS):
+        return None
+    return facts_of(behind)
+
+
+def _from_registry(facts: ModelFacts | None, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the registry makes and a person has not."""
+    if facts is None:
+        return {}
+    found: dict[str, Any] = {
+        "context_tokens": facts.context_tokens,
+        "output_limit": facts.output_limit,
+        "vision": facts.vision,
+        "reasoning": facts.reasoning,
+        "constrained": "json_schema" if facts.structured else "none",
+        "prompt_caching": facts.marked_caching,
+    }
+    found = {key: value for key, value in found.items() if value is not None}
+    if refuses := tuple(name for name in facts.refuses if name not in table):
+        found |= {"refuses": refuses, **dict.fromkeys(refuses)}
+    return {key: value for key, value in found.items() if key not in table}
+
+
+REPLY_TOKENS, THOUGHT_TOKENS, LONG_THOUGHT_TOKENS = 8_192, 16_384, 32_768
+"""The usual limit of a reply: of a model that is in the registry, of one that thinks, and of one
+that is asked to think much. A cost cap reserves as much for each call, so it is not the most that
+a model could say."""
+_MUCH: tuple[Effort, ...] = ("high", "xhigh", "max")
+
+
+def _for_thinking(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits that follow from what else is known of a model."""
+    effort = values.get("reasoning_effort")
+    thinks = _thinks(values.get("reasoning"), effort)
+    if "output_limit" not in values and not thinks:
+        return {}
+    usual = THOUGHT_TOKENS if thinks else REPLY_TOKENS
+    usual = LONG_THOUGHT_TOKENS if effort in _MUCH else usual
+    most = _number(values.get("output_limit"))
+    room = _number(values.get("context_tokens", _CONTEXT)) / 4
+    found: dict[str, Any] = {"max_tokens": int(max(1, min(usual, most, room)))}
+    if effort in _MUCH:
+        found["timeout"] = 600.0
+    if effort not in (None, "none"):
+        # Models that think take none but their own.
+        found["temperature"] = None
+    return found
+
+
+def _number(value: Any) -> float:
+    """Return a limit, or infinity for what is none; wrong values are refused with all settings."""
+    return value if isinstance(value, int) and value > 0 else math.inf
+
+
+def _refuse_effort(spec: ModelSpec, facts: ModelFacts | None) -> None:
+    """Refuse an effort that a model is known not to have."""
+    if spec.provider != "litellm":
+        raise SettingsError(f"model {spec.name!r}: {spec.litellm_model} has no reasoning effort")
+    if facts is None or spec.reasoning_effort in facts.efforts:
+        return
+    known = f"it takes {', '.join(facts.efforts)}" if facts.efforts else "it has none"
+    raise SettingsError(
+        f"model {spec.name!r}: {spec.litellm_model} takes no reasoning effort "
+        f"{spec.reasoning_effort!r}; {known} (by litellm's registry; set reasoning = true for the "
+        "model if that is out of date)"
+    )
 
 
 def _defaults(behind: str) -> dict[str, Any]:
@@ -278,3 +458,86 @@ def _defaults(behind: str) -> dict[str, Any]:
         model = local_models.local_model(behind)
         return {**_LOCAL_DEFAULTS, "context_tokens": model.context_tokens}
     return dict(_OLLAMA_DEFAULTS) if prefix in ("ollama", "ollama_chat") else {}
+
+
+def describe_model(spec: ModelSpec) -> ModelDescription:
+    """Return what a model is, as a run takes it, with who says so."""
+    facts = _facts(spec.litellm_model)
+    longest = f", and up to {spec.output_limit:,} if it is cut off" if spec.output_limit else ""
+    rows = (
+        ("context", "context_tokens", f"{spec.context_tokens:,} tokens"),
+        ("longest reply", "max_tokens", f"{spec.max_tokens:,} tokens{longest}"),
+        ("vision", "vision", _yes_or_no(spec.vision)),
+        ("reasoning", "reasoning", _reasoning(spec, facts)),
+        ("structured replies", "constrained", spec.constrained),
+        ("prompt caching", "prompt_caching", _caching(spec, facts)),
+        ("temperature", "temperature", _or(spec.temperature, "left to the service")),
+        ("parameters it refuses", "refuses", ", ".join(spec.refuses) or "none known"),
+        ("US dollars per million tokens", "prices", _prices(spec, facts)),
+    )
+    return ModelDescription(
+        model=spec.name,
+        settings=tuple(
+            ModelSetting(name=name, value=value, source=_source(spec, setting, facts))
+            for name, setting, value in rows
+        ),
+    )
+
+
+def _yes_or_no(known: bool | None) -> str:
+    return "unknown" if known is None else "yes" if known else "no"
+
+
+def _or(value: float | None, otherwise: str) -> str:
+    return otherwise if value is None else f"{value:g}"
+
+
+def _reasoning(spec: ModelSpec, facts: ModelFacts | None) -> str:
+    parts = [_yes_or_no(spec.reasoning)]
+    if spec.reasoning_effort:
+        parts.append(f"effort {spec.reasoning_effort}")
+    if facts and facts.efforts:
+        parts.append(f"takes {', '.join(facts.efforts)}")
+    return "; ".join(parts)
+
+
+def _caching(spec: ModelSpec, facts: ModelFacts | None) -> str:
+    if spec.prompt_caching:
+        return "marked in the prompt"
+    return "by the service itself" if facts and facts.own_caching else "none known"
+
+
+_PRICES = {
+    "input_cost_per_mtok": "input",
+    "output_cost_per_mtok": "output",
+    "cached_input_cost_per_mtok": "cached input",
+}
+
+
+def _prices(spec: ModelSpec, facts: ModelFacts | None) -> str:
+    found: dict[str, float] = {}
+    if _has_own_price(spec):
+        given = {kind: getattr(spec, setting) for setting, kind in _PRICES.items()}
+        found = {kind: price for kind, price in given.items() if price is not None}
+    elif facts and facts.same_service:
+        found = dict(facts.prices)
+    return ", ".join(f"{kind} {price:g}" for kind, price in found.items()) or "unknown"
+
+
+def _has_own_price(spec: ModelSpec) -> bool:
+    return any(getattr(spec, setting) is not None for setting in _PRICES)
+
+
+def _source(spec: ModelSpec, setting: str, facts: ModelFacts | None) -> SettingSource:
+    """Return who says what is known of a model."""
+    if setting == "prices":
+        if _has_own_price(spec):
+            return "settings" if any(map(spec.is_set, _PRICES)) else "default"
+        return "registry" if facts and facts.same_service and facts.prices else "default"
+    if setting == "reasoning" and spec.is_set("reasoning_effort"):
+        return "settings"
+    if setting in spec.sources:
+        return spec.sources[setting]
+    if facts and setting in ("prompt_caching", "reasoning"):
+        return "registry"
+    return "settings" if spec.is_set(setting) and not spec.sources else "default"

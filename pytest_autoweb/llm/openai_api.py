@@ -74,16 +74,80 @@ def completion(
     base = api_base or default_base()
     limit = "max_completion_tokens" if base == OPENAI else "max_tokens"
     body = {"model": model.removeprefix(PREFIX), "messages": messages, limit: max_tokens}
-    request = urllib.request.Request(
-        f"{base.rstrip('/')}/chat/completions",
-        data=json.dumps(body | fields | dict(extra_body or {})).encode(),
+    body = body | fields | dict(extra_body or {})
+    return _reply(_sent(_posted("chat/completions", body, base, api_key), timeout))
+
+
+def respond(
+    *,
+    model: str,
+    messages: list[dict[str, Any]],
+    max_tokens: int,
+    timeout: float,
+    tools: list[dict[str, Any]],
+    api_base: str | None = None,
+    api_key: str | None = None,
+    reasoning_effort: str | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Ask OpenAI's responses API once, and return its JSON.
+
+    Args:
+        model: the model's name, with or without `openai/`.
+        messages: the messages in the form of chat completions.
+        max_tokens: the limit of the reply.
+        timeout: seconds for each single read.
+        tools: the tools that are offered.
+        api_base: the server's URL; None is OpenAI's own.
+        api_key: its key; None is the one in the environment.
+        reasoning_effort: how much the model is asked to think.
+        extra_body: additional fields of the body.
+        fields: other fields of chat completions, of which this API takes none.
+
+    Raises:
+        ServerRefused: the server answered with an error.
+        OSError: there is no connection.
+        ValueError: the answer is no JSON object, or too long.
+    """
+    body = {
+        "model": model.removeprefix(PREFIX),
+        "input": [{"role": m["role"], "content": _input(m["content"])} for m in messages],
+        "tools": tools,
+        "truncation": "auto",
+        "max_output_tokens": max_tokens,
+    }
+    if reasoning_effort is not None:
+        body["reasoning"] = {"effort": reasoning_effort}
+    found = _sent(_posted("responses", body | dict(extra_body or {}), api_base, api_key), timeout)
+    if not isinstance(found, dict):
+        raise ValueError("Empty or invalid response: it is no object")
+    return found
+
+
+def _input(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    if isinstance(content, str):
+        return content
+    return [
+        {"type": "input_text", "text": part["text"]}
+        if part["type"] == "text"
+        else {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}
+        for part in content
+    ]
+
+
+def _posted(
+    path: str, body: Mapping[str, Any], api_base: str | None, api_key: str | None
+) -> urllib.request.Request:
+    return urllib.request.Request(
+        f"{(api_base or default_base()).rstrip('/')}/{path}",
+        data=json.dumps(body).encode(),
         headers={
             "Content-Type": "application/json",
             "Accept": "application/json",
             "Authorization": f"Bearer {api_key or os.environ.get(_KEY, '')}",
         },
     )
-    return _reply(_sent(request, timeout))
 
 
 def provider_problem(model: str, target: Endpoint) -> str | None:
@@ -183,18 +247,19 @@ def _reply(found: Any) -> SimpleNamespace:
             message["content"] = message["content"][thoughts.end() :]
             message.setdefault("reasoning_content", thoughts[1])
     return SimpleNamespace(
-        **{name: _with_attributes(found.get(name)) for name in ("choices", "usage", "model")}
+        **{name: with_attributes(found.get(name)) for name in ("choices", "usage", "model")}
     )
 
 
-def _with_attributes(value: Any) -> Any:
+def with_attributes(value: Any) -> Any:
+    """Return JSON with attributes in place of keys, as litellm's replies have them."""
     if isinstance(value, list):
-        return [_with_attributes(item) for item in value]
+        return [with_attributes(item) for item in value]
     if not isinstance(value, dict):
         return value
     return SimpleNamespace(
         **{
-            name: inner if name == "provider_specific_fields" else _with_attributes(inner)
+            name: inner if name == "provider_specific_fields" else with_attributes(inner)
             for name, inner in value.items()
         }
     )

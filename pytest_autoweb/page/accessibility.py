@@ -18,10 +18,11 @@ _KEY = re.compile(
     re.DOTALL,
 )
 # Refs and the focus change from one snapshot to the next and mean nothing to a model.
-_NOISE = re.compile(r" \[(?:ref=[^\]]*|cursor=pointer|active)\]")
-_REF = re.compile(r" \[(?:ref=[^\]]*|active)\]")
+_NOISE = re.compile(r" \[(?:ref=[^\]]*|box=[^\]]*|cursor=pointer|active)\]")
+_REF = re.compile(r" \[(?:ref=[^\]]*|box=[^\]]*|active)\]")
+_BOX = re.compile(r" \[box=([^\]]*)\]")
 # For these roles, the attribute `cursor=pointer` adds no information.
-_CLICKED_BY_NATURE = frozenset(
+CLICKED_BY_NATURE = frozenset(
     _WORDS.findall(
         "button link tab menuitem menuitemcheckbox menuitemradio option checkbox radio switch "
         "combobox textbox searchbox slider spinbutton treeitem"
@@ -31,7 +32,7 @@ _FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class Parts:
     """The components of one line of a snapshot."""
 
     role: str
@@ -42,6 +43,7 @@ class _Parts:
     has_colon: bool
 
     def text(self) -> str:
+        """Return the components as a line."""
         key = self.role + (f" {self.name}" if self.name else "") + self.attrs
         if self.has_colon and self.value:
             return f"- {_yaml_key(key)}: {self.value}"
@@ -56,17 +58,19 @@ def aria_outline(snapshot: str, secrets: Collection[str]) -> tuple[Line, ...]:
 
 
 def _read(raw: str, hidden: Collection[str]) -> Line:
-    parts = _take_apart(raw)
+    parts = take_apart(raw)
     if parts is None:
         return Line(raw, "")
-    noise = _NOISE if parts.role in _CLICKED_BY_NATURE else _REF
+    box = _BOX.search(parts.attrs)
+    noise = _NOISE if parts.role in CLICKED_BY_NATURE else _REF
     parts = replace(parts, attrs=noise.sub("", parts.attrs))
     if hidden:
         parts = _hide(parts, hidden)
-    return Line(parts.text(), parts.role)
+    return Line(parts.text(), parts.role, box=box[1] if box else "")
 
 
-def _take_apart(raw: str) -> _Parts | None:
+def take_apart(raw: str) -> Parts | None:
+    """Return the components of a line, or None if it is not one of a snapshot."""
     if not raw.startswith("- "):
         return None
     entry = raw[2:]
@@ -79,14 +83,14 @@ def _take_apart(raw: str) -> _Parts | None:
     if (match := _KEY.match(entry)) is None:
         return None
     tail = match["tail"] or ""
-    return _Parts(match["role"], match["name"] or "", match["attrs"], tail[1:].strip(), bool(tail))
+    return Parts(match["role"], match["name"] or "", match["attrs"], tail[1:].strip(), bool(tail))
 
 
-def _hide(parts: _Parts, hidden: Collection[str]) -> _Parts:
-    if parts.role in _FIELDS and parts.value and _collapse(_decoded(parts.value)) in hidden:
+def _hide(parts: Parts, hidden: Collection[str]) -> Parts:
+    if parts.role in _FIELDS and parts.value and _collapse(decoded(parts.value)) in hidden:
         parts = replace(parts, value=HIDDEN)
     if parts.name.startswith('"'):
-        name = _decoded(parts.name)
+        name = decoded(parts.name)
         for secret in hidden:
             # The accessible name of a label includes the value of a field inside it.
             name = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, name)
@@ -94,7 +98,8 @@ def _hide(parts: _Parts, hidden: Collection[str]) -> _Parts:
     return parts
 
 
-def _decoded(value: str) -> str:
+def decoded(value: str) -> str:
+    """Return a name or value without the quotes of JSON or YAML."""
     if value.startswith('"'):
         try:
             return str(json.loads(value))

@@ -3,13 +3,13 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb.page.accessibility import HIDDEN
 from pytest_autoweb.page.frames import ContextWrapper
-from pytest_autoweb.page.outline import Line, estimate_tokens, fit_outline
+from pytest_autoweb.page.outline import Folds, Line, estimate_tokens, fit_outline
 from pytest_autoweb.page.scripts import (
     MAX_FRAMES,
     MAX_SILENT,
@@ -50,15 +50,18 @@ class CaptureMode:
     """In capital letters by convention; flags take it in any case."""
     summary: str
     show: Show
+    brief: Callable[["Page | Frame"], tuple[Line, ...]] | None = None
+    """The page as an outline for models that work by turns; None if they see what `show` shows."""
 
 
 CAPTURE_MODES: Variants[CaptureMode] = Variants("capture mode", "pytest_autoweb.page.capture_modes")
 
 
-def aria_snapshot(root: Page | Frame, *, for_models: bool) -> str:
+def aria_snapshot(root: Page | Frame, *, for_models: bool, boxes: bool = False) -> str:
     """Return what Playwright calls the aria snapshot of the body, in one of its two forms."""
     body = root.locator("body")
-    return body.aria_snapshot(mode="ai" if for_models else "default", timeout=OBSERVE_TIMEOUT_MS)
+    mode: Literal["ai", "default"] = "ai" if for_models else "default"
+    return body.aria_snapshot(mode=mode, boxes=boxes, timeout=OBSERVE_TIMEOUT_MS)
 
 
 def fitted(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) -> ShownPage:
@@ -112,19 +115,21 @@ def capture_snapshot(
     entry_action: str,
     step_indexes: Sequence[int],
     budget_tokens: int,
+    folds: Folds | None = None,
 ) -> Snapshot:
     """Take a snapshot of the page in `mode`, within the token budget.
 
-    Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and the snapshot's notes
-    say so; its `mode` remains the requested one. No mode includes the values of password and
-    hidden fields.
+    With `folds`, the page is shown in brief, as to models that work by turns, and they hold which
+    lists are shortened. Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and
+    the snapshot's notes say so; its `mode` remains the requested one. No mode includes the values
+    of password and hidden fields.
     """
     root = context.context if isinstance(context, ContextWrapper) else context
     notes: list[str] = []
     shown = ShownPage("")
     for candidate in (mode, *(other for other in FALLBACKS if other != mode)):
         try:
-            shown = _twice(CAPTURE_MODES.pick(candidate).show, root, budget_tokens)
+            shown = _twice(_show_of(candidate, folds), root, budget_tokens)
         except NotPossible as problem:
             notes.append(f"{candidate} was not possible: {problem}")
             if not answers(root, timeout_ms=_ALIVE_MS):
@@ -145,6 +150,19 @@ def capture_snapshot(
         truncated=shown.truncated,
         notes=(*notes, *shown.notes),
     )
+
+
+def _show_of(mode: CaptureModeName, folds: Folds | None) -> Show:
+    found = CAPTURE_MODES.pick(mode)
+    brief = found.brief
+    if folds is None or brief is None:
+        return found.show
+
+    def show(root: Page | Frame, budget: int) -> ShownPage:
+        cut = fit_outline(brief(root), budget, folds)
+        return ShownPage(cut.text, cut.truncated)
+
+    return show
 
 
 def cache_key(url: str, entry_action: str, mode: CaptureModeName) -> str:

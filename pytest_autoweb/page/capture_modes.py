@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Error, Frame, Page
 
 from pytest_autoweb.page.accessibility import aria_outline, ax_outline
+from pytest_autoweb.page.brief_listing import OutOfSight, brief_outline
 from pytest_autoweb.page.capture import (
     CAPTURE_MODES,
     CaptureMode,
@@ -18,7 +19,7 @@ from pytest_autoweb.page.capture import (
 )
 from pytest_autoweb.page.clean_html import clean_html
 from pytest_autoweb.page.outline import Line
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.scripts import MAX_SILENT, run_script
 
 
 def show_aria(root: Page | Frame, budget: int) -> ShownPage:
@@ -27,33 +28,70 @@ def show_aria(root: Page | Frame, budget: int) -> ShownPage:
     return fitted(aria_outline(snapshot, secret_texts(root)), budget)
 
 
+def brief_aria(root: Page | Frame) -> tuple[Line, ...]:
+    """Show the same in fewer tokens, without what is out of sight."""
+    snapshot = aria_snapshot(root, for_models=True, boxes=True)
+    return brief_outline(aria_outline(snapshot, secret_texts(root)), _sight(root))
+
+
+def _sight(root: Page | Frame) -> OutOfSight:
+    found: list[Any] = []
+    silent = 0
+    for document in (root, *inner_frames(root)):
+        try:
+            found.append(run_script(document, "out_of_sight", _SIGHT_LIMITS, timeout_ms=2_000))
+        except Error:
+            silent += 1
+            if silent >= MAX_SILENT:
+                break
+    return OutOfSight.of(found)
+
+
+_SIGHT_LIMITS = {"limit": 5_000, "milliseconds": 300}
+"""The most elements of a document that are looked at, and the time for it."""
+
 ARIA = CAPTURE_MODES.add(
     CaptureMode(
         name="ARIA",
         summary="Playwright's aria snapshot made for models: roles, names, states, links; frames "
         "inlined",
         show=show_aria,
+        brief=brief_aria,
     )
 )
 
 
 def show_classic_aria(root: Page | Frame, budget: int) -> ShownPage:
     """Show the body; this form leaves frames out, so each visible one is appended."""
+    lines, notes = _classic_outline(root, boxes=False)
+    return fitted(lines, budget, notes)
+
+
+def brief_classic_aria(root: Page | Frame) -> tuple[Line, ...]:
+    """Show the same in fewer tokens, without what is out of sight."""
+    return brief_outline(_classic_outline(root, boxes=True)[0], _sight(root))
+
+
+def _classic_outline(
+    root: Page | Frame, *, boxes: bool
+) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     secrets = secret_texts(root)
-    lines = list(aria_outline(aria_snapshot(root, for_models=False), secrets))
+    snapshot = aria_snapshot(root, for_models=False, boxes=boxes)
+    lines = list(aria_outline(snapshot, secrets))
     notes: list[str] = []
     for frame in inner_frames(root):
         label = frame.name or frame.url
         try:
             if not frame.frame_element().is_visible():
                 continue
-            inner = aria_outline(aria_snapshot(frame, for_models=False), secrets)
+            snapshot = aria_snapshot(frame, for_models=False, boxes=boxes)
+            inner = aria_outline(snapshot, secrets)
         except Error:
             notes.append(f"frame {label!r} did not answer")
             continue
         if inner:
             lines.append(Line(f"- iframe {label!r}:", "iframe", inner))
-    return fitted(tuple(lines), budget, tuple(notes))
+    return tuple(lines), tuple(notes)
 
 
 ARIA_SNAPSHOT = CAPTURE_MODES.add(
@@ -61,6 +99,7 @@ ARIA_SNAPSHOT = CAPTURE_MODES.add(
         name="ARIA_SNAPSHOT",
         summary="the classic aria snapshot of `body`, each visible frame's own appended",
         show=show_classic_aria,
+        brief=brief_classic_aria,
     )
 )
 

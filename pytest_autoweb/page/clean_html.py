@@ -7,7 +7,6 @@ from html import escape
 from html.parser import HTMLParser
 
 from pytest_autoweb.page.outline import (
-    ALIKE_LIMIT,
     MARKER_TOKENS,
     Cut,
     estimate_tokens,
@@ -15,6 +14,7 @@ from pytest_autoweb.page.outline import (
 )
 
 TEXT_LIMIT = 500
+_ALIKE_LIMIT = 20
 _DATA_ATTR_LIMIT = 50
 _DATA_URI_LIMIT = 50
 _ATTR_LIMIT = 300
@@ -199,7 +199,7 @@ def _thin(node: _Node) -> None:
             dropped = 0
         run = run + 1 if child.tag == last else 1
         last = child.tag
-        if run > ALIKE_LIMIT:
+        if run > _ALIKE_LIMIT:
             dropped += 1
             continue
         _thin(child)

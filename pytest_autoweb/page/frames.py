@@ -38,6 +38,8 @@ class RefElement:
     """Those of `click`, `fill`, `check`, `uncheck`, `select_option`, `press` that apply."""
     options: tuple[str, ...] = ()
     """Labels of the options of a select box."""
+    takes_files: bool = False
+    disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

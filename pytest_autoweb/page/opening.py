@@ -1,97 +1,18 @@
-"""Opening the entry page of a case, its set-up, and telling whether a page changed or ended."""
+"""Opening the entry page of a case, and telling whether a page changed or ended."""
 
 import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
-from playwright.sync_api import BrowserContext, Error, Page, Response
+from playwright.sync_api import Error, Page, Response
 
 from pytest_autoweb.egress.browser_watch import driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
-from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.scripts import answers, call_function, run_script, script
+from pytest_autoweb.page.scripts import answers, run_script
 from pytest_autoweb.results import Failure
-from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.normal_forms import ascii_host
-
-_SETUP_MS = 15_000.0
-
-
-class Cookie(Spec):
-    """A cookie set before the page is opened."""
-
-    name: str
-    value: str
-    url: str | None = None
-    domain: str | None = None
-    path: str | None = None
-
-
-class Setup(Spec):
-    """What happens before the model sees the page."""
-
-    js: str | None = None
-    """Evaluated in the page once it has loaded; a promise is awaited."""
-    storage_state: str | None = None
-    """A Playwright storage state file, relative to the case file."""
-    cookies: tuple[Cookie, ...] = ()
-
-
-def context_args(setup: Setup, case_dir: Path) -> dict[str, Any]:
-    """Return arguments for `new_context`: the storage state, and no service workers.
-
-    A service worker would answer requests that the origin policy then never sees.
-
-    Raises:
-        CaseError: the storage state file does not exist.
-    """
-    args: dict[str, Any] = {"service_workers": "block"}
-    if setup.storage_state is not None:
-        path = case_dir / setup.storage_state
-        if not path.is_file():
-            raise CaseError(f"there is no file {path}", field="setup.storage_state")
-        args["storage_state"] = str(path)
-    return args
-
-
-def limit_talk(context: BrowserContext) -> None:
-    """Limit how much the pages of a context can tell their developers, in number and length."""
-    context.add_init_script(f"({script('page_budget')})()")
-
-
-def add_cookies(context: BrowserContext, setup: Setup, entry_url: str) -> None:
-    """Set the case's cookies; one without URL and domain is set for the entry URL."""
-    cookies: list[Any] = []
-    for cookie in setup.cookies:
-        fields = cookie.model_dump(exclude_none=True)
-        if cookie.domain is None and cookie.url is None:
-            # Playwright takes either a URL or a domain with a path.
-            fields["url"] = entry_url
-            fields.pop("path", None)
-        elif cookie.domain is not None:
-            fields.setdefault("path", "/")
-        cookies.append(fields)
-    if cookies:
-        context.add_cookies(cookies)
-
-
-def run_setup_js(page: Page, js: str, *, timeout_ms: float = _SETUP_MS) -> Failure | None:
-    """Run the case's `setup.js` in the page and await it."""
-    try:
-        result = call_function(page, js, timeout_ms=timeout_ms)
-    except Error as error:
-        problem = str(error).strip().splitlines()[0]
-    else:
-        problem = result.error
-    if not problem:
-        return None
-    return Failure(
-        kind="navigation", message=f"setup.js failed: {problem}", evidence={"url": page.url}
-    )
 
 
 def browser_ended(page: Page) -> bool:

@@ -28,8 +28,8 @@ MARKER_TOKENS = 16
 """Tokens reserved for the marker."""
 
 
-ALIKE_LIMIT = 20
-"""Number of siblings of one kind that are kept when a tree has to be thinned."""
+LEAST_ROWS = 4
+"""Siblings of a long list that are kept however little room there is."""
 
 DEPTH_LIMIT = 120
 """Number of levels kept; deeper nodes move up. Only hostile pages are deeper."""
@@ -43,6 +43,8 @@ class Line:
     kind: str = ""
     """Property that similar siblings share, e.g. the role."""
     children: tuple["Line", ...] = field(default=())
+    box: str = ""
+    """Place and size on the page as the browser writes them; empty if unknown."""
 
     def count(self) -> int:
         """Return the number of nodes in this tree."""
@@ -103,45 +105,236 @@ def _lines(roots: Iterable[Line]) -> Iterator[str]:
         pending.extend((child, depth + 1) for child in reversed(node.children))
 
 
-def fit_outline(roots: tuple[Line, ...], budget_tokens: int) -> Cut:
-    """Fit the outline into the budget: first thin long runs of similar siblings, then cut."""
+def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | None" = None) -> Cut:
+    """Fit the outline into the budget: thin long lists as far as needed, and only then cut.
+
+    Args:
+        roots: the trees.
+        budget_tokens: the most tokens of the text, as `estimate_tokens` counts them.
+        folds: gives the thinned lists numbers by which more of them can be asked for, and knows
+            which were asked for; None if nobody can ask.
+    """
+    asked = folds.begin() if folds else {}
     whole = render_outline(roots)
-    if estimate_tokens(whole) <= budget_tokens:
+    if not asked and estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)
     total = sum(root.count() for root in roots)
-    thinned = tuple(_thin(root) for root in roots)
+    short = tuple(_with_short_texts(root) for root in roots)
+    thinned = _Thinning(short, budget_tokens - MARKER_TOKENS, asked).lines()
     kept: list[str] = []
     left = budget_tokens - MARKER_TOKENS
     shown = 0
-    for line, is_node in _marked_lines(thinned):
+    for depth, node in _with_depth(thinned):
+        line = "  " * depth + (_told(node, folds) if isinstance(node, _Fold) else node.text)
         left -= estimate_tokens(line + "\n")
         if left < 0:
             break
         kept.append(line)
-        shown += is_node
+        shown += not isinstance(node, _Fold)
+    if shown == total:
+        return Cut("\n".join(kept), truncated=False)
     return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
 
 
-_MORE = "more"
+LONG_TEXT = 1_000
+"""Characters of a line that are kept where there is not enough room for all."""
 
 
-def _marked_lines(roots: tuple[Line, ...]) -> Iterator[tuple[str, bool]]:
-    nodes = (node for root in roots for node in root.walk())
-    for line, node in zip(_lines(roots), nodes, strict=True):
-        yield line, node.kind != _MORE
+def _with_short_texts(node: Line) -> Line:
+    left_out = len(node.text) - LONG_TEXT
+    text = f"{node.text[:LONG_TEXT]}… ({left_out} more characters)" if left_out > 0 else node.text
+    return replace(node, text=text, children=tuple(map(_with_short_texts, node.children)))
 
 
-def _thin(node: Line) -> Line:
-    kept: list[Line] = []
-    run = 0
-    children = node.children
-    for index, child in enumerate(children):
-        alike = index > 0 and child.kind and child.kind == children[index - 1].kind
-        if run > ALIKE_LIMIT and not alike:
-            kept.append(Line(f"- text: ({run - ALIKE_LIMIT} more alike)", _MORE))
-        run = run + 1 if alike else 1
-        if run <= ALIKE_LIMIT:
-            kept.append(_thin(child))
-    if run > ALIKE_LIMIT:
-        kept.append(Line(f"- text: ({run - ALIKE_LIMIT} more alike)", _MORE))
-    return replace(node, children=tuple(kept))
+FoldKey = tuple[str, ...]
+"""What a list is found again by on the next look: the lines above it, and which of them it is."""
+
+
+@dataclass(slots=True)
+class Folds:
+    """Which lists of the newest listing were thinned, and of which the next one shows more."""
+
+    listed: dict[int, FoldKey] = field(default_factory=dict)
+    wanted: dict[FoldKey, int] = field(default_factory=dict)
+    """The first row to be shown, from 1."""
+    begun: bool = False
+    """A listing was made; a script that runs again without any may still ask."""
+
+    def ask(self, number: int, row: int = 1) -> None:
+        """Let the next listing show the list with this number, from a row on.
+
+        Raises:
+            LookupError: the newest listing has no such list.
+        """
+        if not self.begun:
+            return
+        if number not in self.listed:
+            known = f"1 to {len(self.listed)}" if self.listed else "none"
+            raise LookupError(f"the listing has no shortened list {number} (there are: {known})")
+        self.wanted[self.listed[number]] = max(1, row)
+
+    def begin(self) -> dict[FoldKey, int]:
+        """Return what was asked for, and forget the listing before."""
+        asked, self.wanted = self.wanted, {}
+        self.listed, self.begun = {}, True
+        return asked
+
+    def add(self, key: FoldKey) -> int:
+        """Return the number of a thinned list in this listing."""
+        for number, known in self.listed.items():
+            if known == key:
+                return number
+        self.listed[len(self.listed) + 1] = key
+        return len(self.listed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold(Line):
+    """Stands for siblings that are left out."""
+
+    key: FoldKey = ()
+    left_out: int = 0
+    next_row: int = 0
+    """Row from which more can be asked for; 0 for the list from its beginning."""
+
+
+_KINDS = {"row": "rows", "listitem": "items", "link": "links", "option": "options"}
+
+
+def _told(fold: _Fold, folds: Folds | None) -> str:
+    what = f"{fold.left_out} more {_KINDS.get(fold.kind, 'alike')}"
+    if folds is None:
+        return f"- text: ({what})"
+    row = f", {fold.next_row}" if fold.next_row else ""
+    return f"({what}; page.show_more({folds.add(fold.key)}{row}))"
+
+
+def _with_depth(roots: Iterable[Line]) -> Iterator[tuple[int, Line]]:
+    pending = [(0, root) for root in reversed(tuple(roots))]
+    while pending:
+        depth, node = pending.pop()
+        yield depth, node
+        pending.extend((depth + 1, child) for child in reversed(node.children))
+
+
+class _Run(NamedTuple):
+    """Siblings of which the middle may be left out."""
+
+    rows: tuple[Line, ...]
+    key: FoldKey
+
+
+_NEAR = 3
+"""Siblings that may stand between two of one kind in a list: title, text, button, title, …"""
+
+
+def _runs(rows: tuple[Line, ...], above: FoldKey, seen: dict[FoldKey, int]) -> Iterator[_Run]:
+    """Split siblings into lists and what stands between them."""
+    began = 0
+    for index in range(1, len(rows) + 1):
+        near = {row.kind for row in rows[max(began, index - _NEAR) : index]}
+        if index < len(rows) and rows[index].kind and rows[index].kind in near:
+            continue
+        # A row that begins a pattern of several kinds is followed by one of its own kind soon.
+        ahead = rows[index : index + _NEAR] if index < len(rows) else ()
+        if any(row.kind and row.kind in near for row in ahead):
+            continue
+        run = rows[began:index]
+        nth = seen[above] = seen.get(above, 0) + (len(run) > LEAST_ROWS)
+        yield _Run(run, (*above, str(nth)))
+        began = index
+
+
+class _Thinning:
+    """The search for the longest lists that fit."""
+
+    def __init__(self, roots: tuple[Line, ...], budget: int, asked: dict[FoldKey, int]) -> None:
+        self._roots, self._budget, self._asked = roots, budget, asked
+        self._costs: dict[tuple[str, int], int] = {}
+        self._runs: dict[int, tuple[_Run, ...]] = {}
+        self._longest = LEAST_ROWS
+        self._room = self._wide = 0
+        self._prepare()
+
+    def _prepare(self) -> None:
+        seen: dict[FoldKey, int] = {}
+        top = Line("", "", self._roots)
+        self._top = top
+        pending: list[tuple[Line, FoldKey]] = [(top, ())]
+        while pending:
+            node, above = pending.pop()
+            runs = self._runs[id(node)] = tuple(_runs(node.children, above, seen))
+            for run in runs:
+                self._longest = max(self._longest, len(run.rows))
+            lists = (child for child in node.children if child.children)
+            pending.extend((child, (*above, child.text)) for child in lists)
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the trees thinned as far as needed."""
+        if self._asked:
+            # What was asked for comes first; the other lists share what it leaves.
+            self._wide = self._most(lambda rows: self._cost(LEAST_ROWS, rows))
+        limit = self._most(lambda rows: self._cost(rows, self._wide))
+        return self._thin(self._top, limit)
+
+    def _most(self, cost: Callable[[int], int]) -> int:
+        low, high = LEAST_ROWS, self._longest
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if cost(middle) <= self._budget else (low, middle - 1)
+        return low
+
+    def _kept(self, run: _Run, limit: int, wide: int) -> tuple[slice, slice, int]:
+        """Return the first and the last rows that are kept, and how many come before the first."""
+        count = len(run.rows)
+        if (start := self._asked.get(run.key)) is not None and count > LEAST_ROWS:
+            begin = min(start, count) - 1
+            return slice(begin, begin + wide), slice(count, count), begin
+        if count <= limit:
+            return slice(0, count), slice(count, count), 0
+        tail = max(1, limit // 5)
+        return slice(0, limit - tail), slice(count - tail, count), 0
+
+    def _cost(self, limit: int, wide: int) -> int:
+        total, pending = 0, [(self._top, -1)]
+        while pending:
+            node, depth = pending.pop()
+            if depth >= 0:
+                total += self._own(node.text, depth)
+            for run in self._runs.get(id(node), ()):
+                head, tail, before = self._kept(run, limit, wide)
+                kept = (*run.rows[head], *run.rows[tail])
+                total += _FOLD_TOKENS * (len(kept) < len(run.rows)) + _FOLD_TOKENS * bool(before)
+                pending.extend((row, depth + 1) for row in kept)
+            if total > self._budget:
+                break
+        return total
+
+    def _own(self, text: str, depth: int) -> int:
+        if (known := self._costs.get((text, depth))) is None:
+            known = self._costs[text, depth] = estimate_tokens("  " * depth + text + "\n")
+        return known
+
+    def _thin(self, node: Line, limit: int) -> tuple[Line, ...]:
+        kept: list[Line] = []
+        for run in self._runs.get(id(node), ()):
+            head, tail, before = self._kept(run, limit, self._wide)
+            shown, last = run.rows[head], run.rows[tail]
+            if before:
+                kept.append(_fold(run, 0, before, 0))
+            kept += [replace(row, children=self._thin(row, limit)) for row in shown]
+            left_out = len(run.rows) - before - len(shown) - len(last)
+            if left_out:
+                asked = run.key in self._asked
+                next_row = before + len(shown) + 1 if asked else 0
+                kept.append(_fold(run, before + len(shown), left_out, next_row))
+            kept += [replace(row, children=self._thin(row, limit)) for row in last]
+        return tuple(kept)
+
+
+def _fold(run: _Run, first: int, left_out: int, next_row: int) -> _Fold:
+    return _Fold("", run.rows[first].kind, key=run.key, left_out=left_out, next_row=next_row)
+
+
+_FOLD_TOKENS = 16
+"""Tokens reserved for a line that stands for rows left out."""

@@ -4,16 +4,27 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_autoweb.page.frames import RefElement, RefView
 from pytest_autoweb.page.outline import MARKER_TOKENS, estimate_tokens, truncation_marker
 
-_NAME_CHARS = 80
-_TEXT_CHARS = 200
-_VALUE_CHARS = 60
 _AFTER_CHARS = 40
-_OPTIONS = 30
+
+
+class Lengths(NamedTuple):
+    """How much of its texts a list shows; what is longer ends in an ellipsis."""
+
+    name: int = 80
+    text: int = 200
+    value: int = 60
+    options: int = 30
+    """Number of options of a select box."""
+
+
+SHORT = Lengths()
+"""For small models, which read slowly and get lost in long lists."""
+LONG = Lengths(name=300, text=4_000, value=1_000, options=100)
 
 _FORMATS = {
     "date": "date, YYYY-MM-DD",
@@ -49,7 +60,13 @@ class ListedItem:
     """The locator expression; empty for text."""
 
 
-def ref_view(found: Sequence[ListedItem], *, budget_tokens: int, complete: bool = True) -> RefView:
+def ref_view(
+    found: Sequence[ListedItem],
+    *,
+    budget_tokens: int,
+    complete: bool = True,
+    lengths: Lengths = SHORT,
+) -> RefView:
     """Return the list within its budget; text is dropped before elements."""
     items = list(_without_repeats(found))
     of_role = Counter(item.entry["role"] for item in items if item.locator)
@@ -58,7 +75,7 @@ def ref_view(found: Sequence[ListedItem], *, budget_tokens: int, complete: bool 
     lines: list[tuple[str, bool]] = []
     for position, item in enumerate(items):
         if not item.locator:
-            lines.append((f't "{_short(item.entry["text"], _TEXT_CHARS)}"', False))
+            lines.append((f't "{_short(item.entry["text"], lengths.text)}"', False))
             continue
         after = _after(items, position)
         if after and lines and not lines[-1][1]:
@@ -69,7 +86,7 @@ def ref_view(found: Sequence[ListedItem], *, budget_tokens: int, complete: bool 
         # Elements that a model could not tell apart otherwise are numbered.
         unnamed = not (item.entry["name"] or after or _icon_word(item.entry))
         number = seen[role] if of_role[role] > 1 and unnamed else 0
-        element = _element(item, f"e{len(elements) + 1}", after, number)
+        element = _element(item, f"e{len(elements) + 1}", after, number, lengths)
         elements.append(element)
         lines.append((element_line(element), True))
     return _fitted(lines, elements, budget_tokens, complete)
@@ -137,17 +154,19 @@ def _after(items: Sequence[ListedItem], position: int) -> str:
     return _short(text, _AFTER_CHARS) if is_label else ""
 
 
-def _element(item: ListedItem, ref: str, after: str, number: int) -> RefElement:
+def _element(item: ListedItem, ref: str, after: str, number: int, lengths: Lengths) -> RefElement:
     entry = item.entry
     options = tuple(entry["options"])
     return RefElement(
         ref=ref,
         role=_shown_role(entry),
-        name=_short(entry["name"], _NAME_CHARS),
-        hint=_hint(entry, after, number),
+        name=_short(entry["name"], lengths.name),
+        hint=_hint(entry, after, number, lengths),
         locator=item.locator,
         actions=_actions(entry),
         options=options,
+        takes_files=entry["type"] == "file",
+        disabled="disabled" in entry["states"],
     )
 
 
@@ -169,7 +188,7 @@ def _actions(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return _ACTIONS.get(entry["role"], ("click",))
 
 
-def _hint(entry: Mapping[str, Any], after: str, number: int) -> str:
+def _hint(entry: Mapping[str, Any], after: str, number: int, lengths: Lengths) -> str:
     facts: list[str] = []
     if kind := _FORMATS.get(entry["type"]):
         facts.append(kind)
@@ -189,9 +208,9 @@ def _hint(entry: Mapping[str, Any], after: str, number: int) -> str:
     if facts:
         parts.append(f"({', '.join(facts)})")
     if entry["value"]:
-        parts.append(f'value "{_short(entry["value"], _VALUE_CHARS)}"')
+        parts.append(f'value "{_short(entry["value"], lengths.value)}"')
     if entry["options"]:
-        parts.append(_option_text(entry["options"], entry["chosen"]))
+        parts.append(_option_text(entry["options"], entry["chosen"], lengths))
     return " ".join(parts)
 
 
@@ -202,11 +221,12 @@ def _icon_word(entry: Mapping[str, Any]) -> str:
     return _short(entry["handle"], _AFTER_CHARS)
 
 
-def _option_text(options: Sequence[str], chosen: Sequence[str]) -> str:
-    shown = [f'"{_short(option, _NAME_CHARS)}"' for option in options[:_OPTIONS]]
-    more = [f"{len(options) - _OPTIONS} more"] if len(options) > _OPTIONS else []
+def _option_text(options: Sequence[str], chosen: Sequence[str], lengths: Lengths) -> str:
+    most = lengths.options
+    shown = [f'"{_short(option, lengths.name)}"' for option in options[:most]]
+    more = [f"{len(options) - most} more"] if len(options) > most else []
     text = "options " + ", ".join([*shown, *more])
-    picked = ", ".join(f'"{_short(option, _NAME_CHARS)}"' for option in chosen[:3] if option)
+    picked = ", ".join(f'"{_short(option, lengths.name)}"' for option in chosen[:3] if option)
     return f"{text}; selected {picked}" if picked else text
 
 

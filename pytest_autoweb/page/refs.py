@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Error, Frame, FrameLocator, JSHandle, Locator, Page
 
 from pytest_autoweb.page.frames import RefView
-from pytest_autoweb.page.ref_listing import ListedItem, ref_view
+from pytest_autoweb.page.ref_listing import SHORT, Lengths, ListedItem, ref_view
 from pytest_autoweb.page.scripts import (
     MAX_FRAMES,
     OBSERVE_TIMEOUT_MS,
@@ -117,7 +117,7 @@ _FRAME_MS = 3_000.0
 _BATCH = 40
 
 
-def observe(page: Page | Frame, *, budget_tokens: int = 1_500) -> RefView:
+def observe(page: Page | Frame, *, budget_tokens: int = 1_500, lengths: Lengths = SHORT) -> RefView:
     """Return the page as a numbered list, including frames and open shadow roots.
 
     Waits until the document has stopped changing, for 1 s at most, so that the effects of an action
@@ -128,18 +128,18 @@ def observe(page: Page | Frame, *, budget_tokens: int = 1_500) -> RefView:
         Error: Playwright's error if the page does not answer even at the second try.
     """
     try:
-        return _view(page, budget_tokens)
+        return _view(page, budget_tokens, lengths)
     except Error:
         # A navigation may have replaced the page in the meantime.
-        return _view(page, budget_tokens)
+        return _view(page, budget_tokens, lengths)
 
 
-def _view(page: Page | Frame, budget_tokens: int) -> RefView:
+def _view(page: Page | Frame, budget_tokens: int, lengths: Lengths) -> RefView:
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
     walk = _Walk()
     found = list(walk.document(page, (), 0, None))
-    return ref_view(found, budget_tokens=budget_tokens, complete=walk.complete)
+    return ref_view(found, budget_tokens=budget_tokens, complete=walk.complete, lengths=lengths)
 
 
 @dataclass(slots=True)

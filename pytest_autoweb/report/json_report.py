@@ -20,7 +20,7 @@ from pytest_autoweb.analysis.past_runs import History
 from pytest_autoweb.analysis.run_rows import RunRows, run_rows
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.summary import Summary, summarise
-from pytest_autoweb.results import CaptureModeName, CellResult, Record
+from pytest_autoweb.results import CaptureModeName, CellResult, ModelDescription, Record
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
 
@@ -147,6 +147,8 @@ class Report(Record):
     """Versions, the machine and the commit, by name."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
+    model_settings: tuple[ModelDescription, ...] = ()
+    """What each model is (limits, abilities, prices), and who says so."""
     comparisons: tuple[Comparison, ...] = ()
     """All pairs of models of the run; then all pairs of capture modes of each model; then each
     model with itself in the baseline."""
@@ -198,6 +200,7 @@ def build_report(
         local_analysis_error=analysis.error if analysis else "",
         environment=info.environment,
         settings=info.settings,
+        model_settings=info.model_settings,
         comparisons=comparisons,
         baseline=beside.baseline,
         gates=beside.gates,

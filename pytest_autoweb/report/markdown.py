@@ -8,6 +8,7 @@ from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.summary import MatrixCell, Summary
 from pytest_autoweb.report.wording import (
+    count_of,
     different_cases,
     failed_steps,
     flaky_cases,
@@ -109,8 +110,8 @@ def _what_was_run(report: Report) -> str:
     cells = sum(len(case.cells) for case in report.cases)
     workers = f"{report.workers} xdist workers" if report.workers else "one process"
     parts = [
-        f"{cells} cells",
-        f"{len(report.cases)} cases",
+        count_of(cells, "cell"),
+        count_of(len(report.cases), "case"),
         ", ".join(report.capture_modes),
         seconds(report.duration_s),
         workers,

@@ -403,6 +403,9 @@ def _run_info(sources: Sequence[MergeSource]) -> RunInfo:
         models=tuple(dict.fromkeys(model for info in infos for model in info.models)),
         capture_modes=tuple(dict.fromkeys(mode for info in infos for mode in info.capture_modes)),
         settings=_settings(infos),
+        model_settings=tuple(
+            {about.model: about for info in infos for about in info.model_settings}.values()
+        ),
         environment=_environment(infos),
         workers=max(info.workers for info in infos),
         interrupted=any(info.interrupted for info in infos),

@@ -5,7 +5,7 @@ from textwrap import wrap
 
 from pytest_autoweb.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, p_text, signed
-from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
+from pytest_autoweb.analysis.control_verdicts import NOOP, ControlRow, is_control
 from pytest_autoweb.analysis.pairing import LeftOut
 from pytest_autoweb.analysis.side_totals import Change, Side
 from pytest_autoweb.report.json_report import Report
@@ -249,20 +249,26 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
         return
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
     if not doubtful:
-        yield f"controls hold in all {len(rows)} cases", {"green": True}
+        where = f"all {len(rows)} cases" if len(rows) > 1 else "the one case"
+        yield f"controls hold in {where}", {"green": True}
     for row in doubtful:
         yield f"control in doubt: {one_line(row.case_id)}: {one_line(row.reason)}", {"red": True}
 
 
 def _cells(cells: Sequence[CellResult], in_modes: Collection[str]) -> Iterable[Line]:
-    lost = [cell for cell in cells if not cell.passed]
+    lost = [cell for cell in cells if not cell.passed and not _fails_as_it_should(cell)]
     shown = cells if len(cells) <= MATRIX_LINES else lost if len(lost) <= LISTED else ()
     table = columns([_cell_row(cell, in_modes) for cell in shown])
     for cell, line in zip(shown, table, strict=True):
-        yield line, _COLOURS[cell.outcome]
+        yield line, {"green": True} if _fails_as_it_should(cell) else _COLOURS[cell.outcome]
     if lost:
         of = f"{len(lost)} of {count_of(len(cells), 'cell')}"
         yield f"{of} did not pass: see the report, or add -rf", {}
+
+
+def _fails_as_it_should(cell: CellResult) -> bool:
+    """Tell whether the control that does nothing failed, which shows that the checks can fail."""
+    return cell.model == NOOP and cell.outcome == "failed"
 
 
 def _cell_row(cell: CellResult, in_modes: Collection[str]) -> list[str]:
@@ -272,7 +278,7 @@ def _cell_row(cell: CellResult, in_modes: Collection[str]) -> list[str]:
     run = f" in {cell.capture_mode}" if cell.model in in_modes else ""
     run += "" if cell.repeat == 1 else f" repeat {cell.repeat}"
     return [
-        cell.outcome.upper(),
+        "HOLDS" if _fails_as_it_should(cell) else cell.outcome.upper(),
         one_line(cell.model, 48),
         one_line(cell.case_id, 48) + run,
         f"first={first}",

@@ -181,7 +181,9 @@ def pad(text: str, columns: int) -> str:
 
 
 def verdict_of(attempt: Attempt) -> str:
-    """Return `ok` or `failed`, or `unjudged` if all steps ran but no check could be evaluated."""
+    """Return `ok` or `failed`; `unjudged` if no check of what ran could be evaluated; `asked`."""
+    if attempt.failure and attempt.failure.kind == "question":
+        return "asked"
     if attempt.executed and attempt.checks_passed is None:
         return "unjudged"
     return "ok" if attempt.executed and attempt.checks_passed else "failed"
@@ -191,9 +193,9 @@ def failed_steps(cell: CellResult) -> str:
     """Return what failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
 
     An attempt that ended before its plan, such as one whose page did not open, failed to run. The
-    result is empty if nothing failed.
+    result is empty if nothing failed, or if the plan asked for what it needs.
     """
-    if cell.outcome in ("passed", "healed", "skipped"):
+    if cell.outcome in ("passed", "healed", "skipped", "needs_input"):
         return ""
     if not cell.attempts:
         return "run"
@@ -207,7 +209,7 @@ def failed_steps(cell: CellResult) -> str:
         return "run"
     if last.checks_passed is False:
         return "check"
-    return "" if cell.outcome in ("ungraded", "needs_input") else "unknown"
+    return "" if cell.outcome == "ungraded" else "unknown"
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

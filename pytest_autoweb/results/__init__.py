@@ -9,8 +9,11 @@ from pytest_autoweb.results.cell import (
     CELL_VERSION,
     ArmRun,
     CellResult,
+    ModelDescription,
+    ModelSetting,
     PlannedCell,
     RunInfo,
+    SettingSource,
 )
 from pytest_autoweb.results.correction import Classification, Correction, Finding
 from pytest_autoweb.results.decision import (
@@ -68,6 +71,8 @@ __all__ = [
     "Location",
     "LocatorAlgorithm",
     "LocatorStatus",
+    "ModelDescription",
+    "ModelSetting",
     "Outcome",
     "PlanStep",
     "PlannedCell",
@@ -76,6 +81,7 @@ __all__ = [
     "RefusalCause",
     "RunInfo",
     "Scene",
+    "SettingSource",
     "Snapshot",
     "StageName",
     "StepResult",

@@ -9,6 +9,29 @@ from pytest_autoweb.results.attempt import Attempt
 from pytest_autoweb.results.record import CaptureModeName, CorrectionArmName, Outcome, Record, Usage
 from pytest_autoweb.results.steps import Failure
 
+SettingSource = Literal["settings", "registry", "default"]
+"""Where a setting of a model comes from: a person, litellm's registry, or this package."""
+
+
+class ModelSetting(Record):
+    """One thing that is known of a model."""
+
+    name: str
+    """What it is, in words."""
+    value: str
+    """What was found, or `unknown`."""
+    source: SettingSource
+    """Who says so."""
+
+
+class ModelDescription(Record):
+    """What a model is, as this run takes it."""
+
+    model: str
+    """The name on the command line."""
+    settings: tuple[ModelSetting, ...]
+    """Its limits, abilities and prices."""
+
 
 class RunInfo(Record):
     """Facts of the run as a whole."""
@@ -27,6 +50,8 @@ class RunInfo(Record):
     """The ways in which pages were shown to the models."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Each setting with its value and where it came from."""
+    model_settings: tuple[ModelDescription, ...] = ()
+    """What each model is, and who says so."""
     environment: dict[str, str] = Field(default_factory=dict)
     """The versions of Python, Playwright, the browser and this package, the operating system and
     the git commit."""
@@ -103,6 +128,9 @@ class CellResult(PlannedCell):
     dialect: str = "playwright"
     """The language of the generated steps: `playwright` code, or `refs` for models that act in
     turns."""
+    browser_settings: dict[str, Any] = Field(default_factory=dict)
+    """What the case's `setup` says about the browser: viewport, locale, clock and so on. Secrets
+    are placeholders."""
     outcome: Outcome
     """How the cell ended."""
     slow: bool = False

@@ -83,7 +83,11 @@ class Usage(Record):
     input_tokens: int = 0
     """The tokens of the prompts."""
     output_tokens: int = 0
-    """The tokens of the replies."""
+    """The tokens of the replies, thoughts included."""
+    cached_tokens: int = 0
+    """Those tokens of the prompts that the service read from its cache."""
+    reasoning_tokens: int = 0
+    """Those tokens of the replies that were thoughts, as far as the service says so."""
     cost_usd: float | None = None
     """The US dollars of all priced calls; None if no call had a price."""
     unpriced_calls: int = 0
@@ -100,6 +104,8 @@ class Usage(Record):
             calls=self.calls + other.calls,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             cost_usd=sum(costs) if costs else None,
             unpriced_calls=self.unpriced_calls + other.unpriced_calls,
             latency_s=self.latency_s + other.latency_s,

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from pytest_autoweb.errors import ModelCause
+from pytest_autoweb.errors import FORMER_CAUSES, ModelCause
 from pytest_autoweb.results.record import CaptureModeName, FailureKind, Record, StepStatus
 
 
@@ -25,6 +25,11 @@ class Failure(Record):
     """The line in the attempt's code, from 1."""
     evidence: dict[str, Any] = Field(default_factory=dict)
     """Further facts about the failure, by name."""
+
+    @field_validator("cause", mode="before")
+    @classmethod
+    def _cause_of_today(cls, cause: Any) -> Any:
+        return FORMER_CAUSES.get(cause, cause) if isinstance(cause, str) else cause
 
 
 class LintFinding(Record):

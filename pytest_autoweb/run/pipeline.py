@@ -25,6 +25,7 @@ from pytest_autoweb.attempt.tools import (
     change,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.codegen.show_pages import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
@@ -37,14 +38,15 @@ from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
 from pytest_autoweb.evidence.downloads import DownloadRecord
 from pytest_autoweb.evidence.scene import Watch
-from pytest_autoweb.evidence.wire import WireRecord
+from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.options import Settings
-from pytest_autoweb.page.opening import add_cookies, context_args, limit_talk, page_digest
+from pytest_autoweb.page.opening import page_digest
+from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -59,7 +61,13 @@ from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repair
 from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
-from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, scripts_allowed
+from pytest_autoweb.sandbox.engine import (
+    Finder,
+    JsonValue,
+    SandboxBorder,
+    SentRequest,
+    scripts_allowed,
+)
 from pytest_autoweb.strategies import prompts_of, stages_for, strategy_of
 
 
@@ -73,7 +81,7 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
-    return {"collect_urls": partial(collect_urls, tools)}
+    return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
 
 
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:
@@ -90,6 +98,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     result = CellResult(
         **dict(planned_cell(cell, resolved)),
         dialect=cell.spec.dialect,
+        browser_settings=resolved.setup.of_browser() if resolved else {},
         outcome=outcome,
         slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
         reason=reason,
@@ -307,10 +316,10 @@ def _tools(
     # Logs and evidence are only read, so whatever looks like a key, a cookie or a token is removed.
     # Code and prompts are changed less, because they must still work.
     log.redact = evidence = lambda text: redact_keys(redact(text))
-    case_folder = _case_folder(cell, resources)
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client = _client(cell, case, resources)
-    with _open_page(case, resources, case_folder, policy, log) as page:
+    reveal = partial(_reveal, secrets=secrets)
+    with _open_page(cell, case, resources, reveal, policy, log) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
         border.waited = client.waited
         engine = resources.engine(border, resources.settings.sandbox)
@@ -331,7 +340,7 @@ def _tools(
                 folder=folder,
                 cell_folder=resources.run_folder / cell.folder,
                 redact=redact,
-                reveal=lambda text: _reveal(text, secrets),
+                reveal=reveal,
                 log=log,
                 clock=resources.clock,
                 redact_evidence=evidence,
@@ -346,13 +355,29 @@ def _tools(
                 judge=_judge_for(cell, case, resources, this.failed),
                 mistaken=resources.mistaken,
             )
-            if resources.settings.cache != "off":
-                border.recall = SeenCalls(page_digest, resources.cache or MemoryCache())
+            border.sent = partial(_keep_sent, tools.wire)
             border.finders, border.functions = finders(tools), functions(tools)
             # The finders need the tools, and the tools the names of the finders.
             yield replace(tools, offered=border.offered)
         finally:
             engine.close()
+
+
+def _keep_sent(wire: WireRecord, sent: SentRequest) -> None:
+    """Record a request that the code sent itself, as checks count it like those of pages."""
+    wire.add(
+        WireEntry(
+            method=sent.method,
+            url=sent.url,
+            status=sent.status,
+            resource_type="fetch",
+            request_body=None if sent.body is None else sent.body[:BODY_CHARS],
+            request_truncated=len(sent.body or "") > BODY_CHARS,
+            started=datetime.now(UTC),
+            failed=sent.failed,
+            page_url=sent.page_url,
+        )
+    )
 
 
 def _border(
@@ -366,6 +391,7 @@ def _border(
 ) -> SandboxBorder:
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     case_folder = _case_folder(cell, resources)
+    remembers = resources.settings.cache != "off"
     return SandboxBorder(
         page=page,
         artifacts=folder / "files",
@@ -376,6 +402,7 @@ def _border(
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         covers=lambda shown: covers(shown, redact if secrets else None),
+        recall=SeenCalls(page_digest, resources.cache or MemoryCache()) if remembers else None,
     )
 
 
@@ -385,13 +412,19 @@ def _case_folder(cell: Cell, resources: CellResources) -> Path:
 
 @contextmanager
 def _open_page(
-    case: Case, resources: CellResources, case_folder: Path, policy: OriginPolicy, log: RunLog
+    cell: Cell,
+    case: Case,
+    resources: CellResources,
+    reveal: Callable[[str], str],
+    policy: OriginPolicy,
+    log: RunLog,
 ) -> Iterator[Page]:
-    args = context_args(case.setup, case_folder)
+    args = context_args(case.setup, _case_folder(cell, resources), case.entry_url, reveal)
     with guarded_page(
         resources.open_page, args, policy, log.write, remote=resources.remote
     ) as page:
         limit_talk(page.context)
+        set_clock(page.context, case.setup)
         add_cookies(page.context, case.setup, case.entry_url)
         yield page
 

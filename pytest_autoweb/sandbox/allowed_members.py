@@ -89,6 +89,7 @@ _PAGE: Members = {
     **_links("Keyboard", "keyboard"),
     **_links("Mouse", "mouse"),
     **_links("BrowserContext", "context"),
+    **_links("APIRequestContext", "request"),
     **_acts(_SELECTOR_ACTIONS + " goto reload go_back go_forward"),
     **_acts("bring_to_front close set_viewport_size emulate_media", timeout=False),
     **_reads(
@@ -103,6 +104,7 @@ _PAGE: Members = {
         "expect_request expect_request_finished expect_response expect_console_message"
     ),
     **_LISTEN,
+    **{name: ApiMember("listen") for name in ("add_locator_handler", "remove_locator_handler")},
 }
 
 _FRAME: Members = {
@@ -171,7 +173,7 @@ CLASSES: dict[str, Members] = {
         **_acts("accept dismiss", timeout=False),
         **_gets("message type default_value page"),
     },
-    "Download": {**_reads("save_as failure cancel"), **_gets("suggested_filename url page")},
+    "Download": {**_reads("save_as path failure cancel"), **_gets("suggested_filename url page")},
     "ConsoleMessage": _gets("text type location page"),
     "Request": {
         **_reads("is_navigation_request response"),
@@ -182,7 +184,15 @@ CLASSES: dict[str, Members] = {
         **_gets("url status status_text ok headers request frame"),
     },
     "FileChooser": {**_acts("set_files"), **_reads("is_multiple"), **_gets("page")},
-    "BrowserContext": {**_gets("pages"), **_manages("expect_page")},
+    "APIRequestContext": _acts("delete fetch get head patch post put"),
+    "APIResponse": {**_reads("body json text"), **_gets("url status status_text ok headers")},
+    "BrowserContext": {
+        **_links("APIRequestContext", "request"),
+        **_acts("new_page", timeout=False),
+        **_reads("set_default_timeout set_default_navigation_timeout"),
+        **_gets("pages"),
+        **_manages("expect_page"),
+    },
     "EventInfo": {**_reads("is_done"), **_gets("value")},
     "LocatorAssertions": _claims(_LOCATOR_CLAIMS),
     "PageAssertions": _claims(_PAGE_CLAIMS),
@@ -199,15 +209,22 @@ FINDER_OWNERS = frozenset({"Page", "Frame", "Locator"})
 FUNCTIONS: Members = {"collect_urls": ApiMember("function", acting=True)}
 """Global functions that a cell may offer (`SandboxBorder.functions`)."""
 
+PAGE_FUNCTIONS: Members = {"show_more": ApiMember("function", acting=True)}
+"""Methods of `Page` that are not Playwright's (`SandboxBorder.functions`)."""
+
 
 def member_of(kind: str, name: str) -> ApiMember | None:
     """Return a member of a class, including members that only some cells offer."""
     finder = FINDERS.get(name) if kind in FINDER_OWNERS else None
-    return finder or CLASSES.get(kind, {}).get(name)
+    own = PAGE_FUNCTIONS.get(name) if kind == "Page" else None
+    return finder or own or CLASSES.get(kind, {}).get(name)
 
 
 MANAGER_EXIT = "$exit"
 """Message that ends a `with page.expect_…()`; as it is not an identifier, code cannot use it."""
+
+READ_FILE = "$open"
+"""Message that reads a file which the code saved; the function `open` of the worker sends it."""
 
 OF_THE_PAGE = frozenset(_PAGE) - (
     frozenset(_FINDERS)

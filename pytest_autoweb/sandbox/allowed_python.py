@@ -11,9 +11,16 @@ import datetime
 import decimal
 import io
 import re
+import types
 import urllib.parse
 
-from pytest_autoweb.sandbox.allowed_members import CLASSES, FINDERS, FUNCTIONS, words
+from pytest_autoweb.sandbox.allowed_members import (
+    CLASSES,
+    FINDERS,
+    FUNCTIONS,
+    PAGE_FUNCTIONS,
+    words,
+)
 
 MAX_SOURCE_CHARS = 20_000
 MAX_NODES = 4_000
@@ -28,7 +35,10 @@ NODES: frozenset[type[ast.AST]] = frozenset(
         ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Pass,
         ast.Assert, ast.Raise, ast.Return, ast.Break, ast.Continue, ast.If, ast.For, ast.While,
         ast.With, ast.withitem, ast.Try, ast.ExceptHandler, ast.FunctionDef, ast.Global,
-        ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias,
+        ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef,
+        # match and its patterns
+        ast.Match, ast.match_case, ast.MatchValue, ast.MatchSingleton, ast.MatchSequence,
+        ast.MatchMapping, ast.MatchStar, ast.MatchAs, ast.MatchOr, ast.MatchClass,
         # expressions
         ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred, ast.Constant,
         ast.JoinedStr, ast.FormattedValue, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Call,
@@ -44,14 +54,12 @@ NODES: frozenset[type[ast.AST]] = frozenset(
 )  # fmt: skip
 
 REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
-    ast.ClassDef: ("AW201", "a class definition", "use functions, dicts and tuples"),
     ast.AsyncFunctionDef: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.AsyncFor: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.AsyncWith: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.Await: ("AW203", "async code", "the page is synchronous: drop async and await"),
     ast.Yield: ("AW204", "a generator function", "build a list and return it"),
     ast.YieldFrom: ("AW204", "a generator function", "build a list and return it"),
-    ast.Match: ("AW205", "a match statement", "use if and elif"),
     ast.TryStar: ("AW205", "except*", "use except"),
 }
 """Rule, message and hint for refused syntax that models actually write."""
@@ -67,7 +75,6 @@ BUILTINS = words(
 )
 
 REFUSED_BUILTINS: dict[str, str] = {
-    "open": "pages are read with `page`; data is returned with answer(value)",
     "input": "there is no user to type; use the values of the task",
     "exit": "just let the code end",
     "quit": "just let the code end",
@@ -83,10 +90,10 @@ REFUSED_BUILTINS: dict[str, str] = {
     "vars": "name the variable itself",
     "dir": "name the member itself",
     "object": "use a dict",
-    "super": "there are no classes here",
-    "property": "there are no classes here",
-    "classmethod": "there are no classes here",
-    "staticmethod": "there are no classes here",
+    "super": "a dataclass has no bases here",
+    "property": "write it as @property in a dataclass",
+    "classmethod": "use a function",
+    "staticmethod": "use a function",
     "memoryview": "use bytes",
     "bytearray": "use bytes",
     "breakpoint": "use log(text)",
@@ -121,6 +128,7 @@ MODULES: dict[str, frozenset[str]] = {
         "collections": "Counter OrderedDict defaultdict deque",
         "copy": "copy deepcopy",
         "csv": "DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL reader writer",
+        "dataclasses": "asdict astuple dataclass field replace",
         "datetime": "UTC date datetime time timedelta timezone",
         "decimal": "Decimal InvalidOperation ROUND_HALF_EVEN ROUND_HALF_UP",
         "fractions": "Fraction",
@@ -130,7 +138,7 @@ MODULES: dict[str, frozenset[str]] = {
         "io": "StringIO",
         "itertools": "accumulate chain combinations count cycle dropwhile groupby islice pairwise "
         "permutations product repeat starmap takewhile zip_longest",
-        "json": "JSONDecodeError dumps loads",
+        "json": "JSONDecodeError dumps load loads",
         "math": "acos asin atan atan2 ceil comb copysign cos degrees dist e exp fabs factorial "
         "floor fmod fsum gcd hypot inf isclose isfinite isinf isnan isqrt lcm log log10 log2 "
         "nan pi pow prod radians sin sqrt tan tau trunc",
@@ -159,9 +167,10 @@ MODULES: dict[str, frozenset[str]] = {
 
 REFUSED_MODULES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
-        ("os", "sys", "pathlib", "shutil", "glob", "tempfile", "subprocess", "logging", "signal"),
+        ("os", "sys", "shutil", "glob", "tempfile", "subprocess", "logging", "signal"),
         ("AW101", "files, processes and the environment are out of reach; use `page` and log()"),
     ),
+    "pathlib": ("AW101", "a download is read with open(download.path())"),
     **dict.fromkeys(
         ("requests", "httpx", "urllib.request", "urllib3", "aiohttp", "socket", "http"),
         ("AW101", "only the browser talks to the network: use page.goto(url)"),
@@ -206,8 +215,25 @@ PYTHON_ATTRIBUTES = (
     | frozenset(name for members in MODULES.values() for name in members)
     | _MORE_ATTRIBUTES
 ) - _UNSAFE_ATTRIBUTES
+MACHINERY = frozenset(
+    name
+    for cls in (type, property, str, *vars(types).values())
+    if isinstance(cls, type)
+    for name in _public(cls)
+)
+"""Attributes of what Python itself is made of: generators, frames, code, classes, formats.
+
+A dataclass of the code names its fields as it likes, and then that name may be read of everything,
+so it must be none of these: `gi_frame` of a generator would be a way out.
+"""
 ATTRIBUTES = PLAYWRIGHT_ATTRIBUTES | PYTHON_ATTRIBUTES
 """Every attribute name that code accepted by the lint may contain."""
+
+
+def may_be_a_field(name: str) -> bool:
+    """Tell whether code may call a field or a method of its dataclass so."""
+    return not name.startswith("_") and (name in ATTRIBUTES or name not in MACHINERY)
+
 
 _GIVEN_PAGE = "the page is already open: use the given `page`"
 _FIXED_NETWORK = "what the browser may load is set by the case, not by its code"
@@ -219,7 +245,7 @@ REFUSED_MEMBERS: dict[str, str] = {
     **dict.fromkeys(
         words(
         "launch launch_persistent_context connect connect_over_cdp chromium firefox "
-        "webkit new_page new_context browser contexts browser_type start stop"
+        "webkit new_context browser contexts browser_type start stop"
     ),
         _GIVEN_PAGE,
     ),
@@ -244,8 +270,8 @@ REFUSED_MEMBERS: dict[str, str] = {
     ),
     **dict.fromkeys(
         words(
-        "pause pdf video tracing screencast clock add_locator_handler "
-        "remove_locator_handler expose_function expose_binding new_cdp_session "
+        "pause pdf video tracing screencast clock "
+        "expose_function expose_binding new_cdp_session "
         "add_init_script add_script_tag add_style_tag set_content highlight "
         "hide_highlight pick_locator cancel_pick_locator touchscreen worker timestamp "
         "delete describe description"
@@ -259,15 +285,12 @@ REFUSED_MEMBERS: dict[str, str] = {
     ),
         _SPEECH,
     ),
-    "path": "save it by its bare name: download.save_as('report.csv')",
     "set_options": "give a timeout to the assertion: expect(x).to_be_visible(timeout=5000)",
     "quit": _GIVEN_PAGE,
 }  # fmt: skip
 """Public members of Playwright that generated code may not use, each with an alternative."""
 
 REFUSED_OF: dict[tuple[str | None, str], str] = {
-    ("Page", "request"): _FIXED_NETWORK,
-    ("BrowserContext", "request"): _FIXED_NETWORK,
     ("BrowserContext", "close"): _HARNESS,
     **dict.fromkeys(
         [("PageAssertions", f"{no}to_match_aria_snapshot") for no in ("", "not_")],
@@ -281,9 +304,10 @@ OFFERED_WHEN: dict[str, str] = {
     "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
     "get_by_sight": "it takes a model that sees pictures; use a locator",
     "collect_urls": "only the strategies that collect offer it; read with locators",
+    "show_more": "a method of the page, for listings of scripts by turns: page.show_more(2)",
 }
 """Names that only some cells offer, with a hint for the other cells."""
-assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys()
+assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys() | PAGE_FUNCTIONS.keys()
 
 SYNONYMS: dict[str, str] = {
     "find_element": "locator",

@@ -10,6 +10,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     FUNCTIONS,
     MANAGER_EXIT,
     OF_THE_PAGE,
+    READ_FILE,
     ApiMember,
     member_of,
 )
@@ -26,7 +27,7 @@ from pytest_autoweb.sandbox.frame_rules import check_chain
 from pytest_autoweb.sandbox.size_limits import check_sizes
 
 _EXIT = ApiMember("call")
-_PERFORMED = frozenset({"call", "get", "manage", "listen", "find"})
+_PERFORMED = frozenset({"call", "get", "manage", "listen", "find", "function"})
 _TAKES_PREDICATES = frozenset({"frame", "wait_for_event", "wait_for_url"})
 
 
@@ -112,6 +113,8 @@ class Binder:
         item, kind, text, _ = receiver
         if kind == "EventInfo" and method == MANAGER_EXIT:
             return receiver, _EXIT
+        if kind == "Page" and method == READ_FILE:
+            return Receiver(item, kind, "file"), _EXIT
         if kind == "Page" and method in FUNCTIONS:
             return Receiver(item, kind, "step"), FUNCTIONS[method]
         member = member_of(kind, method)

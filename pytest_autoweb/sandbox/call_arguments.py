@@ -1,16 +1,20 @@
 """Rules for the arguments of single calls: URLs, file names, uploads, secrets, numbers."""
 
+import json
 import math
 import re
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
+from playwright.sync_api import Error
+
+from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
-from pytest_autoweb.sandbox.size_limits import check_picture
+from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
 from pytest_autoweb.values.url_globs import UrlGlob
 
 MAX_UPLOAD_BYTES = 2_000_000
@@ -20,6 +24,18 @@ MAX_FILES = 100
 """Limit on the files that one attempt may write."""
 MAX_URL_CHARS = 4_000
 MAX_VIEWPORT = 8_192
+_REQUEST_OPTIONS = frozenset(
+    {"data", "fail_on_status_code", "form", "headers", "max_redirects", "method", "params"}
+    | {"timeout"}
+)
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
+_HEADERS = frozenset(
+    {"accept", "accept-language", "authorization", "cache-control", "content-type"}
+    | {"if-match", "if-modified-since", "if-none-match", "range"}
+)
+"""Headers that code may set, beside those that begin with `x-`; not `Host`, which would lead to
+another site on the same machine, nor cookies."""
+_NAME_CHARS = 100
 
 _PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64})>")
 _BARE_NAME = re.compile(r"[\w()+,=@ -][\w()+,=@. -]{0,120}")
@@ -88,6 +104,75 @@ def keep_saved(_saved: None, path: Path, border: SandboxBorder) -> None:
     data = path.read_bytes()
     if (clean := redacted(data, border.redact)) != data:
         path.write_bytes(clean)
+
+
+def own_request(
+    bound: Bound, args: list[Any], kwargs: dict[str, Any], border: SandboxBorder
+) -> dict[str, Any]:
+    """Return the arguments of a request by `page.request` as they may be sent.
+
+    The attempt's proxy refuses other origins as well, also those to which a server redirects.
+
+    Raises:
+        Refusal: the case does not allow the address, or a header is one that pages may not set.
+        TypeError: an option is not available.
+    """
+    options = dict(kwargs)
+    url = args[0] if args else options.pop("url", None) or options.pop("url_or_request", None)
+    if unknown := sorted(options.keys() - _REQUEST_OPTIONS):
+        raise TypeError(f"page.request takes no {unknown[0][:40]!r} here")
+    method = options.get("method", "GET")
+    if "method" in options and (bound.method != "fetch" or method not in _METHODS):
+        raise TypeError(f"the methods of fetch() are {', '.join(sorted(_METHODS))}")
+    headers = options.get("headers") or {}
+    if not isinstance(headers, Mapping):
+        raise TypeError("headers are a dict of texts")
+    for name in headers:
+        plain = str(name).strip().lower()
+        if plain not in _HEADERS and not plain.startswith("x-"):
+            raise Refusal("AW504", f"the header {str(name)[:40]!r} is set by the browser alone")
+    place = "url_or_request" if bound.method == "fetch" else "url"
+    return {**options, place: allowed_url(url, bound.page.url, border)}
+
+
+def as_sent(kwargs: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the address and the text of a request by `page.request`, for the evidence."""
+    url = str(kwargs.get("url") or kwargs["url_or_request"])
+    if isinstance(params := kwargs.get("params"), Mapping):
+        query = urlencode({name: str(value) for name, value in params.items()})
+        url += ("&" if "?" in url else "?") + query
+    if isinstance(form := kwargs.get("form"), Mapping):
+        return url, urlencode({name: str(value) for name, value in form.items()})
+    data = kwargs.get("data")
+    if isinstance(data, bytes):
+        return url, data.decode("utf-8", errors="replace")
+    plain = data is None or isinstance(data, str)
+    return url, data if plain else json.dumps(data, default=str)
+
+
+def kept_download(download: Any, border: SandboxBorder) -> str:
+    """Save a download in the cell's folder and return the bare name that it has there."""
+    suggested = unicodedata.normalize("NFKC", str(download.suggested_filename))
+    plain = re.sub(r"[^\w.-]+", "_", suggested).strip("._")[-_NAME_CHARS:] or "download"
+    path = artifact_path(plain, border)
+    download.save_as(path)
+    keep_saved(None, path, border)
+    return path.name
+
+
+def read_saved(name: object, border: SandboxBorder) -> bytes:
+    """Return the content of a file that the code saved in the cell's folder.
+
+    Raises:
+        Refusal: the name is not a bare one.
+        Error: there is no such file, or it is too large to be read.
+    """
+    path = border.artifacts / bare_name(name)
+    if path.is_symlink() or not path.is_file():
+        raise Error(f"there is no file {path.name!r}; only files that the code saved can be read")
+    if path.stat().st_size > MAX_READ:
+        raise Error(f"{path.name!r} has more than the {MAX_READ:,} bytes that can be read")
+    return path.read_bytes()
 
 
 def allowed_uploads(files: object, border: SandboxBorder) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, TimeoutError
@@ -36,7 +37,8 @@ MAX_WAITING = 500
 
 class _Listener(NamedTuple):
     page: Any
-    event: str
+    event: Any
+    """The name of an event, or the locator of an overlay."""
     callback: int
     handler: Callable[..., None]
     step: int
@@ -49,7 +51,7 @@ class Listeners:
     waits until the current call is done, because only then does the worker listen.
 
     Args:
-        tell_now: tells the worker of a dialog and ensures that the dialog is answered.
+        tell_now: tells the worker of a dialog, which it ensures is answered, or of an overlay.
     """
 
     def __init__(self, tell_now: Callable[[int, Any], None]) -> None:
@@ -58,8 +60,20 @@ class Listeners:
         self.waiting: list[tuple[int, Any]] = []
         self.step = 0
 
-    def change(self, page: Any, method: str, event: str, callback: int) -> None:
-        """Add or remove a listener, as `on`, `once` or `remove_listener` asks for."""
+    def change(self, page: Any, method: str, event: Any, callback: int) -> None:
+        """Add or remove a listener, as `on`, `once` or `remove_listener` asks for.
+
+        Overlays are handled like dialogs: the browser waits until the code has dealt with them.
+        """
+        if method == "remove_locator_handler":
+            page.remove_locator_handler(event)
+            return
+        if method == "add_locator_handler":
+            locator, add = event
+            tell = partial(self._tell_now, callback)
+            self._listeners.append(_Listener(page, locator, callback, tell, self.step))
+            add(tell)
+            return
         if method == "remove_listener":
             self._remove(lambda x: (x.page, x.event, x.callback) == (page, event, callback))
             return
@@ -80,7 +94,10 @@ class Listeners:
         for listener in [item for item in self._listeners if chosen(item)]:
             self._listeners.remove(listener)
             try:
-                listener.page.remove_listener(listener.event, listener.handler)
+                if isinstance(listener.event, str):
+                    listener.page.remove_listener(listener.event, listener.handler)
+                else:
+                    listener.page.remove_locator_handler(listener.event)
             except Exception:  # a `once` that fired, or a page that is gone: both mean removed
                 continue
 
@@ -96,6 +113,9 @@ class Listeners:
 
 
 CALLBACK_S = 2.0
+_LISTENING = frozenset(
+    {"on", "once", "remove_listener", "add_locator_handler", "remove_locator_handler"}
+)
 # Enough to find the one that ended the step behind those that the code caught meanwhile.
 _MAX_OVERDUE = 20
 _SPIN_S = 0.005
@@ -221,7 +241,7 @@ class Dialogue:
         self.line = frame["line"]
         key = key_of(frame, self._page)
         # A retry registers its listeners anew, because those of the first run were removed.
-        listening = frame["method"] in {"on", "once", "remove_listener"}
+        listening = frame["method"] in _LISTENING
         if self.record.catching_up and not nested and not listening:
             try:
                 return self.record.replay(key, number)

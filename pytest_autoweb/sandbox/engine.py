@@ -146,6 +146,20 @@ Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]
 """Finds an element for the code: takes what it was called on and the code's arguments."""
 
 
+class SentRequest(NamedTuple):
+    """A request that code sent without a page, by `page.request`."""
+
+    method: str
+    url: str
+    body: str | None
+    """The body as text; None if there is none or it is not text."""
+    status: int | None
+    """The status of the answer, after redirects; None if there is no answer."""
+    failed: str
+    """Why there is no answer; empty if there is one."""
+    page_url: str
+
+
 @dataclass(slots=True)
 class SandboxBorder:
     """What the host side may use on behalf of generated code; made anew for each attempt."""
@@ -168,14 +182,16 @@ class SandboxBorder:
     """Removes secrets from text that leaves the host."""
     covers: Callable[[Page], Sequence[Locator]] = lambda page: ()
     """Locators of what a picture of the page must not show."""
+    sent: "Callable[[SentRequest], None]" = lambda request: None
+    """Called with each request that the code sent itself (`page.request`), for the evidence."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)
     """Names of `members.FINDERS` that this cell offers. Called with what the method was called on
     (Page, Frame or Locator) and the code's arguments; returns a Playwright Locator."""
     functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
-    """Names of `members.FUNCTIONS` that this cell offers. Called with the code's arguments; returns
-    a JSON value."""
+    """Names of `FUNCTIONS` and `PAGE_FUNCTIONS` that this cell offers. Called with the code's
+    arguments; returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far: they are not charged to the step."""
     recall: CallMemory | None = None

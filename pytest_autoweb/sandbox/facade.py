@@ -13,6 +13,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
     MANAGER_EXIT,
     PREDICATE_ARGUMENTS,
+    READ_FILE,
     SCRIPT_METHODS,
     SECRET_METHODS,
     URL_MATCHERS,
@@ -20,12 +21,14 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import SandboxBorder
+from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
 from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
 
 # The time in which a call that is over should have ended by itself.
 _LATE_S = 4.0
 _AGAIN_MS = 3_600_000.0
+MAX_PAGES = 20
+"""Open pages of an attempt beyond which code opens no more."""
 _SPIN_S = 0.02
 _PASSWORDS = "input[type=password]"
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.
@@ -65,7 +68,7 @@ class Facade:
         self.open_waits: dict[int, EventWait] = {}
         self.handled_dialogs: set[int] = set()
         self.predicate: Callable[[int], Callable[[Any], bool]] = lambda _number: lambda _item: False
-        self.listen: Callable[[Any, str, str, int], None] = lambda *_: None
+        self.listen: Callable[[Any, str, Any, int], None] = lambda *_: None
 
     # -- performing --------------------------------------------------------------------
 
@@ -117,6 +120,10 @@ class Facade:
             return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:
             return lambda: self._leave(bound, budget, failed=bool(args and args[0]))
+        if method == READ_FILE:
+            return lambda: call_arguments.read_saved(args[0] if args else None, self._border)
+        if method == "path":
+            return lambda: call_arguments.kept_download(item, self._border)
         if method == "wait_for_timeout":
             wanted = args[0] if args else kwargs.get("timeout")
             return _pause(item, budget.grant_ms(wanted, DEFAULT_MS), cut=budget.cut)
@@ -136,6 +143,8 @@ class Facade:
             return lambda: self._enter(make, wanted, self._default_of(bound))
         if receiver.kind == "Dialog":
             self.handled_dialogs.add(id(item))
+        if receiver.kind == "APIRequestContext":
+            return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
             return lambda: call_arguments.keep_saved(
                 function(**kwargs), kwargs["path"], self._border
@@ -161,6 +170,8 @@ class Facade:
         if method in {"expect_event", "wait_for_event"}:
             event = args[0] if args else bound.kwargs.get("event")
             _known_event(event)
+        if method == "new_page" and len(bound.receiver.object.pages) >= MAX_PAGES:
+            raise Refusal("AW505", f"the attempt has {MAX_PAGES} pages open; close some")
         if method == "set_viewport_size":
             call_arguments.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
         if (kind, method) in URL_MATCHERS:
@@ -176,6 +187,8 @@ class Facade:
             args[:1] = [call_arguments.url_matcher(value, bound.page.url) for value in args[:1]]
             if parameter in kwargs:
                 kwargs[parameter] = call_arguments.url_matcher(kwargs[parameter], bound.page.url)
+        elif kind == "APIRequestContext":
+            args, kwargs = [], call_arguments.own_request(bound, args, kwargs, self._border)
         elif method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
             kwargs["url"] = call_arguments.allowed_url(url, bound.page.url, self._border)
@@ -252,10 +265,27 @@ class Facade:
 
     def _listen(self, bound: Bound) -> None:
         event, callback = (*bound.args, None, None)[:2]
+        if bound.method.endswith("_locator_handler"):
+            self._handle_overlay(bound, event, callback)
+            return
         _known_event(event)
         if not isinstance(callback, Callback):
             raise TypeError(f"{bound.method}() takes an event and a function")
         self.listen(bound.receiver.object, bound.method, event, callback.number)
+
+    def _handle_overlay(self, bound: Bound, locator: Any, callback: Any) -> None:
+        """Add or remove what the code does when something covers the page."""
+        if kind_of(locator) != "Locator":
+            raise TypeError(f"{bound.method}() takes a locator")
+        if bound.method == "remove_locator_handler":
+            self.listen(bound.receiver.object, bound.method, locator, 0)
+            return
+        if not isinstance(callback, Callback) or bound.kwargs.keys() - {"no_wait_after", "times"}:
+            raise TypeError(
+                "add_locator_handler() takes a locator, a function, no_wait_after, times"
+            )
+        add = partial(bound.receiver.object.add_locator_handler, locator, **bound.kwargs)
+        self.listen(bound.receiver.object, bound.method, (locator, add), callback.number)
 
     def _find(self, bound: Bound) -> Any:
         """Return the locator that a finder gives; a report shows it as the call that found it."""
@@ -269,6 +299,19 @@ class Facade:
             found, "Locator", f"{bound.receiver.text}.{bound.method}({bound.arguments})"
         )
         return found
+
+    def _send(self, bound: Bound, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        """Send a request of the code's own through the attempt's proxy, and tell of it."""
+        method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
+        url, body = call_arguments.as_sent(kwargs)
+        sent = partial(SentRequest, method, url, body)
+        try:
+            response = function(**kwargs)
+        except Exception as error:
+            self._border.sent(sent(None, str(error).splitlines()[0][:200], bound.page.url))
+            raise
+        self._border.sent(sent(response.status, "", bound.page.url))
+        return response
 
     # -- waiting for events ------------------------------------------------------------
 

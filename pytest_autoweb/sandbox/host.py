@@ -9,8 +9,9 @@ from typing import Any, Self
 from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results import Failure, ToolCall
+from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.call_record import AnsweredCall, OverdueCall, StepRecord
-from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, redacted, shortened
+from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
 from pytest_autoweb.sandbox.engine import (
@@ -196,7 +197,7 @@ class WorkerEngine:
         """Run the block; return whether the worker had to be replaced, and what went wrong."""
         label = "page" if root is self._border.page else _root_label(root)
         handle = self._handles.add(root, "Page", label)
-        functions = sorted(self._border.functions)
+        functions = sorted(self._border.functions.keys() & FUNCTIONS.keys())
         frame = {"op": "run", "index": index, "code": code, "root": [handle, "Page"]}
         frame |= {"functions": functions}
         last_resort = _LastResort(talk.budget, self._worker.kill)
@@ -318,7 +319,7 @@ class WorkerEngine:
         except (Refusal, WireError) as error:
             self._border.on_log(f"a dialog could not be passed to the code: {error}")
         finally:
-            if id(dialog) not in self._facade.handled_dialogs:
+            if kind_of(dialog) == "Dialog" and id(dialog) not in self._facade.handled_dialogs:
                 # A dialog that remains unanswered blocks the page for ever.
                 _dismiss(dialog)
 

@@ -16,6 +16,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     CLASSES,
     FINDERS,
     FUNCTIONS,
+    PAGE_FUNCTIONS,
     SCRIPT_METHODS,
     member_of,
 )
@@ -39,6 +40,8 @@ class Names(NamedTuple):
 
     bound: frozenset[str]
     offered: frozenset[str]
+    fields: frozenset[str] = frozenset()
+    """Fields and methods of the code's own dataclasses."""
 
 
 def bound_names(places: list[NodePlace]) -> frozenset[str]:
@@ -48,13 +51,28 @@ def bound_names(places: list[NodePlace]) -> frozenset[str]:
         match place.node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 names.add(name)
-            case ast.FunctionDef(name=name):
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
             case ast.ExceptHandler(name=str(name)):
+                names.add(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                names.add(name)
+            case ast.MatchMapping(rest=str(name)):
                 names.add(name)
             case ast.alias(name=name, asname=asname):
                 names.add(asname or name.partition(".")[0])
     return frozenset(names)
+
+
+def own_fields(places: list[NodePlace]) -> frozenset[str]:
+    """Return the names of the fields and methods of all dataclasses that the code defines."""
+    names: set[str] = set()
+    for place in places:
+        if place.parent is not None and isinstance(place.parent.node, ast.ClassDef):
+            match place.node:
+                case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
+                    names.add(name)
+    return frozenset(name for name in names if allowed_python.may_be_a_field(name))
 
 
 def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
@@ -74,11 +92,17 @@ def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
             yield from _check_name(place, node, names)
         case ast.Attribute():
             if not _names_a_class(place, node, names.bound):
-                yield from _check_attribute(place, node, names.offered)
+                yield from _check_attribute(place, node, names)
         case ast.FunctionDef():
             yield from _check_function(place, node)
+        case ast.ClassDef():
+            yield from _check_class(place, node)
+        case ast.MatchClass(kwd_attrs=attributes):
+            yield from _check_class_pattern(place, attributes, names.fields)
         case ast.While():
             yield from _check_while(place, node)
+        case ast.Call(func=ast.Name(id="open")) if "open" not in names.bound:
+            yield from _check_open(place, node)
         case ast.Call():
             yield from _check_call(place, node)
     yield from _check_other_names(place, node, names.offered)
@@ -97,8 +121,6 @@ def _refused_syntax(place: NodePlace) -> LintFinding:
     for kind, (code, message, hint) in allowed_python.REFUSED_NODES.items():
         if isinstance(node, kind):
             return place.finding(code, f"{message} is not available", hint)
-    if isinstance(node, ast.pattern | ast.match_case):
-        return place.finding("AW205", "a match statement is not available", "use if and elif")
     return place.finding("AW205", f"{type(node).__name__} is not available")
 
 
@@ -151,6 +173,8 @@ def _check_name(place: NodePlace, node: ast.Name, names: Names) -> Iterator[Lint
         return
     elif name in allowed_python.OFFERED_WHEN:
         yield _not_offered(place, name)
+    elif name == "property" and place.parent is not None and _is_property(place.parent):
+        return
     elif name in allowed_python.BOILERPLATE_NAMES:
         hint = allowed_python.BOILERPLATE_NAMES[name]
         yield place.finding("AW104", f"{name!r} is not available", hint)
@@ -181,7 +205,14 @@ def _check_other_names(
 ) -> Iterator[LintFinding]:
     """Check names that the tree holds as plain strings."""
     match node:
-        case ast.FunctionDef(name=name) | ast.ExceptHandler(name=str(name)):
+        case (
+            ast.FunctionDef(name=name)
+            | ast.ClassDef(name=name)
+            | ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
             yield from _check_spelling(place, name)
             yield from _check_binding(place, name, offered)
         case ast.alias(asname=str(name)):
@@ -200,10 +231,8 @@ def _check_other_names(
                 yield from _check_binding(place, name, offered)
 
 
-def _check_attribute(
-    place: NodePlace, node: ast.Attribute, offered: frozenset[str]
-) -> Iterator[LintFinding]:
-    name, kind = node.attr, _kind_of(node.value)
+def _check_attribute(place: NodePlace, node: ast.Attribute, names: Names) -> Iterator[LintFinding]:
+    name, kind, offered = node.attr, _kind_of(node.value), names.offered
     known = allowed_python.ATTRIBUTES if kind is None else CLASSES[kind].keys()
     if not isinstance(node.ctx, ast.Load):
         message = f"the attribute {_quoted(name)} is assigned or deleted"
@@ -214,6 +243,8 @@ def _check_attribute(
         return
     elif name in allowed_python.OFFERED_WHEN and name not in offered:
         yield _not_offered(place, name)
+    elif name in names.fields and kind is None:
+        return
     elif hint := allowed_python.REFUSED_MEMBERS.get(name) or allowed_python.REFUSED_OF.get(
         (kind, name)
     ):
@@ -252,7 +283,8 @@ def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str])
 
 
 def _has_finder(kind: str | None, name: str) -> bool:
-    return name in FINDERS and (kind is None or member_of(kind, name) is not None)
+    own = name in FINDERS or name in PAGE_FUNCTIONS
+    return own and (kind is None or member_of(kind, name) is not None)
 
 
 def _kind_of(node: ast.AST) -> str | None:
@@ -310,8 +342,51 @@ def _plain_fields(text: str) -> bool:
     )
 
 
+def _is_property(place: NodePlace) -> bool:
+    """Tell whether this is a method of a class with the decorator `@property` alone."""
+    decorators = getattr(place.node, "decorator_list", [])
+    in_class = place.parent is not None and isinstance(place.parent.node, ast.ClassDef)
+    return in_class and [getattr(one, "id", "") for one in decorators] == ["property"]
+
+
+def _check_class(place: NodePlace, node: ast.ClassDef) -> Iterator[LintFinding]:
+    """Refuse all classes but dataclasses, which have no bases, only fields and methods."""
+    if node.bases or node.keywords or not _is_dataclass(node):
+        hint = "write @dataclass above it and no bases, or use functions and dicts"
+        yield place.finding("AW201", "a class that is not a plain dataclass is not available", hint)
+    for part in node.body:
+        at = NodePlace(part, place, part.lineno, part.col_offset + 1)
+        match part:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
+                if not allowed_python.may_be_a_field(name):
+                    message = f"nothing in a dataclass may be called {_quoted(name)}"
+                    hint = "take a name without underscores in front that Python does not use"
+                    yield at.finding("AW201", message, hint)
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                hint = "give it fields, such as name: str = '', and methods"
+                yield at.finding("AW201", "a dataclass holds fields and methods only", hint)
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    match node.decorator_list:
+        case [ast.Call(func=decorator, args=[])] | [decorator]:
+            return ast.unparse(decorator) in {"dataclass", "dataclasses.dataclass"}
+    return False
+
+
+def _check_class_pattern(
+    place: NodePlace, attributes: list[str], fields: frozenset[str]
+) -> Iterator[LintFinding]:
+    """Check the attributes that a pattern such as `case Page(url=u)` reads."""
+    for name in attributes:
+        if name not in allowed_python.ATTRIBUTES and name not in fields:
+            yield place.finding("AW304", f"no object here has an attribute {_quoted(name)}")
+
+
 def _check_function(place: NodePlace, node: ast.FunctionDef) -> Iterator[LintFinding]:
-    if node.decorator_list:
+    if node.decorator_list and not _is_property(place):
         yield place.finding("AW202", "decorators are not available", "call the function instead")
 
 
@@ -339,9 +414,6 @@ def _leaves(loop: ast.While) -> bool:
     return False
 
 
-_FILE_ARGUMENTS = {"screenshot": "path", "save_as": "path", "set_input_files": "", "set_files": ""}
-
-
 def _check_call(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
     """Check file names and addresses that are literals; the border checks all of them again."""
     if not isinstance(node.func, ast.Attribute):
@@ -362,9 +434,24 @@ def _check_call(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
         method == "set_input_files" and len(node.args) < 2
     ):
         for text in texts:
-            if "/" in text or "\\" in text or text in {".", ".."}:
-                hint = "give a bare name such as 'report.csv'"
-                yield place.finding("AW401", f"the file name {_quoted(text)} names a folder", hint)
+            yield from _check_file_name(place, text)
+
+
+def _check_file_name(place: NodePlace, text: str) -> Iterator[LintFinding]:
+    if "/" in text or "\\" in text or text in {".", ".."}:
+        hint = "give a bare name such as 'report.csv'"
+        yield place.finding("AW401", f"the file name {_quoted(text)} names a folder", hint)
+
+
+def _check_open(place: NodePlace, node: ast.Call) -> Iterator[LintFinding]:
+    """Check the name and the mode of `open(…)` where they are literals."""
+    if node.args and isinstance(node.args[0], ast.Constant):
+        yield from _check_file_name(place, str(node.args[0].value))
+    modes = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "mode")]
+    for mode in modes:
+        if isinstance(mode, ast.Constant) and set(str(mode.value)) & set("wax+"):
+            hint = "return data with answer(data)"
+            yield place.finding("AW301", "open() reads files and writes none", hint)
 
 
 def scheme_of(url: str) -> str:
@@ -408,6 +495,7 @@ def lint_code(
     line_offset: int = 0,
     scripts: bool = True,
     offered: frozenset[str] = frozenset(),
+    fields: frozenset[str] = frozenset(),
 ) -> tuple[LintFinding, ...]:
     """Return every reason why the code is refused; the result is empty if it may run.
 
@@ -418,11 +506,12 @@ def lint_code(
         line_offset: added to each line number, for a block that is part of a longer text.
         scripts: whether the code may run scripts of its own in the page.
         offered: the names of `OFFERED_WHEN` that this cell offers (`SandboxBorder.offered`).
+        fields: names of fields and methods of dataclasses in earlier code (`fields_in`).
     """
     places = _read(code)
     if isinstance(places, LintFinding):
         return (_moved(places, line_offset),)
-    names = Names(bound_names(places), offered)
+    names = Names(bound_names(places), offered, own_fields(places) | fields)
     found = {str(f): f for place in places for f in check_node(place, names)}
     if not scripts:
         found |= {str(f): f for place in places for f in check_script(place)}
@@ -430,6 +519,12 @@ def lint_code(
         return (_moved(unfit, line_offset),)
     ordered = sorted(found.values(), key=lambda f: (f.line, f.col, f.code, f.message))
     return tuple(_moved(finding, line_offset) for finding in ordered[:MAX_FINDINGS])
+
+
+def fields_in(code: str) -> frozenset[str]:
+    """Return the names of the fields and methods of dataclasses that earlier code defined."""
+    places = _read(code)
+    return frozenset() if isinstance(places, LintFinding) else own_fields(places)
 
 
 class _TooMuchError(Exception):

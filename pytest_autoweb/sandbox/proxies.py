@@ -221,6 +221,7 @@ _METHODS: dict[str, Callable[[Proxy, str, ApiMember], Any]] = {
     "local": _local_method,
     "call": _call_method,
     "find": _call_method,
+    "function": _call_method,
     "listen": _call_method,
     "manage": _manage_method,
 }

@@ -10,7 +10,7 @@ LINT_RULES: dict[str, str] = {
     "AW102": "A name is imported from a listed module, but that name is not on its list.",
     "AW103": "`import *` or a relative import.",
     "AW104": "A browser or Playwright is started; the page is already open and called `page`.",
-    "AW201": "A class is defined.",
+    "AW201": "A class is defined that is not a plain dataclass.",
     "AW202": "A decorator is used.",
     "AW203": "`async` or `await` is used; the step language is synchronous.",
     "AW204": "A generator function (`yield`) is defined.",

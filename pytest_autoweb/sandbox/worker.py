@@ -4,6 +4,8 @@
 Its modules arrive through a pipe too, so it reads no file of this package.
 """
 
+import dataclasses
+import io
 import os
 import sys
 import types
@@ -19,6 +21,10 @@ from pytest_autoweb.sandbox import (
     shims,
 )
 
+_MODULE = "step"
+# Others would be loaded from disk at their first use.
+_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "utf-16", "latin-1", "iso-8859-1", "cp1252"})
+_ON_ERRORS = frozenset({None, "strict", "ignore", "replace"})
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
 _MAX_CAUSES = 5
@@ -85,25 +91,34 @@ class Worker:
         self._last_call = 0
         self._callbacks: dict[int, Callable[..., Any]] = {}
         self._file = ""
+        self.page = proxies.make_proxy("Page", self, "")
         self._offered: dict[str, Callable[..., Any]] = {}
+        self.records = shims.Records(_MODULE)
         self.names = self._given(real)
         self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
         expect, helpers = proxies.make_expect(self), _helpers(self)
+        records = self.records
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
         modules = shims.stand_ins(
             real,
             {
                 "playwright.sync_api": {**proxies.TYPES, **errors, "expect": expect},
                 "time": {"sleep": helpers["sleep"]},
+                "dataclasses": {"dataclass": records.dataclass},
             },
         )
-        builtins = shims.restricted_builtins(modules, {**errors, "print": helpers["log"]})
+        own = {
+            "__build_class__": records.build,
+            "open": helpers["open"],
+            "property": property,
+        }
+        builtins = shims.restricted_builtins(modules, {**errors, **own, "print": helpers["log"]})
         handy = {name: modules[name] for name in ("re", "json", "math", "datetime")}
         given = {"expect": expect, "answer": helpers["answer"], "log": helpers["log"]}
-        return {"__builtins__": builtins, "__name__": "step", **handy, **given}
+        return {"__builtins__": builtins, "__name__": _MODULE, **handy, **given}
 
     def serve(self) -> None:
         """Serve the host until it closes the pipe."""
@@ -126,7 +141,7 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        page = self.names["page"] = proxies.make_proxy(kind, self, root)
+        page = self.names["page"] = self.page = proxies.make_proxy(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
         # Code may have deleted `__builtins__`, and then `exec` would provide the real ones.
         self.names.update(self._offered, __builtins__=dict(self._builtins))
@@ -300,23 +315,46 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
 
     def answer(value: Any) -> None:
         line = worker.current_line()
-        worker.pipe.send({"op": "answer", "value": _json_like(value), "line": line})
+        plain = _json_like(value, worker.records.holds)
+        worker.pipe.send({"op": "answer", "value": plain, "line": line})
 
     def sleep(seconds: float) -> None:
         worker.names["page"].wait_for_timeout(float(seconds) * 1000)
 
-    return {"log": log, "answer": answer, "sleep": sleep}
+    def open_(
+        file: str,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+    ) -> io.StringIO | io.BytesIO:
+        if mode not in {"r", "rt", "rb"}:
+            raise ValueError("files can only be read here; data is returned with answer(data)")
+        if (encoding or "utf-8").lower() not in _ENCODINGS or errors not in _ON_ERRORS:
+            raise ValueError(f"the encodings of files are {', '.join(sorted(_ENCODINGS))}")
+        page = proxies.receiver_of(worker.page)
+        args, kwargs = proxies.encode_arguments(worker, [file], {})
+        data: bytes = worker.call(page, allowed_members.READ_FILE, args, kwargs)
+        if mode == "rb":
+            return io.BytesIO(data)
+        return io.StringIO(data.decode(encoding or "utf-8", errors or "strict"), newline)
+
+    return {"log": log, "answer": answer, "sleep": sleep, "open": open_}
 
 
-def _json_like(value: Any, depth: int = 0) -> Any:
+def _json_like(value: Any, is_record: Callable[[Any], bool], depth: int = 0) -> Any:
     if depth > 20:
         raise TypeError("answer() takes values nested at most 20 deep")
     if value is None or isinstance(value, str | int | float):
         return frame_codec.encode(value, frame_codec.nothing_special)
     if isinstance(value, list | tuple | set | frozenset):
-        return [_json_like(item, depth + 1) for item in value]
+        return [_json_like(item, is_record, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {str(key): _json_like(item, depth + 1) for key, item in value.items()}
+        return {str(key): _json_like(item, is_record, depth + 1) for key, item in value.items()}
+    if is_record(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return _json_like(fields, is_record, depth + 1)
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if type(value).__name__ in {"Decimal", "Fraction"}:

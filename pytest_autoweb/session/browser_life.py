@@ -7,8 +7,8 @@ user, gets a new one from the same fixtures, with the same flags.
 
 import gc
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -26,6 +26,8 @@ from pytest_autoweb.errors import BrowserError
 
 # What to put aside, the least first: if Playwright's driver lives, only its browser is replaced.
 _BROWSER, _DRIVER = "browser", "playwright"
+# Arguments of contexts that nobody else may set; all others are a default for what cases say.
+_OF_CELLS = frozenset({"proxy", "service_workers", "storage_state"})
 
 
 def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
@@ -33,7 +35,7 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
 
     Args:
         request: the request of the running test.
-        context_args: arguments for the context, besides those of `browser_context_args`.
+        context_args: arguments for the context; they win over those of `browser_context_args`.
 
     Raises:
         BrowserError: `browser_context_args` sets something that cells set.
@@ -50,13 +52,27 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
 
 def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
     given = request.getfixturevalue("browser_context_args")
-    if both := sorted(given.keys() & context_args.keys()):
+    if both := sorted(given.keys() & context_args.keys() & _OF_CELLS):
         # Otherwise Python would only complain of a keyword argument that is given twice.
         raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
-    page: Page = request.getfixturevalue("new_context")(**context_args).new_page()
+    with _without(given, context_args):
+        # pytest-playwright copies the arguments once, when a test asks for contexts.
+        new_context = request.getfixturevalue("new_context")
+    page: Page = new_context(**context_args).new_page()
     WATCH.reason = ""
     WATCH.trust(again=True)
     return page
+
+
+@contextmanager
+def _without(given: dict[str, Any], own: dict[str, Any]) -> Iterator[None]:
+    """Take out of the arguments of all contexts, for a while, what the case sets itself."""
+    names = {*own, *(["no_viewport"] if "viewport" in own else [])}
+    taken = {name: given.pop(name) for name in names & given.keys()}
+    try:
+        yield
+    finally:
+        given.update(taken)
 
 
 def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContext]") -> None:

@@ -288,6 +288,7 @@ class RunController:
             models=self._settings.models,
             capture_modes=self._settings.capture_modes,
             settings=self._settings.describe(),
+            model_settings=run.model_settings(),
             environment=_environment(run)
             | {
                 "browser": run.seen_browsers(),

@@ -5,7 +5,7 @@ text.
 """
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.client import Client, Request
+from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
 from pytest_autoweb.options import Settings
@@ -22,13 +22,13 @@ def analyse(report: Report, settings: Settings, client: Client) -> Analysis:
     prompt = "\n\n".join(message.content for message in messages)
     model = settings.local_model
     request = Request(model=local_model(settings), messages=messages, stage="analysis")
-    try:
-        text = strip_reasoning(client.complete(request).text)
-    except ModelError as error:
-        first = (error.detail.splitlines() or [""])[0]
-        problem = f"{model} gave no answer ({error.cause}: {first})"
+    # What it said before it was cut off is worth reading, too.
+    answer = ask_once(client, request, str, usable=strip_reasoning).outcome
+    if isinstance(answer, ModelError):
+        first = (answer.detail.splitlines() or [""])[0]
+        problem = f"{model} gave no answer ({answer.cause}: {first})"
         return Analysis(prompt=prompt, model=model, text=None, error=problem)
-    return Analysis(prompt=prompt, model=model, text=text)
+    return Analysis(prompt=prompt, model=model, text=strip_reasoning(answer.text))
 
 
 def local_model(settings: Settings) -> str:

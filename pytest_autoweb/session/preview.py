@@ -20,7 +20,15 @@ from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.storage import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies import ACT, BY_TURNS, CODEGEN, COLLECT, strategy_of
+from pytest_autoweb.strategies import (
+    ACT,
+    BY_REFS,
+    BY_REFS_IN_TURNS,
+    BY_TURNS,
+    CODEGEN,
+    COLLECT,
+    strategy_of,
+)
 
 Basis = Literal["case", "model", "prompts", "control"]
 """What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's
@@ -174,7 +182,7 @@ of them."""
 PLAN_TOKENS, SCRIPT_TOKENS = 200, 300
 """Assumed for replies."""
 TURNS, TURN_TOKENS = 2, 30
-"""Assumed for models that act in turns (dialect `refs`)."""
+"""Assumed for small models, which act in turns (dialect `refs`)."""
 SCRIPT_TURNS = 5
 """Assumed for models that write their script turn by turn."""
 PICTURE_TOKENS, DESCRIPTION_TOKENS = 1000, 250
@@ -285,13 +293,14 @@ class _Forecast:
         task = estimate_tokens(cell.case.user_task_template)
         if cell.strategy != CODEGEN.name:
             return self._decision_sizes(cell, task)
-        if cell.spec.dialect == "refs":
+        strategy = strategy_of(cell.strategy, cell.spec)
+        if strategy is BY_REFS:
             given = _prompt_tokens("refs") + task + PAGE_TOKENS // 2
             return TURNS, TURNS * given, TURNS * TURN_TOKENS
-        if strategy_of(cell.strategy, cell.spec) is BY_TURNS:
+        if strategy in (BY_TURNS, BY_REFS_IN_TURNS):
             turns = min(SCRIPT_TURNS, self._settings.max_turns)
             said = PAGE_TOKENS // 4 * (turns - 1)
-            given = _prompt_tokens("turns") + task + PAGE_TOKENS + said // 2
+            given = _prompt_tokens(strategy.prompts[0]) + task + PAGE_TOKENS + said // 2
             return turns, turns * given, turns * SCRIPT_TOKENS // 2
         plan = _prompt_tokens("plan") + task
         script = _prompt_tokens("generate") + task + PLAN_TOKENS + PAGE_TOKENS
@@ -319,7 +328,7 @@ class _Forecast:
             calls, note = _questions(cell.case.collects), COLLECTS
         if note not in self._notes:
             self._notes.append(note)
-        brief = spec.dialect == "refs" and not spec.vision
+        brief = spec.brief
         prompt = next(name for name in prompts if name.endswith("_brief") is brief)
         made = TURN_TOKENS if brief else DECISION_TOKENS
         return calls, calls * (_prompt_tokens(prompt) + task + shown), calls * made

@@ -30,8 +30,9 @@ from pytest_autoweb.llm.gateway import (
     start_gateway,
     stop_shared_gateway,
 )
-from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs
+from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
 from pytest_autoweb.options import Settings
+from pytest_autoweb.results import ModelDescription
 from pytest_autoweb.run.prepared_cell import CellResources
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
@@ -116,6 +117,11 @@ class RunSession:
         if name not in self._specs:
             self._learn((name,))
         return self._specs[name]
+
+    def model_settings(self) -> tuple[ModelDescription, ...]:
+        """Return what each compared model is; the controls are no models."""
+        specs = [self.spec(name) for name in self.settings.models]
+        return tuple(describe_model(spec) for spec in specs if spec.provider != "builtin")
 
     def _read_agreements(self) -> tuple[Agreement, ...]:
         settings = self.settings

@@ -61,13 +61,13 @@ export class Detail {
 
   head({ cell }, siblings) {
     const usage = Object.values(cell.usage);
-    const sum = (key) => usage.reduce((total, u) => total + u[key], 0);
+    const sum = (key) => usage.reduce((total, u) => total + (u[key] ?? 0), 0);
     const priced = usage.filter((u) => u.cost_usd !== null);
     const cost = priced.length ? priced.reduce((total, u) => total + u.cost_usd, 0) : null;
     const metrics = [
       ["Time", seconds(cell.duration_ms / 1000)],
       ["Model calls", count(sum("calls"))],
-      ["Tokens", `${tokens(sum("input_tokens"))} in, ${tokens(sum("output_tokens"))} out`],
+      ["Tokens", inAndOut({ input_tokens: sum("input_tokens"), cached_tokens: sum("cached_tokens"), output_tokens: sum("output_tokens"), reasoning_tokens: sum("reasoning_tokens") })],
       ["Cost", sum("calls") ? money(cost, sum("unpriced_calls") === 0) : "–"],
       ["Capture", cell.capture_mode],
       ["Repeat", String(cell.repeat)],
@@ -78,6 +78,7 @@ export class Detail {
       el("p.by", "on ", modelName(cell.model)),
       el("p.task", { dir: "auto" }, cell.user_task),
       el("p.soft.small.starts", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
+      Object.keys(cell.browser_settings || {}).length > 0 && el("p.soft.small.settings", "browser: ", text(browserSettings(cell.browser_settings))),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
       siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
       cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)), failureNote(cell.failure)));
@@ -221,6 +222,12 @@ export class Detail {
   }
 }
 
+function browserSettings(settings) {
+  const words = (value) => Array.isArray(value) ? value.join(", ")
+    : value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} ${one}`).join(", ") : String(value);
+  return Object.entries(settings).map(([name, value]) => `${name}: ${words(value)}`).join(" · ");
+}
+
 function entryLink(url) {
   if (!/^https?:\/\//i.test(url)) return text(url);
   return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, text(url));
@@ -291,9 +298,16 @@ function snapshotView(shot) {
   return [el("p.label", `step ${shot.step_indexes.join(", ")} · ${shot.mode} · about ${tokens(shot.tokens)} tokens${shot.truncated ? ", cut to fit" : ""} · `, text(shot.url)), plain(shot.text)];
 }
 
+/* Runs of earlier versions do not say which tokens were cached, or thoughts. */
+function inAndOut({ input_tokens, cached_tokens, output_tokens, reasoning_tokens }) {
+  const cached = cached_tokens > 0 ? ` (${tokens(cached_tokens)} cached)` : "";
+  const thoughts = reasoning_tokens > 0 ? ` (${tokens(reasoning_tokens)} thoughts)` : "";
+  return `${tokens(input_tokens)} in${cached}, ${tokens(output_tokens)} out${thoughts}`;
+}
+
 function exchangeView(x) {
   const u = x.usage;
-  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, `${tokens(u.input_tokens)} in, ${tokens(u.output_tokens)} out`, seconds(u.latency_s), u.replayed_calls > 0 && "replayed", u.cost_usd === null ? "cost unknown" : money(u.cost_usd, u.unpriced_calls === 0)];
+  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, inAndOut(u), seconds(u.latency_s), u.replayed_calls > 0 && "replayed", u.cost_usd === null ? "cost unknown" : money(u.cost_usd, u.unpriced_calls === 0)];
   return fold(facts.filter(Boolean).join(" · "), "", () => [
     el("p.label", "prompt"), plain(x.prompt), el("p.label", "reply"), x.error ? el("div.error", { dir: "auto" }, x.error) : plain(x.reply)]);
 }

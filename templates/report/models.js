@@ -24,7 +24,8 @@ function modelRows(row) {
     rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
     rateCell("After repair", "gain", n.after_repair, n),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
-      el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), el("div", `${tokens(n.output_tokens)} out`)),
+      el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), n.cached_tokens > 0 && el("div", `${tokens(n.cached_tokens)} of them cached`),
+        el("div", `${tokens(n.output_tokens)} out`), n.reasoning_tokens > 0 && el("div", `${tokens(n.reasoning_tokens)} of them thoughts`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
     el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div", `p95 ${seconds(n.p95_s)}`))));
   return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];

@@ -1,6 +1,6 @@
 /* The frame of the first page: what was run, the contents, the foot. */
 
-import { append, copyButton, el, icon, plural, seconds, text } from "./dom.js";
+import { append, copyButton, el, icon, modelName, plural, seconds, text } from "./dom.js";
 
 export function masthead(report, contestants) {
   const cases = new Set(report.cases.filter((c) => c.cells.length).map((c) => c.case_path + "\n" + c.id));
@@ -19,7 +19,9 @@ export function masthead(report, contestants) {
       el("summary", "Settings and environment"),
       el("div.card.ran-grid",
         el("div", el("h3", "Settings"), settingsTable(report.settings)),
-        el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))))),
+        el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))),
+        report.model_settings?.map(({ model, settings }) => el("div", el("h3", modelName(model)),
+          pairsTable(settings.map((row) => [row.name, row.value, row.source])))))),
     report.shard && el("p.notice", `This is shard ${report.shard[0]} of ${report.shard[1]}: only a part of the cells was run here.`),
     report.rejudging && el("p.notice", "The cells were judged again offline by autoweb verify, from the evidence that the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
     report.interrupted && el("p.notice", "The run was interrupted: cells that never started count as skipped."),

@@ -63,6 +63,31 @@ def test_the_entry_page_is_shown_whatever_a_plan_names_and_what_is_missing_is_to
     assert len(result.attempts[0].snapshots) == 2
 
 
+def test_steps_on_the_current_page_belong_to_the_page_that_was_named_last(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    url, other = site.put("/", "<button>Order tea</button>"), site.put("/menu", "<h1>Menu</h1>")
+    steps = ("CURRENT_PAGE", other, "CURRENT_PAGE")
+    plan = "\n".join(
+        f"Step {n}: Look\n- Target URL: {where}\n- Status: CONFIRMED"
+        for n, where in enumerate(steps, 1)
+    )
+
+    _, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": url},
+        (),
+        strategy="codegen",
+        plan=plan,
+        generate="```python\n# Step 1\npage.get_by_role('button').click()\n```",
+    )
+
+    (prompt,) = [r.messages[-1].content for r in client.requests if r.stage == "generate"]
+    assert f"[Step 1] URL: {url}" in prompt
+    assert f"[Step 2, 3] URL: {other}" in prompt
+
+
 LOST = (
     "```python\n# Step 1\n{first}\npage.get_by_role('button', name='Gone').click(timeout=200)\n```"
 )

@@ -91,6 +91,21 @@ def test_the_first_page_shows_models_controls_and_every_cell(
     expect(page.get_by_text("unknown").first).to_be_visible()
 
 
+def test_what_a_model_is_and_what_it_read_from_a_cache_can_be_seen(
+    realistic: Path, open_page: Open
+) -> None:
+    page = open_page(realistic)
+
+    board = page.locator(".board tbody tr", has_text="openai/gpt-5-mini").first
+    expect(board).to_contain_text("of them cached")
+    expect(board).to_contain_text("of them thoughts")
+    page.get_by_text("Settings and environment").click()
+    about = page.locator(".ran-grid > div", has=page.get_by_role("heading", name="gpt-5-mini"))
+    expect(about.get_by_role("row", name="context")).to_contain_text("272,000 tokens")
+    expect(about.get_by_role("row", name="context")).to_contain_text("registry")
+    expect(about.get_by_role("row", name="vision")).to_contain_text("settings")
+
+
 def test_a_cell_opens_with_everything_that_happened(realistic: Path, open_page: Open) -> None:
     page = open_page(realistic)
     cell_button(page, healed_cell()).click()

@@ -88,7 +88,7 @@ def test_waiting_for_a_model_is_not_charged_to_the_step(make_step: Callable[...,
     assert why(step(code, lint=False, limits=limits))[0] == "timeout"
 
 
-OFFERED = frozenset({"get_by_mark", "collect_urls"})
+OFFERED = frozenset({"get_by_mark", "collect_urls", "show_more"})
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,9 @@ OFFERED = frozenset({"get_by_mark", "collect_urls"})
         ("page.get_by_mark(1).click()", None),
         ("page.get_by_mark(1).get_text()", "AW304"),
         ("urls = collect_urls(page.get_by_mark(2))", None),
+        ("page.show_more(2, 40)", None),
+        ("page.locator('a').show_more(2)", "AW304"),
+        ("show_more(2)", "AW309"),
         ("page.get_by_sight('x')", "AW309"),
         ("page.keyboard.get_by_mark(1)", "AW304"),
         ("collect_urls = 1", "AW303"),

@@ -1,3 +1,4 @@
+import base64
 import json
 from pathlib import Path
 
@@ -5,8 +6,17 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from pytest_autoweb.egress.guarded_page import guarded_page
+from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.opening import Cookie, Setup, add_cookies, context_args, run_setup_js
+from pytest_autoweb.page.setup import (
+    Cookie,
+    Setup,
+    add_cookies,
+    context_args,
+    run_setup_js,
+    set_clock,
+)
 
 
 def test_a_storage_state_file_is_found_beside_the_case(
@@ -31,6 +41,78 @@ def test_a_missing_storage_state_file_is_a_case_error(tmp_path: Path) -> None:
 
 def test_service_workers_cannot_answer_past_the_policy(tmp_path: Path) -> None:
     assert context_args(Setup(), tmp_path) == {"service_workers": "block"}
+
+
+def test_a_page_sees_the_browser_that_the_case_describes(
+    browser: Browser, site: Site, tmp_path: Path
+) -> None:
+    setup = Setup.model_validate(
+        {
+            "viewport": {"width": 390, "height": 700},
+            "locale": "de_DE",
+            "timezone_id": "Asia/Tokyo",
+            "geolocation": {"latitude": 52.5, "longitude": 13.4},
+            "permissions": ["geolocation"],
+            "color_scheme": "dark",
+        }
+    )
+    context = browser.new_context(**context_args(setup, tmp_path))
+    page = context.new_page()
+    page.goto(site.put("/a", "x"))
+
+    seen = page.evaluate(
+        """async () => [innerWidth, innerHeight, navigator.language, (1234.5).toLocaleString(),
+        new Date(0).getHours(), matchMedia('(prefers-color-scheme: dark)').matches,
+        await new Promise(done => navigator.geolocation.getCurrentPosition(
+            found => done(found.coords.latitude), refused => done(refused.message)))]"""
+    )
+    context.close()
+
+    assert seen == [390, 700, "de-DE", "1.234,5", 9, True, 52.5]
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_page_sees_the_time_of_the_case(browser: Browser, site: Site, fixed: bool) -> None:
+    setup = Setup.model_validate({"clock": {"time": "2026-04-03T09:00:00+02:00", "fixed": fixed}})
+    context = browser.new_context()
+    set_clock(context, setup)
+    page = context.new_page()
+    page.goto(site.put("/a", "x"))
+
+    first = page.evaluate("() => new Date().toISOString()")
+    page.wait_for_timeout(1_100)
+    second = page.evaluate("() => new Date().toISOString()")
+    context.close()
+
+    assert first.startswith("2026-04-03T07:00:0")
+    assert (second == first) is fixed
+
+
+def test_credentials_go_to_their_origin_alone_and_past_the_proxy(
+    cell_browser: Browser, site: Site, other_site: Site, tmp_path: Path
+) -> None:
+    asking = {"www-authenticate": 'Basic realm="shop"'}
+    wanted = site.put("/a", "who?", status=401, headers=asking)
+    other = other_site.put("/a", "who?", status=401, headers=asking)
+    setup = Setup.model_validate(
+        {"http_credentials": {"username": "ana", "password": "<secret:pin>"}}
+    )
+    args = context_args(
+        setup, tmp_path, wanted, lambda text: text.replace("<secret:pin>", "hunter22")
+    )
+    policy = OriginPolicy(wanted, (other_site.url,))
+    with guarded_page(
+        lambda given: cell_browser.new_context(**given).new_page(), args, policy, print
+    ) as page:
+        page.goto(wanted)
+        page.goto(other)
+        page.context.close()
+
+    sent = "Basic " + base64.b64encode(b"ana:hunter22").decode()
+    assert site.authorizations == [sent]
+    assert other_site.hits == ["/a"]
+    assert other_site.authorizations == []
+    assert "hunter22" not in str(setup.of_browser())
 
 
 def test_cookies_are_set_for_the_entry_page_unless_they_say_otherwise(

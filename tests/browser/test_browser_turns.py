@@ -23,6 +23,7 @@ def take(
     site: Site,
     replies: Sequence[str],
     case: dict[str, Any] | None = None,
+    spec: dict[str, Any] | None = None,
     **more: Any,
 ) -> tuple[CellResult, list[str]]:
     """A cell whose model gives these replies; the result, and the last message of each prompt."""
@@ -38,7 +39,7 @@ def take(
         client,
         settings(folder, check_timeout=0.5, **more),
         strategy="codegen",
-        spec={"codegen": "turns"},
+        spec={"codegen": "turns", **(spec or {})},
         opened=lambda page: None,
     )
     return result, [request.messages[-1].content for request in client.requests]
@@ -54,7 +55,7 @@ def test_code_that_the_lint_refuses_is_told_and_not_run(
     assert (result.outcome, result.reason) == ("passed", "")
     assert "TURN 1 was refused before it ran, so nothing of it was done:" in told[1]
     # The line is that of the model's own code.
-    assert "1:1 AW301" in told[1]
+    assert "1:1 AW401" in told[1]
     assert [step.status for step in result.attempts[0].step_results] == ["corrected", "ok"]
     assert "#| open('/etc/passwd')" in result.attempts[0].code
 
@@ -118,3 +119,152 @@ def test_a_wrong_guess_costs_only_a_part_of_its_turn(
     guess, _ = result.attempts[0].step_results
     assert TOLD_CALL_S * 900 < guess.duration_ms < 19_000
     assert not guess.retried
+
+
+def test_the_next_turn_shows_more_of_a_list_that_was_asked_for(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    rows = "".join(f"<tr><td>row {n}<td>of a long table</tr>" for n in range(1, 2_001))
+    wrong = "```python\npage.show_more(7)\n```"
+    asks = "```python\npage.show_more(1, 1500)\n```"
+
+    result, told = take(
+        browser,
+        tmp_path,
+        site,
+        [wrong, asks, BUY],
+        {"entry_url": site.put("/long", f"{PAGE}<table>{rows}</table>")},
+        spec={"context_tokens": 8_000},
+    )
+
+    assert result.outcome == "passed"
+    assert "more rows; page.show_more(1))" in told[0]
+    assert "row: row 1500 |" not in told[0]
+    assert "page.show_more: the listing has no shortened list 7 (there are: 1 to 1)" in told[1]
+    assert "row: row 1500 |" in told[2]
+    assert "row: row 1 |" not in told[2]
+    assert 'button "Buy"' in told[2]
+
+
+FORM = """<title>Orders</title><h1>Orders</h1>
+<label>Name <input id=name></label> <label>Colour <select id=colour><option>Red<option>Blue</select>
+</label> <label>Plan <input id=plan type=file></label>
+<ul id=list><li>Pear <button onclick="this.parentNode.remove()">Delete</button>
+<li>Plum <button onclick="this.parentNode.remove()">Delete</button>
+<li>Fig <button onclick="this.parentNode.remove()">Delete</button></ul>
+<button ondblclick="document.title = 'twice'">Open</button>
+<button onclick="if (confirm('Sure?')) document.title = 'sure'">Close</button>
+<a href=/tab target=_blank>Details</a>"""
+TAB = "<title>Details</title><h1>Details</h1><p>{text}</p><button onclick={on}>Order</button>"
+
+
+def take_lines(
+    browser: Browser, folder: Path, site: Site, *replies: str, **more: Any
+) -> tuple[CellResult, list[str]]:
+    """A cell of a capable model in the dialect `refs`; the result, and each prompt's last part."""
+    site.put("/tab", TAB.format(text="long " * 200, on="\"document.title='ordered'\""))
+    (folder / "plan.txt").write_text("a plan")
+    case = {
+        "entry_url": site.put("/", FORM),
+        "files": ["plan.txt"],
+        "expect": [{"answer": {"equals": {"name": "Ana", "left": 2}}}],
+        **more.pop("case", {}),
+    }
+    client = ScriptedClient({"generate": list(replies), "repair": "DONE"})
+    result = run_one(
+        browser,
+        {"user_task": "Order.", **case},
+        client,
+        settings(folder, check_timeout=0.5, **more),
+        strategy="codegen",
+        spec={"dialect": "refs"},
+        opened=lambda page: None,
+    )
+    return result, [request.messages[-1].content for request in client.requests]
+
+
+def lines(*actions: str, done: bool = False, words: str = "I go on.") -> str:
+    return "\n".join([words, "```", *actions, "```", *(["DONE"] if done else [])])
+
+
+def test_lines_on_a_numbered_list_are_carried_out_by_turns(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, told = take_lines(
+        browser,
+        tmp_path,
+        site,
+        lines('e1.fill("Ana")', 'e2.select_option("Blue")', 'e3.upload("plan.txt")', "e1.read()"),
+        lines("e5.click()"),
+        lines('answer({"name": "Ana",', '  "left": 2})', done=True),
+    )
+
+    (attempt,) = result.attempts
+    assert (result.outcome, result.reason, attempt.turns) == ("passed", "", 3)
+    assert attempt.answer == {"name": "Ana", "left": 2}
+    assert "TURN 1 OF 12" in told[0]
+    assert 'e1.fill("Ana")  # e1 is textbox "Name"' in told[1]
+    assert "It logged:" in told[1]
+    assert 'value "Ana"' in told[1]
+    assert 'selected "Blue"' in told[1]
+    assert 'e5.click()  # e5 is button "Delete"' in told[2]
+    assert "Plum" not in told[2].rpartition("<<page ")[2]
+    assert f"CURRENT_PAGE_URL: {site.url}\n" in told[2]
+    assert attempt.code.splitlines()[-2:] == ["# Step 6", "answer({'name': 'Ana', 'left': 2})"]
+
+
+def test_what_is_not_carried_out_is_told(browser: Browser, tmp_path: Path, site: Site) -> None:
+    result, told = take_lines(
+        browser,
+        tmp_path,
+        site,
+        lines("e4.click()", "e5.click()", 'e1.fill("Ana")'),
+        lines('e1.fill("Bo")', "e1.check()", "e4.click()"),
+        lines('e9.click("left")', 'e1.fill("Cy")'),
+        lines("e6.double_click()", done=True),
+        case={"expect": [{"js": "document.title == 'twice' && !!document.querySelector('li')"}]},
+    )
+
+    assert (result.outcome, result.reason) == ("passed", "")
+    assert "TURN 1 was carried out so far, and then stopped:" in told[1]
+    assert "the page has changed, and e5 may be another element now" in told[1]
+    assert 'Not carried out either:\ne1.fill("Ana")' in told[1]
+    assert "e1 (textbox) takes fill, click, press, double_click" in told[2]
+    assert "e9 is not on the list" in told[3]
+    assert "stopped at its first line" in told[3]
+
+
+def test_tabs_are_followed_and_dialogs_accepted_in_a_script_that_can_run_again(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, told = take_lines(
+        browser,
+        tmp_path,
+        site,
+        lines("e5.hover()", "accept_dialog()", "e8.click()"),
+        "I look at the details.\ne9.click()",
+        lines('wait_for("Details")', "e1.click()", 'answer("ok")'),
+        "DONE",
+        case={"expect": [{"answer": {"equals": "ok"}}, {"js": "document.title == 'sure'"}]},
+    )
+
+    assert (result.outcome, result.reason) == ("passed", "")
+    assert "Sure?" in told[1]
+    page = told[2].rpartition("<<page ")[2]
+    assert 'e1 button "Order"' in page
+    # Long texts are shown whole.
+    assert page.count("long") == 200
+    assert "/tab" in told[2]
+    code = result.attempts[0].code
+    assert "tab = page.context.pages[-1]\ntab.get_by_role('button', name='Order'" in code
+
+
+def test_the_same_lines_in_vain_twice_end_the_attempt(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    wrong = lines("e1.check()")
+
+    result, _ = take_lines(browser, tmp_path, site, wrong, wrong)
+
+    assert (result.outcome, result.attempts[0].turns) == ("failed", 2)
+    assert "the same reply could not be carried out twice" in result.reason

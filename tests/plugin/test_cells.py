@@ -53,6 +53,30 @@ cases:
       page.get_by_label("Name").fill("ana")
       page.get_by_role("button", name="Log in").click()
 """
+SETTINGS_CASE = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: settings
+    matrix: {zone: [Asia/Tokyo]}
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Describe the browser."
+    setup: {viewport: {width: 390, height: 700}, timezone_id: "{{ matrix.zone }}"}
+    expect:
+      - answer: {equals: [390, 9, true]}
+      - request: {method: GET, url: "**/index.html?own=1", status: 200, count: 1}
+    oracle: |
+      page.request.get("index.html", params={"own": 1})
+      answer(page.evaluate('''() => [innerWidth, new Date(0).getHours(),
+        matchMedia('(prefers-color-scheme: dark)').matches]'''))
+"""
+CONTEXT_ARGS = """
+import pytest
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    wide = {"width": 1000, "height": 500}
+    return {**browser_context_args, "viewport": wide, "color_scheme": "dark"}
+"""
 
 
 def cells(project: pytest.Pytester | SharedProject) -> dict[str, Any]:
@@ -110,7 +134,9 @@ def first(shared_project: SharedProject) -> Ran:
     """A session with the settings that users have."""
     shared_project.script(SCRIPT)
     conftest = shared_project.path / "conftest.py"
-    conftest.write_text(conftest.read_text(encoding="utf-8") + HOOK, encoding="utf-8")
+    hooks = conftest.read_text(encoding="utf-8") + HOOK + CONTEXT_ARGS
+    conftest.write_text(hooks, encoding="utf-8")
+    (shared_project.path / "cases/settings.yaml").write_text(SETTINGS_CASE, encoding="utf-8")
     (shared_project.path / "cases/secretive.yaml").write_text(SECRET_CASE, encoding="utf-8")
     return ran(shared_project, f"--autoweb-models={MODELS}", "-k", "login or builtin")
 
@@ -132,6 +158,16 @@ def test_controls_run_every_case_and_leave_one_report(
     assert {cell: first.outcomes[cell] for cell in CONTROLS} == CONTROLS
     (folder,) = first.folders
     assert folder == shared_project.path / "autoweb-report"
+
+
+def test_settings_of_a_case_win_over_those_of_the_fixture(first: Ran) -> None:
+    cell = first.cells["settings-Asia-Tokyo builtin/oracle"]
+
+    assert cell["outcome"] == "passed", cell["reason"]
+    assert cell["browser_settings"] == {
+        "timezone_id": "Asia/Tokyo",
+        "viewport": {"width": 390, "height": 700},
+    }
 
 
 def test_a_hook_hears_of_every_finished_cell(first: Ran) -> None:

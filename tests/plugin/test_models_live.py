@@ -55,6 +55,7 @@ def test_a_run_is_recorded_and_replayed_without_the_server(
     use(project, provider)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
     live = run(project, "--autoweb-record-mode=all")
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
     provider.close()
     monkeypatch.delenv("OPENAI_API_KEY")
     replayed = run(project, "--autoweb-record-mode=none")
@@ -62,6 +63,9 @@ def test_a_run_is_recorded_and_replayed_without_the_server(
     assert (live["outcome"], replayed["outcome"]) == ("passed", "passed")
     assert [e["stage"] for e in live["attempts"][0]["exchanges"]] == ["plan", "generate"]
     assert live["usage"]["plan"]["input_tokens"] == 11
+    (about,) = report["model_settings"]
+    assert about["model"] == "openai/shop-model"
+    assert {"name": "vision", "value": "yes", "source": "settings"} in about["settings"]
     assert live["usage"]["plan"]["replayed_calls"] == 0
     assert replayed["usage"]["generate"]["replayed_calls"] == 1
     for path in project.path.rglob("*"):

@@ -13,11 +13,14 @@ class Site:
     def __init__(self) -> None:
         self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
         self.hits: list[str] = []
+        self.authorizations: list[str] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 site.hits.append(self.path)
+                if given := self.headers.get("authorization"):
+                    site.authorizations.append(given)
                 status, headers, body = site.find(self.path)
                 self.send_response(status)
                 for name, value in headers.items():

@@ -17,6 +17,8 @@ from pytest_autoweb.results import (
     Exchange,
     Failure,
     LintFinding,
+    ModelDescription,
+    ModelSetting,
     Outcome,
     PlannedCell,
     PlanStep,
@@ -133,6 +135,15 @@ def run_info(cells: list[CellResult], **changes: Any) -> RunInfo:
             "capture": {"value": ["ARIA_SNAPSHOT"], "source": "pyproject.toml"},
         },
         "environment": {"python": "3.11.7", "playwright": "1.65.2", "browser": "chromium 141"},
+        "model_settings": (
+            ModelDescription(
+                model="openai/gpt-5-mini",
+                settings=(
+                    ModelSetting(name="context", value="272,000 tokens", source="registry"),
+                    ModelSetting(name="vision", value="no", source="settings"),
+                ),
+            ),
+        ),
         "workers": 2,
     }
     return RunInfo(**{**fields, **changes})
@@ -196,6 +207,8 @@ def _usage(model: str, chance: random.Random) -> dict[str, Usage]:
             calls=1,
             input_tokens=tokens,
             output_tokens=chance.randrange(80, 600),
+            cached_tokens=tokens // 2 if priced else 0,
+            reasoning_tokens=70 if priced else 0,
             cost_usd=tokens * 4e-7 if priced else None,
             unpriced_calls=0 if priced else 1,
             latency_s=chance.uniform(0.5, 6),

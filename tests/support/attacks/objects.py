@@ -2,6 +2,8 @@
 
 from attacks.attack import ERROR, NOTHING, rows
 
+DATACLASS = "from dataclasses import dataclass\n@dataclass\n"
+
 _NAMES = rows(
     ("eval", "AW301", ERROR, "eval(\"__import__('os').system('touch @MARKER@')\")"),
     ("exec", "AW301", ERROR, "exec('import os')"),
@@ -72,14 +74,54 @@ _CLASSES = rows(
      "class A:\n    __class_getitem__ = eval\nA['open(\"@FILE@\")']"),
     ("an operator of a class", "AW201", ERROR,
      "class A:\n    __add__ = eval\nA() + 'open(\"@FILE@\")'"),
-    ("a property", "AW301", ERROR, "x = property(print)"),
+    ("a property", "AW301", NOTHING, "x = property(print)"),
     ("super", "AW301", ERROR, "super()"),
     ("a decorator", "AW202", ERROR, "@eval\n@str\ndef f():\n    pass"),
     ("a decorator on a class", "AW201", ERROR, "@exec\n@input\nclass A:\n    pass"),
-    ("a class pattern", "AW205", ERROR,
+    ("a class pattern", "", ERROR,
      "match page:\n    case str(real=x):\n        print(x)\nraise ValueError"),
-    ("a class pattern on a dunder", "AW205", ERROR,
+    ("a class pattern on a dunder", "AW304", ERROR,
      "match ():\n    case tuple(__class__=c):\n        print(c)\nraise ValueError"),
+    ("a class pattern on a frame", "AW304", ERROR,
+     "from typing import Any\nfor kind in [type(i for i in [1])]:\n"
+     "    match (i for i in [1]):\n        case kind(gi_frame=f):\n"
+     "            print(f.f_back.f_globals)\n"
+     "raise ValueError"),
+    ("a mapping pattern's rest", "AW302", NOTHING,
+     "match {}:\n    case {**__builtins__}:\n        pass"),
+    ("page by a pattern", "AW303", ERROR, "match [1]:\n    case [page]:\n        page.click('a')"),
+    ("answer by a star", "AW303", ERROR, "match [print]:\n    case [*answer]:\n        answer(1)"),
+    ("a field that is a generator's frame", "AW201", ERROR,
+     DATACLASS + "class A:\n    gi_frame: int = 0\n"
+     "print((i for i in [1]).gi_frame.f_back.f_back.f_globals['os'].environ)"),
+    ("a method that is called mro", "AW201", NOTHING,
+     DATACLASS + "class A:\n    def mro(self):\n        return 1\nprint(type('').mro())"),
+    ("a method that is called format", "AW201", NOTHING,
+     DATACLASS + "class A:\n    def format(self):\n        return 1\n"
+     "x = '{0.__class__.__mro__}'\nprint(x.format(1))"),
+    ("a dataclass with a base", "AW201", ERROR,
+     DATACLASS + "class A(str):\n    def f(self):\n        return 1"),
+    ("a dataclass with a metaclass", "AW201", ERROR,
+     DATACLASS + "class A(metaclass=print):\n    x: int"),
+    ("a dataclass with special methods", "AW302", ERROR,
+     DATACLASS + "class A:\n    def __eq__(self, other):\n        return True"),
+    ("a dataclass that makes code of its fields", "AW302", ERROR,
+     DATACLASS + "class A:\n    __annotations__ = {'x=open(\"@MARKER@\", \"w\"),y': int}\nA()"),
+    ("a dataclass of another module", "AW302", ERROR,
+     DATACLASS + "class A:\n    __module__ = 'os'\n    x: int = 0"),
+    ("a dataclass that has code in it", "AW201", "AW501",
+     DATACLASS + "class A:\n    x: int = 0\n    page.goto('http://@TRAP@/')"),
+    ("a default that is a door", "AW301", ERROR, DATACLASS + "class A:\n    x: object = eval"),
+    ("a factory that is a door", "AW301", ERROR,
+     "from dataclasses import field\n" + DATACLASS
+     + "class A:\n    x: object = field(default_factory=globals)\nprint(A().x)"),
+    ("make_dataclass", "AW102", ERROR,
+     "from dataclasses import make_dataclass\nmake_dataclass('A', ['x'], bases=(str,))"),
+    ("a dataclass of a given class", "", ERROR,
+     "from dataclasses import dataclass\nfrom collections import Counter\ndataclass(Counter)"),
+    ("modules by dataclasses", "AW304", ERROR,
+     "import dataclasses\nprint(dataclasses.sys.modules)"),
+    ("a property that is no method", "AW202", NOTHING, "@property\ndef f(x):\n    return x"),
     ("an attribute by del", "AW305", ERROR, "del page._border\npage.title()"),
     ("an attribute as a loop's target", "AW305", ERROR, "for page.url in [1]:\n    pass"),
 )  # fmt: skip

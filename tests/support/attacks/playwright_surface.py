@@ -1,6 +1,6 @@
 """What Playwright itself offers: host files, processes, callbacks, policies, raw objects."""
 
-from attacks.attack import ERROR, Attack, script_rows
+from attacks.attack import EGRESS, ERROR, NOTHING, TIMEOUT, Attack, script_rows
 
 
 def _placed(*written: tuple[str, str, str, str]) -> list[Attack]:
@@ -29,7 +29,7 @@ _FILES = _placed(
     ("a download at a path", "AW401", "AW502",
      "with page.expect_download() as d:\n    page.click('text=Download')\n"
      "d.value.save_as('@MARKER@')"),
-    ("where a download lies", "", ERROR,
+    ("where a download lies", "", NOTHING,
      "with page.expect_download() as d:\n    page.click('text=Download')\nprint(d.value.path())"),
     ("an upload of a path", "AW401", "AW502", "page.set_input_files('#file', ['@FILE@'])\n"
      "page.locator('#file').set_input_files('/etc/passwd')"),
@@ -59,10 +59,33 @@ _POLICY = _placed(
     ("a route", "AW308", ERROR, "page.route('**/*', lambda r: r.continue_())"),
     ("a route for sockets", "AW308", ERROR, "page.route_web_socket('**/*', print)"),
     ("no routes", "AW308", ERROR, "page.unroute_all()"),
-    ("requests of the driver", "AW308", ERROR, "page.request.get('http://@TRAP@/')"),
-    ("requests of the context", "AW308", ERROR, "page.context.request.get('http://@TRAP@/')"),
+    ("requests of the driver", "", "AW501", "page.request.get('http://@TRAP@/')"),
+    ("requests of the context", "", "AW501", "page.context.request.get('http://@TRAP@/')"),
     ("a new context", "AW308", ERROR, "page.context.browser.new_context().new_page()"),
-    ("a new page", "AW308", ERROR, "page.context.new_page()"),
+    ("a post of the context", "", "AW501",
+     "page.context.request.post('http://@TRAP@/', data='x')"),
+    ("a request past a redirect", "", EGRESS, "print(page.request.get('/hop').text())"),
+    ("a post past a redirect", "", EGRESS,
+     "page.request.fetch('/hop', method='POST', data={'a': 1})"),
+    ("a request with a user name", "", "AW501", "page.request.get('http://@SHOP@@@TRAP@/')"),
+    ("a request of a file", "", "AW501", "page.request.get('file://@FILE@')"),
+    ("a request to another host", "", "AW504",
+     "page.request.get('/shop', headers={'Host': '@TRAP@'})"),
+    ("a request with cookies of its own", "", "AW504",
+     "page.request.get('/shop', headers={' COOKIE': 'a=b'})"),
+    ("a request without certificates", "", ERROR,
+     "page.request.get('/shop', ignore_https_errors=True)"),
+    ("a request that tunnels", "", ERROR, "page.request.fetch('/shop', method='CONNECT')"),
+    ("a request with a file", "", ERROR, "page.request.post('/shop', multipart={'a': '@FILE@'})"),
+    ("a request that is too large", "", "AW511",
+     "page.request.post('/shop', data='x' * 1_000_000)"),
+    ("the state of requests", "AW308", ERROR, "page.request.storage_state()"),
+    ("a request by message", "AW304", "AW501",
+     "where = {'root': page._root, 'chain': [['request']]}\n"
+     "page._border.call(where, 'get', ['http://@TRAP@/'], {})"),
+    ("a new page that goes elsewhere", "", "AW501",
+     "page.context.new_page().goto('http://@TRAP@/')"),
+    ("new pages without end", "", "AW505", "for i in range(100):\n    page.context.new_page()"),
     ("a new browser", "AW308", ERROR,
      "page.context.browser.browser_type.launch(executable_path='/bin/sh')"),
     ("another browser's server", "AW308", ERROR,
@@ -72,7 +95,18 @@ _POLICY = _placed(
     ("the page's end", "", "AW504", "page.close()"),
     ("a function for the page", "AW308", ERROR, "page.expose_function('f', print)"),
     ("a binding for the page", "AW308", ERROR, "page.expose_binding('f', print)"),
-    ("a handler for locators", "AW308", ERROR, "page.add_locator_handler(page, print)"),
+    ("a handler for pages", "", ERROR, "page.add_locator_handler(page, print)"),
+    ("a handler that is a text", "", ERROR,
+     "page.add_locator_handler(page.locator('body'), 'alert(1)')"),
+    ("a handler with other options", "", ERROR,
+     "page.add_locator_handler(page.locator('body'), print, force=True)"),
+    ("a handler that goes elsewhere", "", "AW501",
+     "def go(found):\n    page.goto('http://@TRAP@/')\n"
+     "page.add_locator_handler(page.locator('a').first, go, times=1)\n"
+     "page.locator('h1').first.click()"),
+    ("a handler that is never done", "", TIMEOUT,
+     "page.add_locator_handler(page.locator('a').first, lambda found: None, times=1)\n"
+     "page.locator('h1').first.click(timeout=30_000)"),
     ("the debugger's protocol", "AW308", ERROR, "page.context.new_cdp_session(page)"),
     ("cookies", "AW308", ERROR, "print(page.context.cookies())"),
     ("new cookies", "AW308", ERROR, "page.context.add_cookies([])"),

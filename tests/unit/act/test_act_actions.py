@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.act.actions import decision_schema, forms_text, validate_action
-from pytest_autoweb.act.step_code import code_of, describe_action
+from pytest_autoweb.act.step_code import Details, code_of, describe_action
 from pytest_autoweb.choice.decision_json import (
     ReplyProblem,
     confidence_of,
@@ -96,6 +96,68 @@ def test_the_forms_of_the_prompt_fit_the_schema_and_the_validator(brief: bool) -
         validate_action(read_object(line))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"decision": {**CLICK, "mark_id": 6}}, schema)
+
+
+SHOWN = {"mark_id": 3, "expected_text": "A", "near": "B"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "line"),
+    [
+        ({"action": "双击", **SHOWN}, ".dblclick(timeout=5000)", 'double click "A" near "B"'),
+        ({"action": "hover", **SHOWN}, ".hover(timeout=5000)", 'hover "A" near "B"'),
+        ({"action": "contextmenu", **SHOWN}, '.click(button="right"', 'right click "A" near "B"'),
+        (
+            {"action": "drag_to", **SHOWN, "target": "[4]", "to_text": "C"},
+            '.drag_to(page.get_by_mark(4, expected_text="C")',
+            'drag "A" near "B" to "C"',
+        ),
+        (
+            {"action": "upload", **SHOWN, "filename": "a.txt"},
+            '.set_input_files("a.txt"',
+            'upload "a.txt" to "A" near "B"',
+        ),
+        ({"action": "scroll_in", **SHOWN}, "wheel(0, 300)", 'scroll down around "A" near "B"'),
+        ({"action": "wait_for", "text": "x"}, '"x").first.wait_for(', 'wait for "x"'),
+        ({"action": "switch_tab", "tab": "2"}, "page.context.pages[1].bring", "go to tab 2"),
+        ({"action": "press", "key": "ctrl+shift+k"}, '"Control+Shift+k"', "press ctrl+shift+k"),
+        ({"action": "press", "key": "cmd++"}, '"Meta++"', "press cmd++"),
+        ({"action": "press", "key": "esc"}, '"Escape"', "press esc"),
+        ({"action": "press", "key": "+"}, '"+"', "press +"),
+        ({"action": "click_at", "x": 10, "y": 20}, "mouse.click(5, 10)", "click at 10, 20"),
+        (
+            {"action": "drag_at", "x": 10, "y": 20, "to_x": 30, "to_y": 40},
+            "page.mouse.move(15, 20, steps=8)",
+            "drag from 10, 20 to 30, 40",
+        ),
+    ],
+)
+def test_what_capable_models_decide_is_code_of_the_step_language(
+    fields: dict[str, object], code: str, line: str
+) -> None:
+    action = validate_action(read_object(json.dumps(fields)))
+
+    written = code_of(action, 3, Details(target=4, scale=2.0))
+    assert code in written
+    assert describe_action(action) == line
+    assert lint_code(written, offered=frozenset({"get_by_mark"})) == ()
+
+
+def test_small_models_have_the_actions_that_they_had() -> None:
+    with pytest.raises(ReplyProblem) as caught:
+        validate_action({"action": "hover", **SHOWN}, small=True)
+
+    assert str(caught.value) == (
+        "'hover' is no action; allowed: click, type, select, fill_form, extract, press, scroll, "
+        "navigate, wait, go_back, done, retry"
+    )
+
+
+def test_a_step_of_several_that_is_wrong_is_named() -> None:
+    steps = [{"action": "click", **SHOWN}, {"action": "done"}]
+
+    with pytest.raises(ReplyProblem, match="steps"):
+        validate_action({"action": "steps", "steps": steps})
 
 
 @given(st.text(max_size=50), st.text(max_size=50))

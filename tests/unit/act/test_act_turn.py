@@ -11,6 +11,7 @@ from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import RunLog, Tools
 from pytest_autoweb.choice.feedback import Feedback
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.marks.marking import Mark, MarkedPage, PageBox
 from pytest_autoweb.results import Attempt
 
@@ -34,7 +35,8 @@ def turn_of(action: Action | None, *, offered: frozenset[str] = frozenset()) -> 
     """A turn on a page with one button, as `decide` leaves it."""
     page: Any = SimpleNamespace(url="http://shop.test/")
     marked = MarkedPage(b"", (MARK,), 1.0, (800, 600), True, (None,), NOBODY, NOBODY, (0,))
-    tools = SimpleNamespace(redact=no_change, log=RunLog(no_change), offered=offered)
+    spec = ModelSpec(name="fake/model")
+    tools = SimpleNamespace(redact=no_change, log=RunLog(no_change), offered=offered, spec=spec)
     return Turn(
         index=1,
         attempt=Attempt(),

@@ -15,6 +15,7 @@ from pytest_autoweb.checks.check_type import CHECKS, JudgeQuery
 from pytest_autoweb.checks.page_checks import ElementQuery
 from pytest_autoweb.checks.server_checks import FileQuery, HttpQuery, SqlQuery
 from pytest_autoweb.checks.wire_checks import DownloadQuery, ReplyQuery, RequestQuery
+from pytest_autoweb.page.setup import Setup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
 YAML = re.findall(r"```yaml\n(version: 1\n.*?)```", TEXT, re.DOTALL)
@@ -52,7 +53,7 @@ def test_the_json_example_loads(load: Any) -> None:
 
 
 def test_the_matrix_example_makes_the_ids_it_promises(load: Any) -> None:
-    (example,) = (text for text in YAML if "matrix:" in text)
+    example = next(text for text in YAML if "matrix:" in text)
 
     ids = ", ".join(f"`{case.id}`" for case in load(example))
 
@@ -74,6 +75,7 @@ def test_every_field_check_and_alias_is_documented() -> None:
         *CHECKS,
         *Webserver.model_fields,
         *ElementQuery.model_fields,
+        *Setup.model_fields,
         *(alias for aliases in ALIASES.values() for alias in aliases),
     }
 

@@ -37,6 +37,14 @@ cases:
       js: "() => 1"
       storage_state: auth.json
       cookies: [{name: a, value: b, url: "http://x.test/"}]
+      http_credentials: {username: ana, password: "{{ secrets.password }}"}
+      viewport: {width: 390, height: "{{ vars.height }}"}
+      locale: de-DE
+      timezone_id: "{{ matrix.zone }}"
+      clock: {time: "2026-04-03T09:00:00Z", fixed: "{{ vars.fixed }}"}
+      geolocation: {latitude: 52.5, longitude: 13.4}
+      permissions: [geolocation, "{{ vars.more }}"]
+      color_scheme: "{{ vars.colours }}"
     answers: {"which account?": the private one}
     expect:
       - {url: "**/account", weight: 2, message: the account page is open}
@@ -80,6 +88,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "bad id": {"id": "a b"},
     "matrix of single values": {"matrix": {"n": 1}},
     "bad name of a secret": {"secrets": {"my pin": {"env": "PIN"}}},
+    "plain password": {"setup": {"http_credentials": {"username": "a", "password": "b"}}},
+    "unknown colours": {"setup": {"color_scheme": "darkish"}},
     "unknown strategy": {"strategy": "fly"},
 }
 

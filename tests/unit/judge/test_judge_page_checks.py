@@ -247,7 +247,7 @@ def test_a_name_needs_a_role() -> None:
 
     assert result.passed is None
     assert result.message == ("could not be evaluated: `name` needs `role`; use `label` or `text`")
-    assert result.expected.startswith("{'weight': 1.0")
+    assert result.expected == '{"name": "Save", "css": "input"}'
 
 
 # -- JavaScript ------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What a server holds is asked of the server itself: over HTTP, in its database, in its files."""
 
+import json
 import socket
 import sqlite3
 import threading
@@ -98,7 +99,62 @@ def test_a_server_that_does_not_answer_leaves_the_check_open(site: Site) -> None
     result = judge(http(url))
 
     assert result.passed is None
-    assert "could not be evaluated" in result.message
+    assert (
+        result.message == f"could not be evaluated: {url} could not be reached: Connection refused"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "actual"),
+    [
+        ({"contains": "here"}, "200: you are here"),
+        ({"redirects": "no", "status": 302}, "302 to /end: moved"),
+        ({"redirects": "no"}, "302 to /end: moved"),
+    ],
+)
+def test_a_redirect_is_followed_or_is_itself_the_answer(
+    site: Site, query: dict[str, Any], actual: str
+) -> None:
+    end = site.put("/end", "you are here")
+    url = site.put("/old", "moved", status=302, headers={"location": "/end"})
+
+    result = judge(http(url, **query))
+
+    assert result.passed is (query != {"redirects": "no"})
+    assert result.actual == actual
+    assert result.where == f"GET {url}" + ("" if "redirects" in query else f", which led to {end}")
+
+
+def test_a_redirect_to_another_origin_takes_no_headers_along(site: Site) -> None:
+    other = Site()
+    asked = other.put("/api", "x")
+    url = site.put("/old", "", status=302, headers={"location": asked})
+
+    result = judge(http(url, headers={"Authorization": "Bearer hunter22"}))
+    other.close()
+
+    assert result.passed is True
+    assert site.authorizations == ["Bearer hunter22"]
+    assert other.hits == ["/api"]
+    assert other.authorizations == []
+
+
+def test_a_long_reply_shows_what_comes_nearest_and_what_differs(site: Site) -> None:
+    rows = [{"name": f"Tea {number}", "price": number} for number in range(200)]
+    url = site.put("/api", json.dumps({"rows": rows, "note": "Total: 41.00 EUR"}))
+
+    text = judge(http(url, contains="Total: 42.00 EUR"))
+    fields = judge(http(url, json={"rows": [*rows[:150], {"name": "Tea"}, *rows[151:]]}))
+
+    assert text.actual.startswith("200: nearest: '")
+    assert "Total: 41.00 EUR" in text.actual
+    assert fields.actual.endswith('(rows[150].name is "Tea 150")')
+
+
+def test_a_query_that_fails_says_why(database: Path) -> None:
+    result = judge(sql(database, "select * from ordres", []))
+
+    assert result.message.endswith("the query of a shop#1.db failed: no such table: ordres")
 
 
 @pytest.fixture
@@ -207,7 +263,7 @@ def test_a_server_that_takes_its_time_leaves_the_check_open() -> None:
         result = judge(http(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout_s=0)
 
     assert result.passed is None
-    assert "timed out" in result.message
+    assert "did not answer within 1 s" in result.message
     assert time.monotonic() - began < 8
 
 

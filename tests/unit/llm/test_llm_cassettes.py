@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm import model_spec
 from pytest_autoweb.llm.cassette_file import cassette_path
 from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, ReplySource
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.llm.model_spec import ModelSpec, load_specs
 from pytest_autoweb.llm.provider_keys import MASK, KeyMask
 from pytest_autoweb.results import Usage
 
@@ -380,3 +381,38 @@ def test_recordings_are_known_per_case(tmp_path: Path) -> None:
     assert known.has_recordings("openai/m", [])
     assert not known.has_recordings("openai/m", ["login", "logout"])
     assert not known.has_recordings("openai/n", [])
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-5-mini", "openai/gpt-5-mini@high"])
+def test_a_recording_fits_whatever_the_registry_says_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with_registry = load_specs([name])[name]
+    monkeypatch.setattr(model_spec, "facts_of", lambda model: None)
+    without = load_specs([name])[name]
+    asked = request(model=name, max_tokens=60)
+    store(tmp_path, "new_episodes").record(asked, without, SOURCE, reply())
+
+    again = store(tmp_path, "none").replay(
+        asked.model_copy(update={"json_schema": {"type": "object"}}), with_registry
+    )
+
+    assert with_registry.max_tokens != without.max_tokens
+    assert again is not None
+
+
+def test_a_recording_of_another_effort_does_not_fit(tmp_path: Path) -> None:
+    low, high = (ModelSpec(name="openai/m", reasoning_effort=effort) for effort in ("low", "high"))
+    store(tmp_path, "new_episodes").record(request(), low, SOURCE, reply())
+
+    with pytest.raises(CassetteMiss, match="reasoning_effort: recorded 'low', now 'high'"):
+        store(tmp_path, "none").replay(request(), high)
+
+
+def test_a_reply_with_more_room_is_a_recording_of_its_own(tmp_path: Path) -> None:
+    roomier = request(more_room=True)
+    recorded(tmp_path, (request(), reply("cut")), (roomier, reply("whole")))
+
+    replays = [store(tmp_path, "none").replay(asked, SPEC) for asked in (request(), roomier)]
+
+    assert [replayed and replayed.text for replayed in replays] == ["cut", "whole"]

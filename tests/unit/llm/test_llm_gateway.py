@@ -14,7 +14,7 @@ from openai_server import OpenAIServer
 from scripted_models import SCRIPTS, SECRET, SETTINGS
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
-from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.llm.client import Message, Request, ask_once
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec
 
@@ -122,7 +122,6 @@ def test_a_reply_comes_with_tokens_latency_and_the_name_the_server_gave_itself(
         ("refused", "refusal", 1, "I will not click that."),
         ("empty", "empty", 1, "no text"),
         ("null", "empty", 1, "no text"),
-        ("spent", "empty", 1, "raise max_tokens"),
         ("broken-json", "parse", 1, ""),
         ("html", "parse", 1, ""),
         ("no-choices", "empty", 1, "no text"),
@@ -153,10 +152,10 @@ def test_each_failure_has_its_cause_and_only_the_services_own_are_tried_again(
 
 
 def test_a_failed_call_tells_what_it_used_up(session: Session) -> None:
-    usage = failure(session, "spent").usage
+    usage = failure(session, "empty").usage
 
     assert usage is not None
-    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 11, 64)
+    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 11, 7)
 
 
 def test_no_key_is_in_an_error(session: Session) -> None:
@@ -195,7 +194,20 @@ def test_a_reply_in_parts_or_of_another_kind_is_read_as_text(
 def test_a_reply_that_was_cut_off_comes_with_its_text_and_the_reason(session: Session) -> None:
     reply = session.client.complete(ask("cut"))
 
-    assert (reply.text, reply.finish_reason) == ("page.goto(", "length")
+    assert (reply.text, reply.finish_reason, reply.more_room) == ("page.goto(", "length", True)
+
+
+def test_a_model_that_only_thought_until_its_limit_is_truncated_and_not_empty(
+    session: Session,
+) -> None:
+    before = len(session.server.requests_of("spent"))
+
+    asked = ask_once(session.client, ask("spent"), str)
+
+    limits = [seen.body["max_tokens"] for seen in session.server.requests_of("spent")[before:]]
+    assert isinstance(asked.outcome, ModelError)
+    assert (asked.outcome.cause, limits) == ("truncated", [2048, 8192])
+    assert (asked.exchange.usage.calls, asked.exchange.usage.output_tokens) == (2, 128)
 
 
 @pytest.mark.parametrize("model", ["thinks", "thinks-aloud"])

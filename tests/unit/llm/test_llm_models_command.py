@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_autoweb.commands import models
 from pytest_autoweb.commands.models import ProgressLine, add_parser, run
+from pytest_autoweb.llm import model_registry
 from pytest_autoweb.llm.local_models import CATALOGUE
 
 
@@ -48,10 +50,42 @@ def test_check_ends_with_one_if_a_model_cannot_be_called(
 ) -> None:
     assert autoweb("check", "builtin/noop", "local/smollm2-135m") == 1
 
-    good, bad = capsys.readouterr().out.splitlines()
+    good, bad, *_ = capsys.readouterr().out.splitlines()
 
     assert good == "ok   builtin/noop: built in"
     assert bad.startswith("FAIL local/smollm2-135m: ")
+
+
+def test_check_shows_what_each_model_is_and_who_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.autoweb.models."openai/mine"]\napi_base = "http://127.0.0.1:9/v1"\n'
+        "context_tokens = 9000\n",
+        encoding="utf-8",
+    )
+
+    assert autoweb("check", "openai/mine") == 1
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "FAIL openai/mine: nothing answers" in told
+    assert "context 9,000 tokens (settings)" in told
+    assert "longest reply 2,048 tokens (default)" in told
+    assert "litellm's registry does not know it" in told or "litellm is not installed" in told
+
+
+def test_check_says_that_nothing_is_known_of_models_without_litellm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in (models, model_registry):
+        monkeypatch.setattr(module, "installed_litellm", lambda: None)
+
+    autoweb("check", "openai/gpt-5-mini")
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "context 32,768 tokens (default)" in told
+    assert "litellm is not installed, so nothing is known but these settings" in told
 
 
 def test_check_ends_with_zero_if_all_can_be_called() -> None:

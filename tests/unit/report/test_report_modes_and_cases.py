@@ -69,7 +69,7 @@ def test_the_summary_names_the_mode_and_lists_every_cell_that_did_not_pass() -> 
     assert "| ↳ in ARIA |" in text
     assert "| a | ✅ passed | ARIA: ✅ passed, RAW\\_HTML: ❌ failed |" in text
     assert "- a on m in RAW\\_HTML: failed (run): made-up reason" in text
-    assert "- b on m in RAW\\_HTML: needs_input (run): made-up reason" in text
+    assert "- b on m in RAW\\_HTML: needs_input: made-up reason" in text
 
 
 def test_one_mode_is_not_named() -> None:

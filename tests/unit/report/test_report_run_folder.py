@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, planned, save_run
 
-from pytest_autoweb.results import CELL_VERSION, CellResult
+from pytest_autoweb.results import CELL_VERSION, CellResult, Failure
 from pytest_autoweb.runs.run_folder import KILLED, NOT_RUN, read_run
 from pytest_autoweb.runs.saving import mark_started, save_manifest
 
@@ -150,6 +150,18 @@ def test_a_manifest_that_points_outside_reads_nothing_there(tmp_path: Path) -> N
     outcomes = {(c.case_id, c.outcome) for c in read_run(root).cells if c.folder != FIRST.folder}
 
     assert ("login", "skipped") in outcomes
+
+
+def test_a_cell_file_with_the_former_name_of_a_cause_can_still_be_read(tmp_path: Path) -> None:
+    failed = Failure(kind="model", message="generate: cut off", cause="truncated")
+    folder = save_run(tmp_path, [cell(FIRST, outcome="broken", failure=failed)])
+    (file,) = folder.rglob("cell.json")
+    file.write_text(file.read_text(encoding="utf-8").replace("truncated", "cut_off"), "utf-8")
+
+    (result,) = read_run(tmp_path).cells
+
+    assert result.failure is not None
+    assert result.failure.cause == "truncated"
 
 
 def test_a_cell_file_of_version_1_can_still_be_read(tmp_path: Path) -> None:

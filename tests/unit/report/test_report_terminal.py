@@ -8,7 +8,7 @@ from made_up_run import CellKey, cell, realistic_cells, run_info
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.terminal import Line, terminal_lines
 from pytest_autoweb.report.wording import width
-from pytest_autoweb.results import Attempt, CellResult, PlanStep, StepResult
+from pytest_autoweb.results import Attempt, CellResult, Failure, PlanStep, StepResult
 from pytest_autoweb.runs.run_folder import RecordedRun
 
 PLAN = (PlanStep(index=1), PlanStep(index=2))
@@ -117,6 +117,25 @@ def test_a_run_of_controls_alone_lists_them() -> None:
     oracle = cell(CellKey("a", "builtin/oracle"), attempts=(Attempt(executed=True),))
 
     assert "builtin/oracle" in text_of(oracle)
+
+
+def test_the_control_that_fails_as_it_should_is_no_loss() -> None:
+    noop = cell(CellKey("a", "builtin/noop"), "failed", attempts=(Attempt(checks_passed=False),))
+
+    ((row, markup),) = ((t, m) for t, m in lines_of(noop) if "first=" in t)
+
+    assert row.startswith("HOLDS")
+    assert markup == {"green": True}
+    assert "did not pass" not in text_of(noop)
+    assert "controls hold in the one case" in text_of(noop)
+
+
+def test_a_question_is_no_failure_of_the_plan() -> None:
+    asked = Attempt(failure=Failure(kind="question", message="which?"))
+    row = row_of(cell(CellKey("a", "m"), "needs_input", attempts=(asked,)))
+
+    assert "first=asked" in row
+    assert "failed" not in row
 
 
 def test_an_empty_run_says_so() -> None:

@@ -474,7 +474,13 @@ def test_a_function_of_the_cell_is_called(ground: Ground) -> None:
     assert ground.call("collect_urls", "a", limit=2) == [("a",), {"limit": 2}]
 
 
-@pytest.mark.parametrize("name", ["get_by_mark", "collect_urls"])
+def test_a_method_of_the_page_that_the_cell_offers_is_called(ground: Ground) -> None:
+    ground.border.functions = {"show_more": lambda *args, **kwargs: [args, kwargs]}
+
+    assert ground.call("show_more", 2, row=40) == [(2,), {"row": 40}]
+
+
+@pytest.mark.parametrize("name", ["get_by_mark", "collect_urls", "show_more"])
 def test_what_the_cell_does_not_offer_is_refused(ground: Ground, name: str) -> None:
     with pytest.raises(Refusal, match=f"^{name} is not available in this cell$") as refused:
         ground.call(name, 7)

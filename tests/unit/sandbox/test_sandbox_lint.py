@@ -8,8 +8,9 @@ from attack_corpus import ATTACKS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_python import MAX_SOURCE_CHARS
-from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.lint import fields_in, lint_code
 from pytest_autoweb.sandbox.rule_ids import LINT_RULES, RULES
 
 PATIENT = settings(deadline=None)  # the machine may be busy
@@ -76,7 +77,8 @@ def test_a_bare_except_is_allowed() -> None:
         ("from math import squareroot, sqr", "'sqrt'"),
         ("from playwright.sync_api import sync_playwright", "given `page`"),
         ("browser.new_page()", "given `page`"),
-        ("page.context.new_page()", "given `page`"),
+        ("page.context.browser.new_page()", "given `page`"),
+        ("import pathlib", "open(download.path())"),
         ("page = info.value", "popup"),
         ("page.get('http://x.test/')", "'goto'"),
         ("page.press_sequentially('a')", "it belongs to Locator"),
@@ -107,9 +109,26 @@ def test_typical_boilerplate_of_models_gives_clear_findings_and_no_more_than_tha
         (3, "AW308"),
         (3, "AW308"),
         (4, "AW303"),
-        (4, "AW308"),
     ]
     assert all("page" in f.hint or "another name" in f.hint for f in findings)
+
+
+def test_fields_of_a_dataclass_of_earlier_code_can_be_read() -> None:
+    earlier = "@dataclass\nclass Item:\n    price: int\n    gi_frame: int\n"
+    fields = fields_in(earlier)
+
+    assert lint_code("log(item.price)", fields=fields) == ()
+    assert [finding.code for finding in lint_code("log(item.price)")] == ["AW304"]
+    # A name of Python's own parts is none, whatever code calls its fields.
+    assert [f.code for f in lint_code("log(x.gi_frame)", fields=fields)] == ["AW304"]
+    assert fields_in("class (") == frozenset()
+
+
+@pytest.mark.parametrize(
+    "name", ["gi_frame", "gi_code", "cr_frame", "tb_frame", "f_globals", "mro"]
+)
+def test_a_dataclass_has_no_field_that_python_itself_has(name: str) -> None:
+    assert not allowed_python.may_be_a_field(name)
 
 
 def test_a_finding_points_at_its_place_and_moves_with_the_block() -> None:
@@ -126,7 +145,7 @@ def test_a_syntax_error_is_a_finding_with_its_place() -> None:
 
 
 def test_findings_are_in_the_order_of_the_code_and_each_stands_there_once() -> None:
-    findings = lint_code("import os\nimport os\nx.__a\nopen('f')")
+    findings = lint_code("import os\nimport os\nx.__a\neval('f')")
 
     assert [(f.line, f.code) for f in findings] == [
         (1, "AW101"),

@@ -82,7 +82,7 @@ def test_a_block_that_loses_its_builtins_gives_the_next_one_no_others(
 ) -> None:
     run(code)
 
-    assert failure_of(run("print(len('ab'))\nopen"))[1] == "NameError: name 'open' is not defined"
+    assert failure_of(run("print(len('ab'))\neval"))[1] == "NameError: name 'eval' is not defined"
 
 
 def test_an_error_names_its_type_its_first_line_and_its_line(run: Runner) -> None:

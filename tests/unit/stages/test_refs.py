@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.codegen.refs_dialect import grammar, read_actions
+from pytest_autoweb.codegen.refs_dialect import grammar, read_actions, read_lines
 from pytest_autoweb.page.frames import RefElement
 
 BOX = RefElement("e1", "textbox", "User", "", 'page.get_by_label("User")', ("fill", "press"))
@@ -77,3 +77,80 @@ def test_any_text_is_typed_as_it_stands(text: str) -> None:
     call = ast.parse(read.actions[0].code, mode="eval").body
     assert isinstance(call, ast.Call)
     assert ast.literal_eval(call.args[0]) == text
+
+
+FILE = RefElement("e4", "button", "Plan", "", 'page.locator("#plan")', (), takes_files=True)
+OFF = RefElement("e5", "button", "Off", "(disabled)", 'page.locator("#off")', (), disabled=True)
+EVERY = (*ALL, FILE, OFF)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("e2.double_click()", 'page.get_by_role("button", name="Go").dblclick()'),
+        ("e2.right_click()", 'page.get_by_role("button", name="Go").click(button="right")'),
+        (
+            "e1.drag_to(e2)",
+            'page.get_by_label("User").drag_to(page.get_by_role("button", name="Go"))',
+        ),
+        ("e1.fill(12)", 'page.get_by_label("User").fill("12")'),
+        ("e1.read()", 'log(page.get_by_label("User").input_value())'),
+        ("e2.read()", 'log(page.get_by_role("button", name="Go").inner_text())'),
+        ("e3.select_option(['Red'])", 'page.locator("select").select_option(label=["Red"])'),
+        ("e4.upload('a.txt')", 'page.locator("#plan").set_input_files("a.txt")'),
+        ('press("Escape")', 'page.keyboard.press("Escape")'),
+        ('goto("/x")', 'page.goto("/x")'),
+        ('answer({"a": [1, null, true]})', "answer({'a': [1, None, True]})"),
+    ],
+)
+def test_capable_models_have_more_actions(line: str, code: str) -> None:
+    read = read_lines(f"Now.\n```\n{line}\n```", EVERY)
+
+    assert ([action.code for action in read.actions], read.problem) == ([code], "")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("e9.click()", "e9 is not on the list"),
+        ("e2.fill('x')", "e2 (button) takes click, double_click"),
+        ("e5.click()", "e5 is disabled"),
+        ("e1.fill()", "fill takes one text"),
+        ("e1.fill(True)", "fill takes one text"),
+        ("e2.click(force=True)", "it is not one of the actions"),
+        ("e1.fill(open('/etc/passwd').read())", "only plain values are allowed"),
+        ("answer(e1)", "it is not one of the actions"),
+        ("e1.drag_to('e2')", "drag_to takes one element"),
+        ("import os", "it is not one of the actions"),
+        ("goto(" * 500, "it is not one of the actions"),
+    ],
+)
+def test_capable_models_are_told_what_could_not_be_read(line: str, problem: str) -> None:
+    read = read_lines(f"```\ne2.click()\n{line}\ne2.click()\ndone()\n```", EVERY)
+
+    assert [action.line for action in read.actions] == ["e2.click()"]
+    assert problem in read.problem
+    assert read.left_out == (line, "e2.click()", "done()")
+    assert not read.done
+
+
+def test_lines_of_capable_models_are_neither_counted_nor_cut() -> None:
+    long = "x" * 5_000
+    text = "\n".join(["I fill it in:", *[f'e1.fill("{long}")'] * 30, "done()"])
+
+    read = read_lines(text, EVERY)
+
+    assert len(read.actions) == 30
+    assert long in read.actions[0].code
+    assert read.done
+
+
+def test_what_was_done_is_told_with_role_and_name() -> None:
+    (action,) = read_lines("e2.click()", EVERY).actions
+
+    assert action.told == 'e2.click()  # e2 is button "Go"'
+
+
+@given(st.text())
+def test_any_reply_of_a_capable_model_can_be_read(reply: str) -> None:
+    read_lines(reply, EVERY)

@@ -1,0 +1,144 @@
+"""What checks say to people: the nearest text instead of a page's head, and no internals."""
+
+import re
+from typing import Any, cast
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from made_up_page import Page, one
+
+from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.checks.check_type import CHECKS, Check, Evidence
+from pytest_autoweb.checks.page_checks import TextCheck
+from pytest_autoweb.checks.value_matching import difference, is_subset, shown_near
+from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.judge.judging import judge_checks
+
+FILLER = "\n".join(f"Row {number} of the list of teas" for number in range(500))
+INTERNAL = re.compile(r"\b[A-Za-z_]+\(\w+=|json_subset|json_schema|one_of|'weight'|<pytest")
+TYPED = {
+    "equals": {"due": "2026-04-03", "total": 8.5},
+    "type": {"due": "date", "total": {"type": "money", "locale": "de_DE", "currency": "EUR"}},
+}
+CASES: list[dict[str, Any]] = [
+    {"answer": TYPED},
+    {"answer": {"equals": 8.5, "type": "money", "currency": "EUR", "locale": "de_DE"}},
+    {"answer": {"contains": "x", "type": "text"}},
+    {"answer": {"matches": "a+"}},
+    {"answer": {"schema": {"type": "object", "required": ["a"]}}},
+    {"answer": {"records": {"where": {"a": {"in": [1], "type": "number"}, "b": {"min": 1}}}}},
+    {"answer": {"urls": {"want": ["/a"], "min_recall": 0.5}}},
+    {"text": {"matches": "a+"}},
+    {"text": "lost"},
+    {"element": {"role": "button", "name": {"matches": "S"}, "count": 1}},
+    {"element": {"css": "a", "name": {"matches": "S"}}},
+    {"request": {"url": "**", "json": {"a": 1}, "reply": {"json": {"b": 1}, "contains": "c"}}},
+    {"request": {"url": {"matches": "x"}, "method": "PUT", "body": "d", "count": 2}},
+    {"download": {"name": {"matches": "a"}, "contains": "b", "count": 1}},
+    {"http": {"url": "http://127.0.0.1:9/", "json": {"a": 1}, "redirects": "no"}},
+    {"sql": {"url": "sqlite:///nowhere.db", "query": "select 1", "rows": [[1]]}},
+    {"file": {"path": "nowhere.txt", "contains": "a"}},
+]
+
+
+def check_of(entry: dict[str, Any]) -> Check:
+    kind = next(key for key in entry if key in CHECKS)
+    return CHECKS[kind].model_validate(entry)
+
+
+@pytest.mark.parametrize("entry", CASES, ids=str)
+@pytest.mark.parametrize("answer", ["3.4.2026", {"due": "5", "total": 9}, [{"a": 2}], None])
+def test_no_message_shows_internals(entry: dict[str, Any], answer: Any) -> None:
+    sent = WireEntry(
+        method="POST", url="http://a.test/", status=200, request_body="{}", response_body="{}"
+    )
+    page = cast(Any, Page(text="a page"))
+    evidence = Evidence(page=page, answered=True, answer=answer, wire=[sent])
+
+    (result,) = judge_checks([check_of(entry)], evidence, timeout_s=0)
+
+    for text in (result.expected, result.actual, result.message, result.where, result.hint):
+        assert not INTERNAL.search(text), text
+
+
+def test_a_typed_answer_says_its_types_in_words() -> None:
+    evidence = Evidence(page=cast(Any, None), answered=False, answer=None)
+
+    (result,) = judge_checks([check_of({"answer": TYPED})], evidence, timeout_s=0)
+
+    assert result.expected.endswith("(due as date, total as money in de_DE EUR)")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [
+        ("Welcome, Ana", "Welcome, Bob"),
+        ("welcome, bob!", "Welcome, Bob"),
+        ("Total: 42.00 EUR", "Total: 41.00 EUR"),
+    ],
+)
+def test_a_long_page_shows_the_text_that_comes_nearest(wanted: str, near: str) -> None:
+    text = f"{FILLER}\nWelcome, Bob\n{FILLER}\nTotal: 41.00 EUR\n{FILLER}"
+
+    result = one(Page(text=text), TextCheck(text=wanted))
+
+    assert result.passed is False
+    assert result.actual.startswith("nearest: '…")
+    assert near in result.actual
+    assert len(result.actual) < 100
+
+
+def test_a_long_page_with_nothing_like_it_shows_its_head() -> None:
+    result = one(Page(text=FILLER), TextCheck(text="Überweisung"))
+
+    assert result.actual.startswith("page text: Row 0 of the list of teas / Row 1")
+
+
+def test_half_a_secret_is_never_shown() -> None:
+    secret = "correct horse battery staple"
+    text = f"{FILLER} Hello {secret} {FILLER}"
+
+    shown = shown_near("Hello correct", text, lambda seen: seen.replace(secret, "<secret:pw>"))
+
+    assert "Hello <secret:pw>" in shown
+    assert "correct" not in shown
+
+
+def test_a_long_answer_shows_the_part_that_comes_nearest() -> None:
+    evidence = Evidence(page=cast(Any, None), answered=True, answer=f"{FILLER} costs 9 EUR")
+    check = AnswerCheck.model_validate({"answer": {"contains": "costs 8 EUR"}})
+
+    (result,) = judge_checks([check], evidence, timeout_s=0)
+
+    assert "costs 9 EUR" in result.actual
+
+
+WORDS = st.text(alphabet="abc İß ", max_size=300)
+
+
+@given(WORDS, WORDS)
+@example("İİİİabc", "x" * 300 + "İabc")
+@settings(max_examples=200, deadline=None)
+def test_what_is_shown_stands_in_the_text_and_is_short(wanted: str, text: str) -> None:
+    shown = shown_near(wanted, text, lambda seen: seen)
+
+    if shown == text:
+        return
+    passage = re.fullmatch(r"nearest: ['\"]…?(.*?)…?['\"]", shown, re.DOTALL)
+    assert passage
+    assert passage[1] in text
+    assert len(passage[1]) <= 200 + 6 * 20
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", max_size=1), inner),
+    max_leaves=8,
+)
+
+
+@given(JSON, JSON)
+@settings(max_examples=300, deadline=None)
+def test_there_is_a_difference_exactly_where_a_value_is_no_part(wanted: Any, actual: Any) -> None:
+    assert bool(difference(wanted, actual)) is not is_subset(wanted, actual)

@@ -1,0 +1,236 @@
+"""What hosted models are sent, and how their answers count, in the protocols of four services.
+
+litellm speaks them, in the gateway's process, which all these tests share.
+"""
+
+import json
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import pytest
+from provider_server import REFUSALS, SHAPES, TEXT, ProviderServer
+
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.client import Message, Request, ask_once
+from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.llm.model_spec import load_specs
+
+pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+
+GPT, CLAUDE, GEMINI = "openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"
+OLLAMA, ROUTER, VLLM = "ollama_chat/qwen3:8b", "openrouter/nobody/knows-it", "openai/my-vllm"
+PROTOCOLS = {GPT: "openai", CLAUDE: "anthropic", GEMINI: "gemini", OLLAMA: "ollama"}
+EFFORTS = [f"{name}@high" for name in (GPT, CLAUDE, GEMINI, OLLAMA, ROUTER, VLLM)]
+SCHEMA = {
+    "type": "object",
+    "properties": {"mark_id": {"enum": [1, 2]}, "text": {"type": "string", "maxLength": 40}},
+    "required": ["mark_id", "text"],
+    "additionalProperties": False,
+}
+TURN = (
+    Message(role="system", content="These are the rules."),
+    Message(role="user", content="Save the form."),
+    Message(role="assistant", content="I open it first."),
+    Message(role="user", content="The page now."),
+)
+
+
+class Service(NamedTuple):
+    client: GatewayClient
+    server: ProviderServer
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("protocols")
+    with ProviderServer() as server, pytest.MonkeyPatch.context() as environ:
+        environ.setenv("AZURE_API_VERSION", "2025-04-01-preview")
+        roots = dict.fromkeys([CLAUDE, GEMINI, OLLAMA], server.origin)
+        versioned = dict.fromkeys([GPT, ROUTER, VLLM], f"{server.origin}/v1")
+        tables: dict[str, dict[str, Any]] = {
+            name: {"api_base": base} for name, base in (roots | versioned).items()
+        }
+        tables["deployed"] = {
+            "model": "azure/gpt5_series/my-deployment",
+            "api_base": server.origin,
+            "reasoning": True,
+            "refuses": ["temperature"],
+        }
+        tables["dear"] = {
+            **tables[GPT],
+            "model": VLLM,
+            "input_cost_per_mtok": 1,
+            "output_cost_per_mtok": 2,
+            "cached_input_cost_per_mtok": 0.1,
+        }
+        file = folder / "models.json"
+        file.write_text(json.dumps(tables), encoding="utf-8")
+        specs = load_specs([*tables, *EFFORTS, "deployed@low"], models_file=file)
+        address = start_gateway(
+            specs, record_mode="off", cassettes=folder, run_dir=folder, backoff_s=0.01
+        )
+        yield Service(GatewayClient(address), server)
+        stop_gateway(address)
+
+
+def asked(model: str, **changes: Any) -> Request:
+    values: dict[str, Any] = {"model": model, "messages": TURN, "stage": "generate"}
+    return Request(**(values | changes))
+
+
+def body_of(service: Service, model: str, **changes: Any) -> dict[str, Any]:
+    """The body of the only request that a call made."""
+    service.server.say("", {})
+    service.client.complete(asked(model, **changes))
+    (seen,) = [seen for seen in service.server.seen if not seen.path.endswith("/api/show")]
+    return seen.body
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "usd"),
+    [
+        (GPT, (2006, 300, 1920, 192), 86 * 0.25 + 1920 * 0.025 + 300 * 2),
+        # Writing to the cache has a price of its own; litellm counts the words of the thoughts.
+        (CLAUDE, (2009, 393, 1800, None), 21 * 3 + 188 * 3.75 + 1800 * 0.3 + 393 * 15),
+        (GEMINI, (2152, 348, 2027, 337), 125 * 0.3 + 2027 * 0.03 + 348 * 2.5),
+        (OLLAMA, (26, 298, 0, 0), None),
+        (VLLM, (2006, 300, 1920, 192), None),
+        ("dear", (2006, 300, 1920, 192), 86 * 1 + 1920 * 0.1 + 300 * 2),
+    ],
+)
+def test_tokens_from_the_cache_and_thoughts_are_counted_and_priced(
+    service: Service, model: str, tokens: tuple[int, int, int, int | None], usd: float | None
+) -> None:
+    reply = service.client.complete(asked(model))
+
+    used = reply.usage
+    told, made, cached, thoughts = tokens
+    assert reply.text == TEXT
+    assert (used.input_tokens, used.output_tokens, used.cached_tokens) == (told, made, cached)
+    assert used.reasoning_tokens > 0 if thoughts is None else used.reasoning_tokens == thoughts
+    assert used.cost_usd == (None if usd is None else pytest.approx(usd / 1e6))
+
+
+def test_what_openrouter_says_that_a_call_cost_counts(service: Service) -> None:
+    service.server.say("openai", SHAPES["openai"](cost=0.0123))
+
+    assert service.client.complete(asked(ROUTER)).usage.cost_usd == pytest.approx(0.0123)
+
+
+EMPTY_AND_CUT = {
+    GPT: SHAPES["openai"]("", "length"),
+    CLAUDE: SHAPES["anthropic"]("", "max_tokens"),
+    GEMINI: SHAPES["gemini"]("", "MAX_TOKENS"),
+    OLLAMA: SHAPES["ollama"]("", "length"),
+}
+
+
+def limit_of(body: dict[str, Any]) -> int:
+    """The most tokens of a reply, wherever a protocol says that."""
+    inner = [body, body.get("generationConfig", {}), body.get("options", {})]
+    names = ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict")
+    return int(next(part[name] for part in inner for name in names if name in part))
+
+
+@pytest.mark.parametrize(
+    ("model", "first"), [(GPT, 16384), (CLAUDE, 16384), (GEMINI, 16384), (OLLAMA, 2048)]
+)
+def test_thoughts_that_leave_no_room_for_a_reply_are_truncated_and_get_more(
+    service: Service, model: str, first: int
+) -> None:
+    most = load_specs([model])[model].output_limit
+    service.server.say(PROTOCOLS[model], EMPTY_AND_CUT[model])
+
+    outcome, exchange = ask_once(service.client, asked(model), str)
+
+    assert not isinstance(outcome, ModelError)
+    assert outcome.text == TEXT
+    second = min(4 * first, most) if most else 4 * first
+    assert [limit_of(seen.body) for seen in service.server.seen] == [first, second]
+    assert exchange.usage.calls == 2
+
+
+@pytest.mark.parametrize("model", list(PROTOCOLS))
+def test_a_reply_that_is_cut_off_twice_is_truncated_in_every_protocol(
+    service: Service, model: str
+) -> None:
+    service.server.say(PROTOCOLS[model], EMPTY_AND_CUT[model], EMPTY_AND_CUT[model])
+
+    outcome, exchange = ask_once(service.client, asked(model), str)
+
+    assert isinstance(outcome, ModelError)
+    assert (outcome.cause, exchange.usage.calls) == ("truncated", 2)
+
+
+def test_the_effort_is_sent_in_the_words_of_each_service(service: Service) -> None:
+    gpt, claude, gemini, ollama, router, vllm = (body_of(service, name) for name in EFFORTS)
+
+    assert (gpt["reasoning_effort"], router["reasoning_effort"]) == ("high", "high")
+    assert vllm["reasoning_effort"] == "high"
+    assert claude["thinking"]["type"] == "enabled"
+    assert 1024 <= claude["thinking"]["budget_tokens"] < claude["max_tokens"]
+    assert gemini["generationConfig"]["thinkingConfig"]["thinkingBudget"] > 1024
+    assert ollama["think"]
+    assert all("temperature" not in json.dumps(body) for body in (gpt, claude, gemini, ollama))
+
+
+def test_a_deployment_in_azure_is_asked_as_its_settings_say(service: Service) -> None:
+    body = body_of(service, "deployed@low")
+
+    (seen,) = service.server.seen
+    assert seen.path.startswith("/openai/deployments/my-deployment/chat/completions")
+    assert (body["reasoning_effort"], body["max_completion_tokens"]) == ("low", 8192)
+    assert "temperature" not in body
+
+
+def test_models_that_do_not_think_much_keep_temperature_zero(service: Service) -> None:
+    assert body_of(service, CLAUDE)["temperature"] == 0
+    assert body_of(service, GEMINI)["generationConfig"]["temperature"] == 0
+    assert "temperature" not in body_of(service, GPT)
+
+
+def test_the_limit_of_a_call_holds_for_replies_and_not_for_thoughts(service: Service) -> None:
+    limits = [limit_of(body_of(service, name, max_tokens=60)) for name in (GPT, VLLM)]
+
+    assert limits == [16384, 60]
+
+
+def test_what_stays_the_same_is_marked_for_the_cache_where_the_service_needs_that(
+    service: Service,
+) -> None:
+    claude = body_of(service, CLAUDE)
+
+    assert claude["system"][-1]["cache_control"] == {"type": "ephemeral"}
+    marked = ["cache_control" in message["content"][-1] for message in claude["messages"]]
+    assert marked == [False, True, False]
+    assert all("cache_control" not in json.dumps(body_of(service, m)) for m in (GPT, GEMINI, VLLM))
+
+
+@pytest.mark.parametrize("model", [GPT, CLAUDE, GEMINI])
+def test_a_decision_is_held_to_its_schema_where_the_registry_knows_that_it_can_be(
+    service: Service, model: str
+) -> None:
+    body = json.dumps(body_of(service, model, json_schema=SCHEMA, stage="decide"))
+
+    assert "mark_id" in body
+    assert "maxLength" not in body
+    assert "mark_id" not in json.dumps(body_of(service, model, stage="decide"))
+
+
+def test_a_model_of_which_nothing_is_known_answers_in_free_text(service: Service) -> None:
+    assert "response_format" not in body_of(service, VLLM, json_schema=SCHEMA)
+
+
+@pytest.mark.parametrize("model", [GPT, CLAUDE, GEMINI])
+def test_a_schema_that_is_refused_is_left_out_from_then_on(service: Service, model: str) -> None:
+    protocol, request = PROTOCOLS[model], asked(model, json_schema=SCHEMA, stage="judge")
+    service.server.say(protocol, REFUSALS[protocol])
+
+    first, second = (service.client.complete(request) for _ in range(2))
+
+    assert (first.text, first.usage.calls, second.usage.calls) == (TEXT, 2, 1)
+    held = ["mark_id" in json.dumps(seen.body) for seen in service.server.seen]
+    assert held == [True, False, False]
+    other = body_of(service, model, json_schema=SCHEMA, stage="classify")
+    assert "mark_id" in json.dumps(other)

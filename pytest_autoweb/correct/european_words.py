@@ -163,7 +163,8 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
         r"|kein\w* \S+ (aus)?gewählt|übermittelt|leer|akzeptiert|ist kein|sind kein"
         r"|nicht korrekt|größer|kleiner|gleich|gerade|vergangenheit|zukunft",
     ),
-    ("BUSINESS_ERROR", r"(kann|können|konnten?)\b.{0,70}\bnicht\b"),
+    ("SERVICE_UNAVAILABLE", r"konnten?\b.{0,70}\bnicht\b"),
+    ("BUSINESS_ERROR", r"(kann|können)\b.{0,70}\bnicht\b"),
     ("RESOURCE_CONFLICT", r"doppelt|bereits|schon"),
     ("VALIDATION_ERROR", r"fehlt|nur \d+|nicht erlaubt"),
     ("SERVICE_UNAVAILABLE", r"fehlgeschlagen|gescheitert|schiefgelaufen|fehler (bei|während)"),
@@ -499,7 +500,8 @@ _SPANISH: tuple[tuple[FailureType, str], ...] = (
     ("PARAMETER_ERROR", r"no soportado"),
     ("SERVICE_UNAVAILABLE", r"problema|error al|fall[oó]|salió mal|inténtelo"),
     ("VALIDATION_ERROR", r"falta|insuficient"),
-    ("BUSINESS_ERROR", r"deshabilitad|no (se )?pued|no se pudo|bloquead"),
+    ("SERVICE_UNAVAILABLE", r"no se (pudo|pudieron|(ha|han) podido)"),
+    ("BUSINESS_ERROR", r"deshabilitad|no (se )?pued|bloquead"),
     ("RESOURCE_CONFLICT", r"\bya\b"),
 )
 _SIGNS = {

@@ -9,7 +9,7 @@ lists were written.
 import re
 from collections.abc import Sequence
 
-from pytest_autoweb.correct import european_words
+from pytest_autoweb.correct import european_words, failure_weights
 from pytest_autoweb.results.correction import FailureType
 
 _SERVICES: tuple[tuple[FailureType, str], ...] = (
@@ -255,7 +255,9 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|missing required|context length|not implemented|cannot (fulfill|satisfy|process)"
         r"|range|media type|header|\buri\b|entity|content-length|expected .* got",
     ),
-    ("BUSINESS_ERROR", r"unable to|impossible|(can ?not|could not|can['’]t) (be )?\w+"),
+    # What was tried and came to nothing is a fault; what can never be done is a rule.
+    ("SERVICE_UNAVAILABLE", r"unable to|could( not|n['’]t) (be )?\w+"),
+    ("BUSINESS_ERROR", r"impossible|(can ?not|can['’]t) (be )?\w+"),
     ("RESOURCE_CONFLICT", r"duplicate|already\b"),
     (
         "VALIDATION_ERROR",
@@ -515,17 +517,20 @@ def find(message: str) -> tuple[FailureType, str] | None:
 
     The words of the message's own language are looked for first, because some words mean something
     else in another one; then those of English and Chinese, then those of the other languages.
-    Chinese is read in simplified characters, with the words of the mainland.
+    Chinese is read in simplified characters, with the words of the mainland. What the words of the
+    message weigh counts where no list knows it, or where it clearly means another type.
     """
     message = message[:_READ]
     own = "chinese" if _HAN.search(message) else european_words.language_of(message)
     if own == "chinese":
-        message = _of_mainland(message)
+        message = of_mainland(message)
     tables = (_TABLES[name] for name in dict.fromkeys((own, *_TABLES)))
-    return next((hit for table in tables if (hit := _first(message, table))), None)
+    listed = next((hit for table in tables if (hit := _first(message, table))), None)
+    return failure_weights.weigh(message, own == "chinese", listed)
 
 
-def _of_mainland(message: str) -> str:
+def of_mainland(message: str) -> str:
+    """Return a Chinese message in simplified characters, with the words of the mainland."""
     message = message.translate(_TRADITIONAL)
     for theirs, ours in _TAIWAN.items():
         message = message.replace(theirs, ours)

@@ -272,3 +272,29 @@ def test_a_timeout_for_an_element_is_no_service_that_is_down() -> None:
         'Locator.click: Timeout 5000ms exceeded.\nCall log:\n  - waiting for get_by_role("button")'
     )
     assert classify(said, error_type="TimeoutError").type == "DATA_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("message", "label"),
+    [
+        ("The upload quota service had trouble writing its ledger", "SERVICE_UNAVAILABLE"),
+        ("Wiedergabe ist leider gescheitert", "SERVICE_UNAVAILABLE"),
+        ("Welcome back", "UNKNOWN"),
+        ("Your order is on its way", "UNKNOWN"),
+    ],
+)
+def test_words_are_weighed_where_no_list_has_the_phrase(message: str, label: str) -> None:
+    assert classify(message).type == label
+
+
+def test_weights_overrule_a_list_only_where_its_phrase_is_a_small_part_of_the_message() -> None:
+    assert classify("Anmeldung erforderlich").type == "PERMISSION_ERROR"
+    assert classify("验证失败").type == "VALIDATION_ERROR"
+    assert classify("启用两步验证失败,系统出现未知错误,请稍后再试").type == "SERVICE_UNAVAILABLE"
+
+
+def test_a_long_log_is_left_to_the_lists() -> None:
+    log = "coffee " * 100
+
+    assert classify(log).type == "UNKNOWN"
+    assert classify(log + "record not found").type == "DATA_NOT_FOUND"

@@ -29,6 +29,7 @@ from pytest_autoweb.codegen.script_turns import (
     asked,
     carry_out,
     converse,
+    nothing_left,
     read_turn,
 )
 from pytest_autoweb.correct.retry_rules import may_pass
@@ -275,7 +276,7 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
     if not lines.actions and not lines.problem:
         if said.done or lines.done:
-            return attempt, Became("", well=True, ends=True)
+            return attempt, nothing_left(shown)
         if said.question:
             return asked(attempt, tools, said.question)
         return attempt, Became("held no action. Reply with one fenced block, or with DONE.")

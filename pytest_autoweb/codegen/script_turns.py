@@ -258,7 +258,7 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     """Run the code of a turn as the next step of the script."""
     said = read_turn(reply)
     if said.done and not said.code:
-        return attempt, Became("", well=True, ends=True)
+        return attempt, nothing_left(shown)
     if said.question:
         return asked(attempt, tools, said.question)
     if not said.code:
@@ -269,6 +269,18 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
         code = tidy
     attempt, became = carry_out(attempt, tools, shown.number, code, said.words)
     return attempt, became._replace(code=said.code, ends=said.done and became.well)
+
+
+def nothing_left(shown: Shown) -> Became:
+    """Return what becomes of a turn in which nothing is done, because the task is done.
+
+    In the first turn that is asked back once: small models tend to reply so to whatever they see.
+    """
+    if shown.number > 1:
+        return Became("", well=True, ends=True)
+    return Became(
+        "did nothing. If the task is done without anything, reply DONE again; else do it."
+    )
 
 
 def carry_out(

@@ -82,6 +82,18 @@ def test_replies_without_code_are_told_so_and_the_second_ends_the_attempt(
     assert "the replies hold neither code nor DONE" in result.reason
 
 
+def test_a_model_that_begins_with_done_is_asked_back_once(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    hasty, told = take(browser, tmp_path, site, ["DONE", BUY])
+    sure, _ = take(browser, tmp_path, site, ["DONE", "DONE"])
+
+    assert "TURN 1 did nothing. If the task is done without anything, reply DONE again" in told[1]
+    assert (hasty.outcome, hasty.attempts[0].turns) == ("passed", 2)
+    assert (sure.outcome, sure.attempts[0].turns) == ("failed", 2)
+    assert sure.reason.startswith("check 0 (js)")
+
+
 def test_a_question_is_answered_from_the_case_or_ends_the_attempt(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

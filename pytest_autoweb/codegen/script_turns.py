@@ -278,9 +278,7 @@ def nothing_left(shown: Shown) -> Became:
     """
     if shown.number > 1:
         return Became("", well=True, ends=True)
-    return Became(
-        "did nothing. If the task is done without anything, reply DONE again; else do it."
-    )
+    return Became("did nothing. Do the task now; only if nothing has to be done, reply DONE again.")
 
 
 def carry_out(

@@ -88,7 +88,7 @@ def test_a_model_that_begins_with_done_is_asked_back_once(
     hasty, told = take(browser, tmp_path, site, ["DONE", BUY])
     sure, _ = take(browser, tmp_path, site, ["DONE", "DONE"])
 
-    assert "TURN 1 did nothing. If the task is done without anything, reply DONE again" in told[1]
+    assert "TURN 1 did nothing. Do the task now; only if nothing has to be done" in told[1]
     assert (hasty.outcome, hasty.attempts[0].turns) == ("passed", 2)
     assert (sure.outcome, sure.attempts[0].turns) == ("failed", 2)
     assert sure.reason.startswith("check 0 (js)")

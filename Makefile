@@ -28,7 +28,7 @@ mutants: ## Change the code that decides verdicts, line by line, and count what 
 build: ## Build the wheel and the sdist into dist/
 	@scripts/build
 
-wheel-test: ## Build the wheel and run the unit tests on it, away from the sources
+wheel-test: ## Build the wheel and run sessions with it, away from the sources
 	@scripts/wheel-test
 
 lowest-versions: ## Run a case and the unit tests on the lowest declared versions, on Python 3.11 to 3.13

@@ -8,9 +8,10 @@
     npm pack devextreme@26.1.5 ajv-i18n@4.2.0  # unpacked as FOLDER/devextreme and FOLDER/ajv
     python benchmarks/failure_types.py FOLDER
 
-`messages/catalogue_texts.py` says how their messages were labelled. The English texts of applications
-were labelled a second time, by a language model that was given the definitions of the types and the
-messages, nothing else (`messages/second_reader.json`); the last lines compare the two readers.
+`messages/catalogue_texts.py` says how their messages were labelled. The English texts of
+applications were labelled a second time, by a language model that was given the definitions of the
+types and the messages, nothing else (`messages/second_reader.json`); the last lines compare the two
+readers.
 """
 
 import argparse

@@ -13,6 +13,7 @@ from pytest_autoweb.commands import (
     compare,
     dashboard,
     gate,
+    init,
     judge_labels,
     locate,
     merge_reports,
@@ -26,6 +27,7 @@ from pytest_autoweb.commands import (
 from pytest_autoweb.errors import AutowebError
 
 COMMANDS = (
+    init,
     schema,
     show_report,
     merge_reports,

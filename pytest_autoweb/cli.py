@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
+    analyze,
     comment,
     compare,
     dashboard,
@@ -30,6 +31,7 @@ COMMANDS = (
     init,
     schema,
     show_report,
+    analyze,
     merge_reports,
     models,
     show_prompts,

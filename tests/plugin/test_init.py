@@ -18,7 +18,11 @@ LINKED = (
 
 
 def init(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "pytest_autoweb.cli", "init", *arguments]
+    return autoweb(root, "init", *arguments)
+
+
+def autoweb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "pytest_autoweb.cli", *arguments]
     return subprocess.run(
         command, cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
@@ -39,6 +43,13 @@ def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes
     # The link that leaves the site, the one that is there twice and the dead one are of no use.
     assert case["expect"] == [{"url": "**/prices.html"}]
     assert "Prices" in case["user_task"]
+
+    # What was run can be run again by its name alone.
+    named = ("first[builtin/oracle]", "--", "--collect-only", "-q")
+    rerun = autoweb(tmp_path, "rerun", *named)
+    assert rerun.returncode == 0, rerun.stderr
+    assert "cases/first.yaml::first[builtin/oracle]\n\n1 test collected" in rerun.stdout
+
     files = [file for file in tmp_path.rglob("*") if file.is_file() and "report" not in str(file)]
     before = {file: file.read_text() for file in files if file.suffix in (".yaml", ".toml", ".yml")}
     (tmp_path / "cases/first.yaml").write_text(

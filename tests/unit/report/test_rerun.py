@@ -84,5 +84,5 @@ def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for(tmp_path: P
 
 
 def test_a_case_file_that_is_not_here_is_one_sentence() -> None:
-    with pytest.raises(SettingsError, match="no case file .* here"):
+    with pytest.raises(SettingsError, match=r"no case file .* here"):
         pytest_flags(CELLS[0], run_info(list(CELLS)), ASKED)

@@ -221,7 +221,7 @@ def _places(group: Sequence[Mark]) -> set[str]:
 
 
 def nearest(near: str, group: Sequence[Mark], *, places: bool = True) -> list[Mark]:
-    """Return the marks of a group that a text is near to, or rather those that it fits best.
+    """Return the marks of a group that a text near them fits best.
 
     A whole text around the mark counts more than a cut form or a part of it in whole words.
 

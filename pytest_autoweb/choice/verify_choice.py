@@ -145,6 +145,7 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
     Choices of one number for different texts are all refused; repeated choices are dropped.
     """
     once = list(dict.fromkeys(choices))
+    # Two texts for one number cannot both be right, and nothing says which of them is.
     times = Counter(choice.number for choice in once if choice.number is not None)
     by_number = {mark.number: mark for mark in marks}
     return tuple(

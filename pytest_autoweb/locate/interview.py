@@ -32,8 +32,7 @@ from pytest_autoweb.results.decision import Probe
 from pytest_autoweb.values.normal_forms import normalise
 
 _MAX_TEXT = 200
-# Models answer in the language of the task and often as sections instead of JSON, so both languages
-# and both forms are read.
+# Replies come in English or Chinese, as JSON or in sections, so all of these are read.
 _KEYS: dict[str, str] = {
     name: key
     for key, names in {

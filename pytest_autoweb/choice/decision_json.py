@@ -1,4 +1,4 @@
-"""Reading the JSON of a decision in the forms in which models write it. Pure text.
+"""Reads the JSON of a decision in the forms in which models write it. Pure text.
 
 Fences, surrounding prose, comments, trailing commas, quotes of other kinds, Chinese names of fields
 and actions, and a map from number to text (`mark_id_text_map`) are understood. The model is told

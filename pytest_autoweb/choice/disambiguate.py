@@ -1,4 +1,4 @@
-"""Telling apart elements that read alike, by a second fact about the one that is meant. Pure.
+"""Tells apart elements that read alike, by a second fact about the one that is meant. Pure.
 
 A number alone is not reliable, and a text that several elements share does not decide either. So
 the choice must also name what surrounds the element (its row, card or heading) or, where that is

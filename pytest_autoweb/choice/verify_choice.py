@@ -1,4 +1,4 @@
-"""Deciding by text which element a choice means, or that none may be acted on. Pure.
+"""Decides by text which element a choice means, or that none may be acted on. Pure.
 
 The text counts and the number is only a hint, because models read texts well and numbers badly. See
 docs/act.md, "How a choice is verified".

@@ -457,10 +457,10 @@ def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
     """Open a stored copy under its original URL, with scripts and network disabled."""
     has_url = urlsplit(url).scheme in ("http", "https")
     address = url if has_url else STAND_IN_URL
-    # A copy may come from another machine with a merged run, so nothing in it is trusted.
+    # A copy may come from another machine with a merged run, so nothing in it is trusted. Its scripts
+    # do not run, but those that Playwright evaluates do. Being offline, it reaches nothing even if a
+    # request should get past the route below.
     context = browser.new_context(
-        # This turns off the copy's own scripts; those that Playwright evaluates still run. Being
-        # offline leaves nothing to reach should a request get past the route below.
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )
 

@@ -457,9 +457,9 @@ def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
     """Open a stored copy under its original URL, with scripts and network disabled."""
     has_url = urlsplit(url).scheme in ("http", "https")
     address = url if has_url else STAND_IN_URL
-    # A copy may come from another machine with a merged run, so nothing in it is trusted. Its scripts
-    # do not run, but those that Playwright evaluates do. Being offline, it reaches nothing even if a
-    # request should get past the route below.
+    # A copy may come from another machine with a merged run, so nothing in it is trusted. Its
+    # scripts do not run, though those that Playwright evaluates do. Being offline, it reaches
+    # nothing even if a request should get past the route below.
     context = browser.new_context(
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )

@@ -277,6 +277,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
     plans = [attempt for attempt in firsts if attempt.plan_steps]
     usage = sum((cell.total_usage for cell in cells), Usage())
     cost = _cost(usage, lost=any(_lost_its_record(cell) for cell in cells))
+    # A duration of zero means that the cell never ran.
     seconds = [cell.duration_ms / 1000 for cell in cells if cell.duration_ms > 0]
     return Numbers(
         cells=len(cells),

@@ -209,6 +209,7 @@ class _Contest:
     @property
     def differences(self) -> list[Fraction]:
         """Return the difference of each pair, b minus a."""
+        # Fractions, because the tests must tell equal means from almost equal ones.
         good = GOOD[self.metric]
         return [case_mean(pair.b, good) - case_mean(pair.a, good) for pair in self.pairs]
 
@@ -398,6 +399,7 @@ def _comparison_detectable(contest: _Contest, family: int) -> float | None:
     differences = contest.differences
     if not differences:
         return None
+    # The level that the smallest of several p values has to reach by Holm's correction.
     alpha = ALPHA / max(1, family)
     if contest.single:
         differing = sum(d != 0 for d in differences) / len(differences)

@@ -188,6 +188,7 @@ def _records(earlier: Sequence[RunRows], current: RunRows) -> list[_Record]:
         for place, rows in _by_place(run.rows).items():
             if place in now:
                 sums = [row.checksums for row in now[place]]
+                # Results under other checksums are answers to another question.
                 if same := [row for row in rows if row.checksums in sums]:
                     records[place].earlier.append(same)
     return list(records.values())

@@ -193,6 +193,7 @@ def t_quantile(probability: float, df: int) -> float:
     low, high, within = 0.0, 1.0, 2 * probability - 1
     while _t_within(high, df) < within:
         low, high = high, high * 2
+    # Eighty halvings exhaust the precision of a float.
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if _t_within(middle, df) < within else (low, middle)
@@ -268,6 +269,7 @@ def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
     total, far = sum(sizes), abs(sum(steps)) // unit
     if far == 0:
         return SignFlip(1.0, exact=True)
+    # No coefficient exceeds 2**n, for which these bytes suffice.
     width = len(sizes) // 8 + 1
     if total * width > _LARGEST_TABLE:
         return SignFlip(_random_flips(sizes, far, seed), exact=False)
@@ -281,6 +283,7 @@ def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
         int.from_bytes(packed[at * width : (at + 1) * width], "little")
         for at in range((total - far) // 2 + 1)
     )
+    # Both tails have the same number of patterns, because each pattern has an opposite one.
     return SignFlip(float(Fraction(2 * tail, 2 ** len(sizes))), exact=True)
 
 
@@ -364,6 +367,7 @@ def percentile(values: list[float], share: float) -> float | None:
 
 
 _LARGEST_TABLE = 4_000_000
+# With the observed pattern they are 10,000.
 _FLIPS = 9999
 
 
@@ -430,6 +434,7 @@ def detectable_by_mcnemar(n: int, discordant: float, alpha: float = ALPHA) -> fl
         raise ValueError(f"needs n >= 0 and shares from 0 to 1, got {n}, {discordant}, {alpha}")
     if mcnemar_power(n, 1.0, 1.0, alpha) < POWER:
         return None
+    # In thousandths, which is finer than any verdict states.
     low, high = 0, 1000
     while high - low > 1:
         middle = (low + high) // 2
@@ -462,6 +467,7 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
     against = (discordant - difference) / (2 * discordant)
     power = 0.0
     for differing, chance in enumerate(_binomial(n, discordant)):
+        # Outcomes that never happen do not change the sum, and each costs one of its own.
         if chance > 1e-9 and (most := _most_against(differing, alpha)) is not None:
             power += chance * sum(_binomial(differing, against)[: most + 1])
     return power

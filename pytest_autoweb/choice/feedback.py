@@ -1,4 +1,4 @@
-"""What a model is told about its wrong choices, and about kinds that it often mistakes. Pure.
+"""Words what a model is told about its wrong choices and the kinds it often mistakes. Pure.
 
 The heading and the line formats reach models, so recorded replies depend on every character.
 """

@@ -48,6 +48,7 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     job = job_of(tools, spec, known_collection(tools, spec), asker, folder=tools.folder)
     if spec.folder:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
+        # Without the leading `cells/`, which is of use in a run folder only.
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
     tools.wire.counting = True
     try:

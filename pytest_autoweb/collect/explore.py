@@ -1,4 +1,4 @@
-"""What a model does where no rule helps: it sets the list, chooses entries, finds the next page."""
+"""Lets a model set the list, choose entries and find the next page, where no rule helps."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a list page holds: its entries, and the controls that lead on."""
+"""Reads a list page: its entries, and the controls that lead on."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Which control leads to the next page of a list, or brings more of it. Pure."""
+"""Finds the control that leads to the next page of a list, or brings more of it. Pure."""
 
 import re
 import unicodedata
@@ -55,9 +55,11 @@ _MORE_TEXTS = re.compile(
 _ORNAMENT = re.compile(r"[\s.…↓▼⌄+>»›→]+$")
 
 
+# By such a class a sign leads to the last page instead of the next one.
 _STOP_CLASS = re.compile(r"(?:^|[\s_-])(?:last|end|end-page|lastpage)(?:$|[\s_-])", re.IGNORECASE)
 
 
+# A sign such as ">" alone is not enough to be pressed; inside a pager, which adds 0.2, it is.
 _SIGN_SCORE = 0.5
 
 

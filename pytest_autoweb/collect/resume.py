@@ -1,4 +1,4 @@
-"""The ways to the next page of a list, and back to where a stopped collection was."""
+"""Finds the way to the next page of a list, and back to where a stopped collection was."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple

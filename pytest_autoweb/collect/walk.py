@@ -43,6 +43,7 @@ class Pacer:
         """Wait before the next page."""
         shift = self.rate.jitter * (2 * self.chance() - 1)
         base = self.rate.delay * GROWTH**self.level
+        # A delay of zero is meant for an application of one's own, which needs no jitter either.
         own = base + shift if self.rate.delay else 0.0
         seconds, self.asked = max(0.0, own, self.least, self.asked), 0.0
         if seconds > 0:

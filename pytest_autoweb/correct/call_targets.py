@@ -1,4 +1,4 @@
-"""Reading the locator of a recorded call, and finding its element on the live page again."""
+"""Reads the locator of a recorded call, and finds its element on the live page again."""
 
 import ast
 from collections.abc import Mapping

@@ -52,8 +52,8 @@ class Arm:
     bans_failed_calls: bool = False
     """Whether lists that models choose from omit what failed before."""
     differs: str = ""
-    """In what its budget or the ends of its retries differ from those of other arms, as the end of
-    a sentence that begins with its name; empty if in nothing."""
+    """How its budget or the ends of its retries differ from those of other arms, as the end of a
+    sentence that begins with its name; empty if they do not."""
     control: bool = False
     """Whether it is the control arm, against which the gain of other arms is measured."""
 

@@ -1,4 +1,4 @@
-"""REST: the calibration's four addresses, runs, cells and trends."""
+"""Answers REST requests: the calibration's four addresses, runs, cells and trends."""
 
 import datetime as dt
 import difflib

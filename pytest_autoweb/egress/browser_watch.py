@@ -31,8 +31,10 @@ KEEP_MB = 1_000
 _LOOK_S = 0.25
 _MEMORY_EVERY_S = 1.0
 _BUSY_S = 0.4
-# Of a processor; a machine with much else to do gives a process that never rests no more.
+# The share of a processor from which a process counts as busy: on a loaded machine even one that
+# never rests gets no more.
 _SHARE = 0.1
+# The subcommand with which Playwright starts its driver.
 _DRIVER = "run-driver"
 _RENDERER = "--type=renderer"
 
@@ -67,6 +69,8 @@ class BrowserWatch:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch the browser during one cell, in the thread that owns it."""
+        # A call of Playwright's sync API leaves the greenlet of its caller while it waits, so the
+        # time between leaving that greenlet and coming back to it is the time of one call.
         home = greenlet.getcurrent()
         before: Callable[..., Any] | None = None
 
@@ -97,6 +101,7 @@ class BrowserWatch:
     def limit(self, seconds: float) -> Iterator[None]:
         """Let calls wait for another time than `CALL_S`."""
         before = self.call_s, self._most
+        # The caller knows how long this call may take, also on a page that has stopped answering.
         self.call_s, self._most = seconds, float("inf")
         try:
             yield
@@ -114,7 +119,8 @@ class BrowserWatch:
     def end_page(self) -> bool:
         """End the processes that show pages and never rest, after which calls to them fail at once.
 
-        A page of somebody else in the same browser, which is idle, lives on. Only Linux tells.
+        Idle pages in the same browser live on. This works on Linux only, because elsewhere the
+        processor time of a process cannot be read.
 
         Returns:
             Whether there was such a process.
@@ -145,8 +151,9 @@ class BrowserWatch:
             if left is not None and now - left > most:
                 if self.page_ended or not self.end_page():
                     self.end(f"a call to the browser did not come back within {most:.3g} s")
-                # It now fails; if not, it is given some more time. Where the page is what hung, the
-                # browser is not lost, so the attempt is not made again for it to hang once more.
+                # Now the call should fail; it has some more time to do so. If only the page hung,
+                # the browser is left alone and the attempt is not repeated, as the page would hang
+                # again.
                 self._most = min(self._most, LOST_S)
                 self._left = time.monotonic()
             if now - weighed >= _MEMORY_EVERY_S:

@@ -25,6 +25,9 @@ IDLE_S = 120.0
 DIAL_S = 20.0
 START_S = 10.0
 _CHUNK = 65_536
+# `transfer-encoding` is missing because bodies are passed on byte by byte, in the form in which
+# they come. `upgrade` can be dropped because browsers open a WebSocket through a proxy by
+# `CONNECT`.
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer"
     b" upgrade".split()
@@ -132,6 +135,7 @@ class EgressProxy:
         for task in self._tasks:
             task.cancel()
         if self._tasks:
+            # Cancelled tasks still have to run, or their sockets would stay open.
             loop.run_until_complete(asyncio.wait(self._tasks, timeout=2))
         loop.close()
 
@@ -192,6 +196,7 @@ class EgressProxy:
                 path = target
             start = b"%s %s HTTP/1.1\r\n" % (method, path.encode("latin-1"))
             far_writer.write(start + head.kept())
+            # Whatever the browser sends after the head can reach this one origin only.
             upward = self._loop.create_task(_pump(reader, far_writer))
             try:
                 await _pass_answer(far_reader, writer)

@@ -1,6 +1,6 @@
-"""The judgement of a run folder by its gates, with the baseline and earlier runs, and its saving.
+"""Judges a run folder by its gates, beside the baseline and earlier runs, and saves the run.
 
-A test run takes these steps at its end, and `autoweb gate` takes them for a finished or merged run.
+A test run does this at its end, and `autoweb gate` does it for a finished or merged run.
 """
 
 from collections.abc import Sequence
@@ -98,6 +98,7 @@ def decide(folder: Path, inputs: GateInputs, spending: Spending | None = None) -
     beside = {BASELINE_FILE: inputs.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
     for name, content in beside.items():
         if content is None:
+            # The report must not show what an earlier decision left here.
             (folder / name).unlink(missing_ok=True)
         else:
             write_text_atomic(folder / name, json_text(content))
@@ -124,6 +125,7 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
         return save_run(rows.model_copy(update={"name": name}), storage), ""
     if not autosave:
         return None, ""
+    # Saved without a name, it would become the run with which the next one is compared.
     if rows.interrupted or rows.shard:
         part = "a shard" if rows.shard else "not run to its end"
         return None, f"not saved, because it is {part}; give it a name to save it anyway"

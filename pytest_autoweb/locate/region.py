@@ -1,4 +1,4 @@
-"""Finding a place that is no element, such as a thing drawn on a canvas, with lines."""
+"""Finds a place that is no element, such as a thing drawn on a canvas, with lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -150,7 +150,7 @@ def search_region(
 
     Args:
         room: The box that contains the target, in CSS pixels of the viewport.
-        ask: Answers a question, see `algorithm`.
+        ask: Answers a question, see `types.Ask`.
         limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
         told: What was answered before about lines in the same view.

@@ -74,6 +74,7 @@ class SearchLimits:
 
     def pick_error(self, marks: int) -> float:
         """Return the probability that a wrong number is chosen among `marks` boxes."""
+        # From nine boxes on more numbers are misread, as the simulation in docs/locator.md assumes.
         return min(0.9, max(0.06, 0.035 + 0.003 * marks))
 
 

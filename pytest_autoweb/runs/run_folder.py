@@ -279,6 +279,7 @@ def _begun_at(folder: Path) -> datetime | None:
 
 def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
     """Return what the cells reveal about their run, for when `run.json` is missing."""
+    # Times with and without a time zone cannot be compared themselves.
     started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
     return RunInfo(
         ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",

@@ -1,4 +1,4 @@
-"""Translation of the worker's `call` frames into Playwright calls, limited to the allow-list."""
+"""Translates the worker's `call` frames into Playwright calls, limited to the allow-list."""
 
 from typing import Any, NamedTuple
 

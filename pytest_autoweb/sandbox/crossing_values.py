@@ -54,7 +54,7 @@ class Handles:
         return self._ids[key]
 
     def replace(self, old: Any, new: Any) -> None:
-        """Have the number of one object stand for another one of its class."""
+        """Let the number of one object stand for another object of the same class."""
         for (_, kind), number in [item for item in self._ids.items() if item[0][0] == id(old)]:
             del self._ids[id(old), kind]
             self._ids[id(new), kind] = number

@@ -425,7 +425,7 @@ def _open_page(
     ) as page:
         limit_talk(page.context)
         set_clock(page.context, case.setup)
-        add_cookies(page.context, case.setup, case.entry_url)
+        add_cookies(page.context, case.setup, case.entry_url, reveal)
         yield page
 
 

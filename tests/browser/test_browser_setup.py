@@ -18,7 +18,6 @@ from pytest_autoweb.page.setup import (
     set_clock,
 )
 
-
 PIN = "7'\"`${}\\é𝄞"
 
 

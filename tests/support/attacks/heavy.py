@@ -45,6 +45,7 @@ _BODY = (
     "d.textContent = 'x'.repeat(5e6); document.body.append(d) }\")\n"
 )
 
+
 def _worker(script: str) -> str:
     """A page's worker; its addresses begin at those of the page."""
     absolute = script.replace("fetch('/'", "fetch('${location.origin}/'")

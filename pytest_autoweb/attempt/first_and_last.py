@@ -28,9 +28,11 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     url = tools.case.entry_url
     failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
     if failure is None and tools.case.setup.js:
-        failure = run_setup_js(tools.page, tools.case.setup.js)
-    attempt = change(attempt, entry_url_used=tools.page.url)
+        failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
+    # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
+    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
     if failure:
+        failure = Failure.model_validate(_map_texts(failure.model_dump(), tools.redact))
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.

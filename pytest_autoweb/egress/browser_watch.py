@@ -21,6 +21,8 @@ from playwright.sync_api import Browser
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
+LEAST_S = 20.0
+"""Limit on a call when the time of the cell is over; longer than what a look at a page may take."""
 LOST_S = 8.0
 """Limit on a call once the page has stopped answering."""
 MEMORY_MB = 3_000
@@ -52,13 +54,12 @@ class BrowserWatch:
     """The watch of one process over the browser of its cells; use `WATCH`.
 
     Attributes:
-        call_s: seconds that a call may wait now.
         reason: why the browser was ended, or "" while it lives.
         page_ended: whether a page that had stopped answering was ended on purpose.
     """
 
     def __init__(self) -> None:
-        self.call_s = CALL_S
+        self._call_s: Callable[[], float] = lambda: CALL_S
         self.reason = ""
         self.page_ended = False
         self._most = float("inf")
@@ -100,13 +101,27 @@ class BrowserWatch:
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
         """Let calls wait for another time than `CALL_S`."""
-        before = self.call_s, self._most
+        before = self._call_s, self._most
         # The caller knows how long this call may take, also on a page that has stopped answering.
-        self.call_s, self._most = seconds, float("inf")
+        self._call_s, self._most = lambda: seconds, float("inf")
         try:
             yield
         finally:
-            self.call_s, self._most = before
+            self._call_s, self._most = before
+
+    @contextmanager
+    def within(self, left: Callable[[], float]) -> Iterator[None]:
+        """Let calls wait no longer than a cell has left, but at least `LEAST_S`.
+
+        Args:
+            left: returns the seconds that the cell may still take.
+        """
+        before = self._call_s
+        self._call_s = lambda: min(CALL_S, max(LEAST_S, left()))
+        try:
+            yield
+        finally:
+            self._call_s = before
 
     def trust(self, *, again: bool) -> None:
         """Note that a page stopped answering, or that another one is open by now.
@@ -147,7 +162,7 @@ class BrowserWatch:
         weighed = time.monotonic()
         while not self._over.wait(_LOOK_S):
             left, now = self._left, time.monotonic()
-            most = min(self.call_s, self._most)
+            most = min(self._call_s(), self._most)
             if left is not None and now - left > most:
                 if self.page_ended or not self.end_page():
                     self.end(f"a call to the browser did not come back within {most:.3g} s")

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from playwright.sync_api import Error, Page, Response
 
-from pytest_autoweb.egress.browser_watch import driver_ended
+from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.page.scripts import answers, run_script
 from pytest_autoweb.results import Failure
@@ -63,7 +63,8 @@ def open_page(
     """
     started = time.monotonic()
     try:
-        response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
+        with WATCH.within(lambda: CALL_S):
+            response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_autoweb.attempt.execute import relative, relative_scene
 from pytest_autoweb.attempt.page_evidence import with_findings
-from pytest_autoweb.attempt.tools import Tools, change, charge, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
 from pytest_autoweb.checks.rubric_checks import JudgeCheck
 from pytest_autoweb.evidence.dom_copy import copy_page
@@ -125,7 +125,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         checksums=tools.check_checksums,
     )
     for exchange in tools.judge.exchanges if tools.judge else ():
-        attempt = charge(attempt, "judge", exchange)
+        attempt = attempt.charged(exchange)
     # Kept at once, because the page may go on changing after the verdict.
     attempt = keep_records(keep_page(attempt, tools), tools)
     passed, points = score(results)

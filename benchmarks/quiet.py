@@ -32,8 +32,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.quiet_pages import PAGES, LatePage, serving
 from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.page.quiet import wait_until_quiet
-from pytest_autoweb.page.setup import watch_pages
+from pytest_autoweb.page.quiet import wait_until_quiet, watch
 
 IDLE_MS = 3_000
 AFTER_CLICK_MS = 400
@@ -71,7 +70,7 @@ def trial(browser: Browser, address: str, late: LatePage, way: str) -> Trial:
     try:
         page = context.new_page()
         # In both ways, so that they differ in nothing but the waiting.
-        watch_pages(context)
+        watch(context)
         page.goto(address, wait_until="domcontentloaded")
         if late.clicked:
             WAYS[way](page, clicked=False)

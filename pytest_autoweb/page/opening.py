@@ -10,7 +10,7 @@ from playwright.sync_api import Error, Page, Response
 
 from pytest_autoweb.egress.browser_watch import driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
-from pytest_autoweb.page.quiet import wait_until_quiet, watch_requests
+from pytest_autoweb.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.page.scripts import answers, run_script
 from pytest_autoweb.results import Failure
 from pytest_autoweb.values.normal_forms import ascii_host
@@ -62,8 +62,8 @@ def open_page(
     is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
     """
     started = time.monotonic()
-    watch_requests(page.context)
     try:
+        watch(page.context)
         response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")

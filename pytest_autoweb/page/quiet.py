@@ -75,14 +75,15 @@ class _Traffic:
 _WATCHED: WeakKeyDictionary[BrowserContext, _Traffic] = WeakKeyDictionary()
 
 
-def watch_script() -> str:
-    """Return the script that notes, in each frame, what its page has announced to do soon."""
-    return f"({script('quiet_watch')})({{name: '{_NAME}', soon: {SOON_MS}}})"
+def watch(context: BrowserContext) -> None:
+    """Begin to note, once, what pages of a context ask for and what they announce to do soon.
 
-
-def watch_requests(context: BrowserContext) -> None:
-    """Begin to note the requests of a context, once."""
-    _traffic_of(context)
+    Called before a page is opened and after a clock is set, whose timers are noted, too.
+    """
+    if context not in _WATCHED:
+        _traffic_of(context)
+        asked = f"{{name: '{_NAME}', soon: {SOON_MS}}}"
+        context.add_init_script(f"({script('quiet_watch')})({asked})")
 
 
 def _traffic_of(context: BrowserContext) -> _Traffic:

@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field
 
 from pytest_autoweb.egress.origin_policy import parse_origin
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.quiet import watch_requests, watch_script
 from pytest_autoweb.page.scripts import call_function, script
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import FieldError, Spec, fitting
@@ -206,13 +205,9 @@ def context_args(
     return args
 
 
-def watch_pages(context: BrowserContext) -> None:
-    """Limit how much the pages of a context can tell their developers, and note when they are busy.
-
-    Called after the clock is set, because timers of a clock of its own are noted, too.
-    """
-    context.add_init_script(f"({script('page_budget')})();\n{watch_script()}")
-    watch_requests(context)
+def limit_talk(context: BrowserContext) -> None:
+    """Limit how much the pages of a context can tell their developers, in number and length."""
+    context.add_init_script(f"({script('page_budget')})()")
 
 
 def set_clock(context: BrowserContext, setup: Setup) -> None:

@@ -46,7 +46,7 @@ from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.options import Settings
 from pytest_autoweb.page.opening import page_digest
-from pytest_autoweb.page.setup import add_cookies, context_args, set_clock, watch_pages
+from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -423,8 +423,8 @@ def _open_page(
     with guarded_page(
         resources.open_page, args, policy, log.write, remote=resources.remote
     ) as page:
+        limit_talk(page.context)
         set_clock(page.context, case.setup)
-        watch_pages(page.context)
         add_cookies(page.context, case.setup, case.entry_url)
         yield page
 

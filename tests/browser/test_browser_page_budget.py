@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from pytest_autoweb.evidence.scene import Watch
-from pytest_autoweb.page.setup import watch_pages
+from pytest_autoweb.page.setup import limit_talk
 
 
 class Heard:
@@ -26,7 +26,7 @@ class Heard:
 
 @pytest.fixture
 def heard(context: BrowserContext) -> Heard:
-    watch_pages(context)
+    limit_talk(context)
     page = context.new_page()
     page.goto("data:text/html,<h1>Shop</h1>")
     return Heard(page)
@@ -58,7 +58,7 @@ SENDS = {
 
 @pytest.mark.parametrize("send", SENDS)
 def test_a_body_that_would_end_the_driver_is_not_sent(context: BrowserContext, send: str) -> None:
-    watch_pages(context)
+    limit_talk(context)
     context.route(
         "**/*", lambda route: route.fulfill(body="<h1>Shop</h1>", content_type="text/html")
     )

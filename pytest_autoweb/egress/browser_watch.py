@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Frame, Page, TimeoutError
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
@@ -179,6 +179,38 @@ class BrowserWatch:
 
 WATCH = BrowserWatch()
 """The watch of this process."""
+
+
+T = TypeVar("T")
+
+
+class _EndedError(BaseException):
+    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
+
+
+def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T]) -> T:
+    """Make a call to the browser that has no timeout of its own, such as `evaluate`.
+
+    Args:
+        owner: the page or frame that is called.
+        milliseconds: how long the call may take.
+        call: makes the call.
+
+    Raises:
+        TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
+    """
+    loop = getattr(owner, "_loop", None)
+    if loop is None:
+        return call()
+    caller, over = greenlet.getcurrent(), list[bool]()
+    timer = loop.call_later(milliseconds / 1000, lambda: over or caller.throw(_EndedError()))
+    try:
+        return call()
+    except _EndedError:
+        raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
+    finally:
+        over.append(True)
+        timer.cancel()
 
 
 def _worked_s(pid: int) -> float:

@@ -2,24 +2,31 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.report.details import (
+    Details,
+    Reading,
+    lines_of,
+    read_for_report,
+    remove_details,
+)
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Analysis, Report, ReportedPanel, build_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.panels import with_panels
-from pytest_autoweb.report.shortening import shorten
+from pytest_autoweb.report.shortening import shorten, shorten_large
 from pytest_autoweb.results import CellResult, Outcome
-from pytest_autoweb.runs.run_folder import read_run
+from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused
 from pytest_autoweb.runs.saving import compact_json, json_text, plain, write_text_atomic
 from pytest_autoweb.runs.side_files import read_side_files
 
-BUDGET = 16_000_000
-"""The most bytes of pictures in one report."""
+BUDGET = 8_000_000
+"""The most bytes of pictures in one page; the others are loaded from the cells' folders."""
 
 _URGENCY: tuple[Outcome, ...] = (
     "failed",
@@ -36,8 +43,8 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> dict[str, str]:
     """Return pictures by their path relative to the run folder.
 
-    For a picture that is missing here (the budget is used up, the file is gone or not a picture),
-    the report shows its path. The last picture of every cell comes first, failed cells before
+    For a picture that is missing here because its file is gone or no picture, the report shows its
+    path; if the budget is used up, the page loads it from its place. The last picture of every cell comes first, failed cells before
     passed ones, and then the other pictures, so that no single cell uses up the budget.
     """
     ordered = sorted(cells, key=lambda cell: _URGENCY.index(cell.outcome))
@@ -46,11 +53,24 @@ def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> di
     pictures: dict[str, str] = {}
     for cell, path in (*first, *rest):
         key = f"{cell.folder}/{path}"
-        picture = None if key in pictures else _read(folder, cell.folder, path, budget)
+        picture = "" if key in pictures else _data_uri(folder, cell.folder, path, budget)
         if picture:
-            budget -= len(picture)
-            pictures[key] = _data_uri(picture)
+            budget -= len(picture) * 3 // 4
+            pictures[key] = picture
     return pictures
+
+
+def left_over(
+    folder: Path, cells: Iterable[CellResult], embedded: Collection[str]
+) -> frozenset[str]:
+    """Return the paths of those pictures of the cells that are not embedded."""
+    missing = {
+        (cell.folder, path)
+        for cell in cells
+        for path in _screenshots(cell)
+        if f"{cell.folder}/{path}" not in embedded
+    }
+    return frozenset(f"{cell}/{path}" for cell, path in missing if _kind_of(folder, cell, path))
 
 
 def _screenshots(cell: CellResult) -> Iterator[str]:
@@ -76,24 +96,31 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
                     yield probe.picture
 
 
-def _read(root: Path, cell: str, path: str, budget: int) -> bytes | None:
-    """Return a picture's bytes, or None if it is not a PNG or JPEG file in the cell's folder."""
+def _kind_of(root: Path, cell: str, path: str) -> str:
+    """Return whether a file in the cell's folder is a `png` or a `jpeg`; empty if it is neither."""
     try:
         home = (root / cell).resolve()
         file = (home / path).resolve()
         if not (file.is_relative_to(home) and home.is_relative_to(root.resolve())):
-            return None
-        if not file.is_file() or file.stat().st_size > budget:
-            return None
-        content = file.read_bytes()
+            return ""
+        with file.open("rb") as opened:
+            head = opened.read(max(map(len, _KINDS)))
     except (OSError, ValueError):
-        return None
-    return content if any(content.startswith(magic) for magic in _KINDS) else None
+        return ""
+    return next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), "")
 
 
-def _data_uri(picture: bytes) -> str:
-    kind = next(kind for magic, kind in _KINDS.items() if picture.startswith(magic))
-    return f"data:image/{kind};base64,{base64.b64encode(picture).decode('ascii')}"
+def _data_uri(root: Path, cell: str, path: str, budget: int) -> str:
+    """Return a picture within the budget as a URI; empty if there is none."""
+    kind = _kind_of(root, cell, path)
+    try:
+        file = root / cell / path
+        if not kind or file.stat().st_size > budget:
+            return ""
+        content = file.read_bytes()
+    except OSError:
+        return ""
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 REPORT_FILE = "report.json"
@@ -109,7 +136,13 @@ PANELS_FILE = "panels.json"
 _PANELS = TypeAdapter(tuple[ReportedPanel, ...])
 
 
-def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = None) -> Report:
+def write_report(
+    folder: Path,
+    *,
+    max_chars: int,
+    analysis: Analysis | None = None,
+    reading: Reading | None = None,
+) -> Report:
     """Read a run folder and write `report.json`, `index.html` and `summary.md` into it.
 
     Args:
@@ -117,40 +150,72 @@ def write_report(folder: Path, *, max_chars: int, analysis: Analysis | None = No
         max_chars: the size limit of `report.json`, to which both reports are shortened. The
             checksum of the unshortened document is kept in `report.full.sha256`.
         analysis: a local model's analysis of the run; None keeps an earlier one.
+        reading: the run, if it was read already.
 
     Returns:
-        The report before shortening.
+        The report before shortening; of a large run, without the evidence of its cells.
 
     Raises:
         AutowebError: a report cannot be written.
     """
-    run = read_run(folder)
-    built = build_report(run, analysis or _earlier_analysis(folder), read_side_files(folder))
-    earlier = _earlier_panels(folder)
-    report = with_panels(built, earlier)
+    with collector_paused():
+        read = reading or read_for_report(folder)
+        known = analysis or _earlier_analysis(folder)
+        earlier = _earlier_panels(folder)
+        report = with_panels(build_report(read.run, known, read_side_files(folder)), earlier)
+        texts = (
+            _texts(report, read.run, max_chars)
+            if read.details is None
+            else _texts_of_large(report, read.details, max_chars)
+        )
+        texts[MARKDOWN_FILE] = render_markdown(report)
+        if report.panels or earlier:
+            texts[PANELS_FILE] = json_text(report.panels)
+        if analysis is not None:
+            texts[ANALYSIS_FILE] = json_text(analysis)
+        for name, content in texts.items():
+            _write(folder, name, content)
+    return report
+
+
+def _texts(report: Report, run: RecordedRun, max_chars: int) -> dict[str, str]:
+    """Return the files of a run whose page holds everything itself, pictures by a budget."""
+    remove_details(run.folder)
     full = plain(report)
     text = compact_json(full)
-    digest = hashlib.sha256(text.encode()).hexdigest()
     short = shorten(full, max_chars)
-    texts = {
+    pictures = embed(run.folder, run.cells)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return {
         REPORT_FILE: compact_json(short),
         CHECKSUM_FILE: f"{digest}  {REPORT_FILE} before shortening, {len(text)} characters\n",
-        HTML_FILE: render_html(short, embed(folder, run.cells)),
-        MARKDOWN_FILE: render_markdown(report),
+        HTML_FILE: render_html(short, pictures, linked=left_over(run.folder, run.cells, pictures)),
     }
-    if report.panels or earlier:
-        texts[PANELS_FILE] = json_text(report.panels)
-    if analysis is not None:
-        texts[ANALYSIS_FILE] = json_text(analysis)
-    for name, content in texts.items():
-        try:
-            write_text_atomic(folder / name, content)
-        except OSError as error:
-            raise AutowebError(
-                f"{folder / name} cannot be written ({error.strerror or error}); the results of "
-                f"all cells are kept in {folder / 'cells'}"
-            ) from error
-    return report
+
+
+def _texts_of_large(report: Report, details: Details, max_chars: int) -> dict[str, str]:
+    """Return the files of a run whose page loads details and pictures from beside it."""
+    head = report.model_copy(update={"cases": ()}).model_dump_json()
+    digest = details.digest.copy()
+    digest.update(head.encode())
+    chars = details.chars + len(head)
+    page = lines_of(report, details.places)
+    return {
+        REPORT_FILE: compact_json(shorten_large(report, max_chars)),
+        CHECKSUM_FILE: f"{digest.hexdigest()}  all cells and the rest of {REPORT_FILE}, "
+        f"{chars} characters\n",
+        HTML_FILE: render_html(page, {}, linked=None, key=details.key),
+    }
+
+
+def _write(folder: Path, name: str, content: str) -> None:
+    try:
+        write_text_atomic(folder / name, content)
+    except OSError as error:
+        raise AutowebError(
+            f"{folder / name} cannot be written ({error.strerror or error}); the results of "
+            f"all cells are kept in {folder / 'cells'}"
+        ) from error
 
 
 def _earlier_analysis(folder: Path) -> Analysis | None:

@@ -30,6 +30,7 @@ from pytest_autoweb.results import Attempt, CellResult, Exchange, Snapshot
 from pytest_autoweb.runs.run_folder import read_run
 from pytest_autoweb.runs.saving import CELL_FILE, json_text, save_manifest, save_run_info
 
+# ruff: noqa: E402 (the folder of the imports below is known only here)
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "support"))
 
@@ -39,7 +40,12 @@ MODELS = 10
 PICTURE_BYTES = 20_000
 OPENED = 12
 """The number of cells that are opened, spread over the whole run."""
-WORDS = "the page shows button field name order total invoice sign in account row cell value".split()
+WORDS = ("the", "page", "shows", "button", "field", "order", "total", "invoice", "account", "row")
+
+LINE = (
+    "{cells:7} {build_s:8.1f} {peak_mb:8.0f} {index_mb:9.1f} {parts_mb:9.1f}"
+    " {first_paint_s:14.2f} {ready_s:8.2f} {filter_s:9.3f} {open_s:7.3f}"
+)
 
 BUILD = """
 import json, resource, sys, time
@@ -57,7 +63,8 @@ FILTER = f"""words => new Promise(done => {{
   const input = document.querySelector('input[type=search]');
   const status = document.querySelector('.heading [role=status]');
   const began = performance.now();
-  new MutationObserver((seen, self) => {{ self.disconnect(); {FRAME} }}).observe(status, {{childList: true}});
+  const drawn = new MutationObserver(() => {{ drawn.disconnect(); {FRAME} }});
+  drawn.observe(status, {{childList: true}});
   input.value = words;
   input.dispatchEvent(new Event('input'));
 }})"""
@@ -95,9 +102,7 @@ def main() -> None:
                 row = {"cells": cells, **build(folder, order.source), **sizes(folder)}
                 row |= look(browser, folder, anchors)
             rows.append(row)
-            print("{cells:7} {build_s:8.1f} {peak_mb:8.0f} {index_mb:9.1f} {parts_mb:9.1f}"
-                  " {first_paint_s:14.2f} {ready_s:8.2f} {filter_s:9.3f} {open_s:7.3f}".format(**row),
-                  flush=True)  # fmt: skip
+            print(LINE.format(**row), flush=True)
         browser.close()
     if order.json:
         order.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
@@ -139,9 +144,7 @@ def with_texts(attempt: Attempt, chance: random.Random) -> Attempt:
     snapshots = (
         Snapshot(**{**each.model_dump(), "text": text(2500)}) for each in attempt.snapshots
     )
-    return attempt.model_copy(
-        update={"exchanges": tuple(exchanges), "snapshots": tuple(snapshots)}
-    )
+    return attempt.model_copy(update={"exchanges": tuple(exchanges), "snapshots": tuple(snapshots)})
 
 
 def save_made_up_run(folder: Path, samples: list[CellResult], count: int) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.errors import AutowebError
@@ -71,7 +71,7 @@ class Details:
             self._write_part()
         return without_evidence(cell)
 
-    def __enter__(self) -> "Details":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:

@@ -117,7 +117,9 @@ def part_frame(key: str) -> tuple[str, str]:
         key: what has to be sent to the part to get a cell.
     """
     script, between = _script(("part.js",)), "\0"
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    )
     page = _template("part.html.j2").render(
         policy=policy, script=script, key=inert(compact_json(key)), cells=between
     )

@@ -43,9 +43,10 @@ _KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> dict[str, str]:
     """Return pictures by their path relative to the run folder.
 
-    For a picture that is missing here because its file is gone or no picture, the report shows its
-    path; if the budget is used up, the page loads it from its place. The last picture of every cell comes first, failed cells before
-    passed ones, and then the other pictures, so that no single cell uses up the budget.
+    A picture is missing here if its file is gone or is no picture, and then the report shows its
+    path, or if the budget is used up, and then the page loads it from its place. The last picture
+    of every cell comes first, failed cells before passed ones, and then the other pictures, so that
+    no single cell uses up the budget.
     """
     ordered = sorted(cells, key=lambda cell: _URGENCY.index(cell.outcome))
     first = [(cell, path) for cell in ordered for path in list(_screenshots(cell))[:1]]
@@ -53,10 +54,10 @@ def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> di
     pictures: dict[str, str] = {}
     for cell, path in (*first, *rest):
         key = f"{cell.folder}/{path}"
-        picture = "" if key in pictures else _data_uri(folder, cell.folder, path, budget)
-        if picture:
-            budget -= len(picture) * 3 // 4
-            pictures[key] = picture
+        file = None if key in pictures else _picture(folder, cell.folder, path)
+        if file and (size := file.stat().st_size) <= budget:
+            budget -= size
+            pictures[key] = _data_uri(file)
     return pictures
 
 
@@ -64,13 +65,9 @@ def left_over(
     folder: Path, cells: Iterable[CellResult], embedded: Collection[str]
 ) -> frozenset[str]:
     """Return the paths of those pictures of the cells that are not embedded."""
-    missing = {
-        (cell.folder, path)
-        for cell in cells
-        for path in _screenshots(cell)
-        if f"{cell.folder}/{path}" not in embedded
-    }
-    return frozenset(f"{cell}/{path}" for cell, path in missing if _kind_of(folder, cell, path))
+    every = {(cell.folder, path) for cell in cells for path in _screenshots(cell)}
+    missing = (each for each in every if "/".join(each) not in embedded)
+    return frozenset("/".join(each) for each in missing if _picture(folder, *each))
 
 
 def _screenshots(cell: CellResult) -> Iterator[str]:
@@ -96,31 +93,25 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
                     yield probe.picture
 
 
-def _kind_of(root: Path, cell: str, path: str) -> str:
-    """Return whether a file in the cell's folder is a `png` or a `jpeg`; empty if it is neither."""
+def _picture(root: Path, cell: str, path: str) -> Path | None:
+    """Return the file of a picture, or None if it is not a PNG or JPEG in the cell's folder."""
     try:
         home = (root / cell).resolve()
         file = (home / path).resolve()
-        if not (file.is_relative_to(home) and home.is_relative_to(root.resolve())):
-            return ""
-        with file.open("rb") as opened:
-            head = opened.read(max(map(len, _KINDS)))
+        inside = file.is_relative_to(home) and home.is_relative_to(root.resolve())
+        return file if inside and _kind(file) else None
     except (OSError, ValueError):
-        return ""
+        return None
+
+
+def _kind(file: Path) -> str:
+    with file.open("rb") as opened:
+        head = opened.read(8)
     return next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), "")
 
 
-def _data_uri(root: Path, cell: str, path: str, budget: int) -> str:
-    """Return a picture within the budget as a URI; empty if there is none."""
-    kind = _kind_of(root, cell, path)
-    try:
-        file = root / cell / path
-        if not kind or file.stat().st_size > budget:
-            return ""
-        content = file.read_bytes()
-    except OSError:
-        return ""
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+def _data_uri(file: Path) -> str:
+    return f"data:image/{_kind(file)};base64,{base64.b64encode(file.read_bytes()).decode('ascii')}"
 
 
 REPORT_FILE = "report.json"

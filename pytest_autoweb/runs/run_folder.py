@@ -148,8 +148,8 @@ def _read_cells(folder: Path, began: datetime, notes: list[str]) -> Iterator[Cel
 
 def size_of_cells(folder: Path) -> int:
     """Return the bytes of all saved results of a run folder, without reading one."""
-    files = (os.path.join(folder, where, CELL_FILE) for where in _folders_of_cells(folder))
-    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    files = (folder / where / CELL_FILE for where in _folders_of_cells(folder))
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _merge_notes(folder: Path) -> tuple[str, ...]:

@@ -29,10 +29,10 @@ export function matches(entry, terms) {
   });
 }
 
-const DRAWN_AT_ONCE = 100; // Up to so many rows, all are drawn.
-const BLOCK = 20;
+const DRAWN_AT_ONCE = 400; // Up to so many cells, all are drawn.
+const BLOCK = 12;
 const ROW_PX = 58;
-const NEAR = "600px 0px";
+const NEAR = "400px 0px";
 
 const byName = new Intl.Collator();
 const ran = (entries) => entries.filter((e) => e.cell.outcome !== "skipped");
@@ -105,7 +105,7 @@ export class Matrix {
     let timer;
     this.input.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => this.find(this.input.value), 90);
+      timer = setTimeout(() => this.find(this.input.value), 40);
     });
     return el("div.find", this.input, el("kbd", { "aria-hidden": "true" }, "/"));
   }
@@ -148,7 +148,7 @@ export class Matrix {
   table(rows, columns, found) {
     const head = el("tr", el("th", { scope: "col" }, "Case"), columns.map((c) =>
       el("th", { scope: "col" }, modelName(c.model), this.severalModes && el("span.mode", c.mode))));
-    const parted = rows.length > DRAWN_AT_ONCE;
+    const parted = rows.length * columns.length > DRAWN_AT_ONCE;
     const table = el("table.matrix" + (parted ? ".parted" : ""), { role: "grid", "aria-label": "Cases by models", "aria-rowcount": parted && rows.length + 1 }, el("thead", head));
     this.lines = rows.map((row) => columns.map((column) => row.entries.filter((e) => this.columnKey(e.cell) === column.key)));
     const drawn = (y) => this.tableRow(rows[y].item, this.lines[y], found, parted && y + 2);

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from math import fsum
 from statistics import fmean
 from typing import TypeVar
 
@@ -279,7 +280,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
     lasts = [cell.attempts[-1] for cell in cells if cell.attempts]
     scripts = [attempt for attempt in firsts if attempt.code]
     plans = [attempt for attempt in firsts if attempt.plan_steps]
-    usage = sum((cell.total_usage for cell in cells), Usage())
+    usage = Usage.total(cell.total_usage for cell in cells)
     cost = _cost(usage, lost=any(_lost_its_record(cell) for cell in cells))
     # A duration of zero means that the cell never ran.
     seconds = [cell.duration_ms / 1000 for cell in cells if cell.duration_ms > 0]
@@ -350,7 +351,11 @@ def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]
     for cell in cells:
         modes = trials.setdefault(case_key(cell), {})
         modes.setdefault(cell.capture_mode, []).append(cell.outcome in good)
-    means = [fmean(map(fmean, modes.values())) for modes in trials.values()]
+    # Divided, and not by `fmean`, which takes ten times as long for the usual case of one cell.
+    means = [
+        fsum(sum(own) / len(own) for own in modes.values()) / len(modes)
+        for modes in trials.values()
+    ]
     return PassRate(
         value=fmean(means) if means else None,
         interval=rate_interval(means, [sum(map(len, own.values())) for own in trials.values()]),
@@ -405,10 +410,11 @@ def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
     for attempt in attempts:
         for stage, duration in attempt.stage_ms.items():
             milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
-    usages: dict[str, Usage] = {}
+    each: dict[str, list[Usage]] = {}
     for cell in cells:
         for stage, usage in cell.usage.items():
-            usages[stage] = usages.get(stage, Usage()) + usage
+            each.setdefault(stage, []).append(usage)
+    usages = {stage: Usage.total(own) for stage, own in each.items()}
     return tuple(
         StageNumbers(
             stage=stage,

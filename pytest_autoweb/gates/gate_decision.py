@@ -16,7 +16,7 @@ from pytest_autoweb.gates.gate_policy import GatePolicy
 from pytest_autoweb.report.any_run import load_any
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.runs.run_folder import RecordedRun, read_run
+from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 from pytest_autoweb.runs.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE, GateResult
 from pytest_autoweb.runs.storage import save_run, saved_rows
@@ -72,19 +72,18 @@ def read_gate_inputs(policy: GatePolicy, storage: Path, *, except_ts: str = "") 
     return GateInputs(policy, storage, baseline, "", inputs.notices)
 
 
-def decide(folder: Path, inputs: GateInputs, spending: Spending | None = None) -> GateDecision:
-    """Judge a run folder, and write baseline, history and gates into it for the report.
+def decide(run: RecordedRun, inputs: GateInputs, spending: Spending | None = None) -> GateDecision:
+    """Judge a run, and write baseline, history and gates into its folder for the report.
 
     Args:
-        folder: the run folder.
+        run: the run as it was read from its folder.
         inputs: the policy and the baseline.
         spending: the cost of the session's live calls; None for a run of the past.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    run = read_run(folder)
-    rows = rows_of(run)
+    folder, rows = run.folder, rows_of(run)
     earlier = saved_rows(inputs.storage, except_ts=rows.ts, notices=inputs.notices)
     history = history_of(earlier, rows) if earlier else None
     gates = evaluate_gates(

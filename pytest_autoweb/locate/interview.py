@@ -117,6 +117,7 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
     decoder, at = json.JSONDecoder(), reply.find("{")
     while at >= 0:
         try:
+            # `raw_decode` stops at the end of an object, whatever prose follows it.
             item, end = decoder.raw_decode(reply, at)
         except (ValueError, RecursionError):
             end = at + 1
@@ -224,7 +225,7 @@ class VisionModel:
 
     @property
     def model(self) -> str:
-        """The model's name."""
+        """Return the model's name."""
         return self._request.model
 
     def look(self, messages: tuple[Message, ...]) -> str:

@@ -24,6 +24,7 @@ MAX_CHARS = 400
 """The longest reason or quote that is kept, in characters."""
 # A single character is found in almost any evidence.
 _LEAST_QUOTE = 2
+# Every brace may start another parse of all that follows, so their number is bounded.
 _MOST_OBJECTS = 50
 
 _WORDS: dict[Word, str] = {

@@ -176,6 +176,8 @@ def _pair_in_modes(
     modes: Sequence[CaptureModeName],
     question: tuple[str, ...],
 ) -> Iterator[Pair | LeftOut]:
+    # A mode counts only where both sides have a verdict in it; otherwise their means would be taken
+    # over different modes.
     kept: list[CaptureModeName] = []
     for mode in modes:
         own_a = [row for row in a if row.capture_mode == mode]

@@ -192,6 +192,10 @@ class StageNumbers(Record):
     """Tokens sent to the model."""
     output_tokens: int
     """Tokens the model wrote."""
+    cached_tokens: int = 0
+    """Those of the tokens sent that the service read from its cache."""
+    reasoning_tokens: int = 0
+    """Those of the tokens written that were thoughts."""
     cost: Cost
     """What its calls cost."""
 
@@ -415,6 +419,8 @@ def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
             calls=(usage := usages.get(stage, Usage())).calls,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
             cost=_cost(usage),
         )
         for stage in dict.fromkeys((*milliseconds, *usages))

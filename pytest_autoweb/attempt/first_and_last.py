@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_autoweb.attempt.execute import relative, relative_scene
 from pytest_autoweb.attempt.page_evidence import with_findings
-from pytest_autoweb.attempt.tools import Tools, change, charge, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
 from pytest_autoweb.checks.rubric_checks import JudgeCheck
 from pytest_autoweb.evidence.dom_copy import copy_page
@@ -28,9 +28,11 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     url = tools.case.entry_url
     failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
     if failure is None and tools.case.setup.js:
-        failure = run_setup_js(tools.page, tools.case.setup.js)
-    attempt = change(attempt, entry_url_used=tools.page.url)
+        failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
+    # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
+    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
     if failure:
+        failure = Failure.model_validate(_map_texts(failure.model_dump(), tools.redact))
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
@@ -123,7 +125,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         checksums=tools.check_checksums,
     )
     for exchange in tools.judge.exchanges if tools.judge else ():
-        attempt = charge(attempt, "judge", exchange)
+        attempt = attempt.charged(exchange)
     # Kept at once, because the page may go on changing after the verdict.
     attempt = keep_records(keep_page(attempt, tools), tools)
     passed, points = score(results)

@@ -23,11 +23,9 @@ from pytest_autoweb.results import (
     Attempt,
     AttemptFields,
     CaptureModeName,
-    Exchange,
     Failure,
     FailureKind,
     StageName,
-    Usage,
 )
 from pytest_autoweb.sandbox.engine import StepEngine
 
@@ -235,16 +233,9 @@ def ask(
         computer=computer,
     )
     asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now, usable=usable)
-    attempt = charge(attempt, stage, asked.exchange)
+    attempt = attempt.charged(asked.exchange)
     if isinstance(asked.outcome, ModelError):
         cause = asked.outcome.cause
         message = f"{stage}: {cause}: {asked.exchange.error}"
         return fail(attempt, Failure(kind="model", cause=cause, message=message)), ""
     return attempt, tools.redact(asked.outcome.text)
-
-
-def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
-    """Return the attempt with one more exchange, and its usage added to that of the stage."""
-    usage = dict(attempt.usage)
-    usage[stage] = usage.get(stage, Usage()) + exchange.usage
-    return change(attempt, usage=usage, exchanges=(*attempt.exchanges, exchange))

@@ -16,6 +16,7 @@ from pytest_autoweb.choice.verify_choice import (
     Choice,
     Resolution,
     compare_mark,
+    compare_marks,
     resolve,
 )
 from pytest_autoweb.marks.marking import Mark
@@ -289,12 +290,12 @@ def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Ma
         return [mark for mark in marks if mark.number in first.candidates]
     if first.status not in ("number_match", "number_only"):
         return [first.mark]
-    own = compare_mark(choice.expected_text, first.mark)
-    fits = [(mark, compare_mark(choice.expected_text, mark)) for mark in marks]
+    fits = compare_marks(choice.expected_text, marks)
+    own = fits[first.mark.number]
     return [
         mark
-        for mark, fit in fits
-        if fit.allowed and (fit.verdict, fit.sure) == (own.verdict, own.sure)
+        for mark in marks
+        if (fit := fits[mark.number]).allowed and (fit.verdict, fit.sure) == (own.verdict, own.sure)
     ]
 
 

@@ -129,6 +129,12 @@ def compare_element(
     return _by_kind(expected, known, visible, role) or best
 
 
+def of_other_kind(expected: str, kind: str) -> TextComparison:
+    """Return the verdict on a field without text that is of another kind than expected."""
+    reason = f"no text to compare; {_quoted(expected)} was expected, and this field is of type"
+    return TextComparison("mismatch", "different", f"{reason} {excerpt(kind)}")
+
+
 def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> TextComparison | None:
     """Compare a description with an element that shows no text; None if it is not one."""
     named = without_icon_words(expected)

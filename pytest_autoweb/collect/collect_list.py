@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from pytest_autoweb.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
 from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
-from pytest_autoweb.attempt.tools import Tools, ask, change, charge, fail
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.choice.feedback import Feedback, section
 from pytest_autoweb.choice.mark_listing import listing, option_lines
@@ -322,7 +322,7 @@ def _index(tools: Tools) -> int:
 def _with_calls(attempt: Attempt, asked: Attempt) -> Attempt:
     """Return the attempt with the calls and decisions that were made while its step ran."""
     for exchange in asked.exchanges:
-        attempt = charge(attempt, exchange.stage, exchange)
+        attempt = attempt.charged(exchange)
     known = len(attempt.decisions)
     later = tuple(
         decision.model_copy(update={"index": known + number})

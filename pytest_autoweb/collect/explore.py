@@ -14,11 +14,11 @@ from pytest_autoweb.collect.list_addresses import (
 )
 from pytest_autoweb.collect.list_entries import ListEntry, read_links
 from pytest_autoweb.collect.list_site import Site, follow
-from pytest_autoweb.collect.resume import SETTLE_MS, do_step
+from pytest_autoweb.collect.resume import do_step
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep, NextPage
 from pytest_autoweb.collect.walk import Pacer
 from pytest_autoweb.marks.marking import Mark
-from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.specs import Pattern
 
 RETRIES = 2
@@ -60,7 +60,7 @@ def set_list(
         if problem := do_step(site, step, reveal):
             guide.wrong("navigate", problem)
             continue
-        settle(site.page, quiet_ms=SETTLE_MS)
+        wait_until_quiet(site.page)
         steps.append(step)
         became = "changed" if _links(site) != before else "did not change yet"
         told.append(f"{_told(step, decided)}: the list {became}")

@@ -12,7 +12,7 @@ from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
 from pytest_autoweb.redaction import redact_keys
-from pytest_autoweb.results import Attempt, Usage
+from pytest_autoweb.results import Attempt
 from pytest_autoweb.results.correction import Classification, FailureType
 
 PROMPT = "classify"
@@ -83,13 +83,7 @@ class NamingModel:
         # A model that did not answer may be asked again about the next failure.
         if not isinstance(asked.outcome, ModelError):
             self._known[said] = read_type(asked.outcome.text)
-        used = attempt.usage.get("classify", Usage()) + asked.exchange.usage
-        return attempt.model_copy(
-            update={
-                "exchanges": (*attempt.exchanges, asked.exchange),
-                "usage": {**attempt.usage, "classify": used},
-            }
-        )
+        return attempt.charged(asked.exchange)
 
 
 def read_type(reply: str) -> FailureType:

@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Frame, Page, TimeoutError
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
+LEAST_S = 20.0
+"""Limit on a call when the time of the cell is over; longer than what a look at a page may take."""
 LOST_S = 8.0
 """Limit on a call once the page has stopped answering."""
 MEMORY_MB = 3_000
@@ -52,13 +54,12 @@ class BrowserWatch:
     """The watch of one process over the browser of its cells; use `WATCH`.
 
     Attributes:
-        call_s: seconds that a call may wait now.
         reason: why the browser was ended, or "" while it lives.
         page_ended: whether a page that had stopped answering was ended on purpose.
     """
 
     def __init__(self) -> None:
-        self.call_s = CALL_S
+        self._call_s: Callable[[], float] = lambda: CALL_S
         self.reason = ""
         self.page_ended = False
         self._most = float("inf")
@@ -100,13 +101,27 @@ class BrowserWatch:
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
         """Let calls wait for another time than `CALL_S`."""
-        before = self.call_s, self._most
+        before = self._call_s, self._most
         # The caller knows how long this call may take, also on a page that has stopped answering.
-        self.call_s, self._most = seconds, float("inf")
+        self._call_s, self._most = lambda: seconds, float("inf")
         try:
             yield
         finally:
-            self.call_s, self._most = before
+            self._call_s, self._most = before
+
+    @contextmanager
+    def within(self, left: Callable[[], float]) -> Iterator[None]:
+        """Let calls wait no longer than a cell has left, but at least `LEAST_S`.
+
+        Args:
+            left: returns the seconds that the cell may still take.
+        """
+        before = self._call_s
+        self._call_s = lambda: min(CALL_S, max(LEAST_S, left()))
+        try:
+            yield
+        finally:
+            self._call_s = before
 
     def trust(self, *, again: bool) -> None:
         """Note that a page stopped answering, or that another one is open by now.
@@ -147,7 +162,7 @@ class BrowserWatch:
         weighed = time.monotonic()
         while not self._over.wait(_LOOK_S):
             left, now = self._left, time.monotonic()
-            most = min(self.call_s, self._most)
+            most = min(self._call_s(), self._most)
             if left is not None and now - left > most:
                 if self.page_ended or not self.end_page():
                     self.end(f"a call to the browser did not come back within {most:.3g} s")
@@ -164,6 +179,38 @@ class BrowserWatch:
 
 WATCH = BrowserWatch()
 """The watch of this process."""
+
+
+T = TypeVar("T")
+
+
+class _EndedError(BaseException):
+    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
+
+
+def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T]) -> T:
+    """Make a call to the browser that has no timeout of its own, such as `evaluate`.
+
+    Args:
+        owner: the page or frame that is called.
+        milliseconds: how long the call may take.
+        call: makes the call.
+
+    Raises:
+        TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
+    """
+    loop = getattr(owner, "_loop", None)
+    if loop is None:
+        return call()
+    caller, over = greenlet.getcurrent(), list[bool]()
+    timer = loop.call_later(milliseconds / 1000, lambda: over or caller.throw(_EndedError()))
+    try:
+        return call()
+    except _EndedError:
+        raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
+    finally:
+        over.append(True)
+        timer.cancel()
 
 
 def _worked_s(pid: int) -> float:

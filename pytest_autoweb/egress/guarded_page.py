@@ -43,7 +43,7 @@ def guarded_page(
     def blocked(origin: str) -> None:
         note(f"blocked: {origin} (allowed_origins)")
 
-    with EgressProxy(policy, blocked) as proxy:
+    with EgressProxy(policy, blocked, note) as proxy:
         settings = {} if remote else {"proxy": proxy.settings}
         page = open_page({**context_args, **settings})
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.

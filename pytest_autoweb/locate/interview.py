@@ -1,8 +1,7 @@
 """Puts the questions of one search to a vision model, on pictures, and reads its answers."""
 
-import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
@@ -16,6 +15,7 @@ from pytest_autoweb.llm.client import (
     redacted_messages,
 )
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import objects_in
 from pytest_autoweb.locate.types import (
     Candidate,
     Outcome,
@@ -107,24 +107,10 @@ def form_of(question: PictureQuestion) -> str:
 def _fields(reply: str) -> dict[str, Any]:
     """Return the last JSON object with a known key, else the sections."""
     found: dict[str, Any] = {}
-    for item in _objects(reply):
+    for item in objects_in(reply):
         known = _known(item)
         found = known or found
     return found or _sections(reply)
-
-
-def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    decoder, at = json.JSONDecoder(), reply.find("{")
-    while at >= 0:
-        try:
-            # `raw_decode` stops at the end of an object, whatever prose follows it.
-            item, end = decoder.raw_decode(reply, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            if isinstance(item, dict):
-                yield item
-        at = reply.find("{", end)
 
 
 def _sections(reply: str) -> dict[str, str]:
@@ -225,7 +211,7 @@ class VisionModel:
 
     @property
     def model(self) -> str:
-        """Return the model's name."""
+        """The model's name."""
         return self._request.model
 
     def look(self, messages: tuple[Message, ...]) -> str:

@@ -113,7 +113,8 @@ def own_request(
 ) -> dict[str, Any]:
     """Return the arguments of a request by `page.request` as they may be sent.
 
-    The attempt's proxy refuses other origins as well, also those to which a server redirects.
+    The attempt's proxy refuses other origins as well, also those to which a server redirects, and
+    breaks off replies that are too large.
 
     Raises:
         Refusal: the case does not allow the address, or a header is one that pages may not set.
@@ -134,6 +135,8 @@ def own_request(
         if plain not in _HEADERS and not plain.startswith("x-"):
             raise Refusal("AW504", f"the header {str(name)[:40]!r} is set by the browser alone")
     place = "url_or_request" if bound.method == "fetch" else "url"
+    # The driver unpacks a reply whatever its size, so none is asked for that could grow.
+    options["headers"] = {**headers, "accept-encoding": "identity"}
     return {**options, place: allowed_url(url, bound.page.url, border)}
 
 

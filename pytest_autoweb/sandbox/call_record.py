@@ -1,5 +1,6 @@
 """The calls of one step, as tool calls for the report and as answers for a retry of the step."""
 
+import hashlib
 import json
 import re
 import time
@@ -135,7 +136,7 @@ def _told(value: Any) -> str:
 
 
 def key_of(frame: dict[str, Any], page: str) -> str:
-    """Return a text that is equal for equal calls: receiver, method and arguments.
+    """Return a digest that is equal for equal calls: receiver, method and arguments.
 
     All functions count as equal, and so do all objects that `page` stands for, because a retry
     may choose another frame.
@@ -147,4 +148,6 @@ def key_of(frame: dict[str, Any], page: str) -> str:
     names = ("root", "chain", "expect", "method", "args", "kwargs")
     text = json.dumps({name: frame[name] for name in names}, sort_keys=True)
     # A retry creates its functions anew, under other numbers.
-    return _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')
+    text = _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')
+    # Arguments may be megabytes, and the keys of all calls of a step are kept.
+    return hashlib.sha256(text.encode()).hexdigest()

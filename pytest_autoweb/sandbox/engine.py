@@ -74,6 +74,9 @@ class Limits:
     output_chars: int = 200_000
     calls: int = 2_000
     """Calls of one step across the border."""
+    exchanged_mb: int = 200
+    """Megabytes that one step may send to its page and read from it, in both directions together;
+    the host keeps what was read until the next step."""
     call_s: float = float("inf")
     """The most wall seconds of a call that names no timeout of its own, if that is less than
     Playwright's default."""

@@ -1,11 +1,12 @@
 """Performs the worker's calls on the real Playwright objects, within the rules."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.sandbox import call_arguments
@@ -22,7 +23,13 @@ from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
-from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
+from pytest_autoweb.sandbox.page_results import (
+    REPLY_LIMITS,
+    bounded_result,
+    measure,
+    reads,
+    whole_reply,
+)
 
 # Beyond its limit a call gets this long to end by itself before the browser is ended.
 _LATE_S = 4.0
@@ -32,6 +39,7 @@ MAX_PAGES = 20
 """Open pages of an attempt beyond which code opens no more."""
 _SPIN_S = 0.02
 _PASSWORDS = "input[type=password]"
+_BROKEN_OFF = re.compile(r"aborted|ECONNRESET|socket hang up")
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.
 _TAKES_ANY_NUMBER = _RESULTS = SCRIPT_METHODS - {"wait_for_function"}
 
@@ -312,10 +320,13 @@ class Facade:
         try:
             response = function(**kwargs)
         except Exception as error:
-            self._border.sent(sent(None, str(error).splitlines()[0][:200], bound.page.url))
+            told = str(error).splitlines()[0][:200]
+            self._border.sent(sent(None, told, bound.page.url))
+            if isinstance(error, Error) and _BROKEN_OFF.search(told):
+                raise Error(f"{told}: {REPLY_LIMITS}") from None
             raise
         self._border.sent(sent(response.status, "", bound.page.url))
-        return response
+        return whole_reply(response)
 
     # -- waiting for events ------------------------------------------------------------
 

@@ -68,9 +68,11 @@ class Pipe:
 
     def send(self, frame: dict[str, Any]) -> None:
         """Send one frame; raises WireError, having written nothing, if it does not fit."""
-        line = memoryview(frame_codec.to_line(frame, frame_codec.MAX_FROM_WORKER))
-        while line:
-            line = line[os.write(self._out, line) :]
+        line = frame_codec.to_line(frame, frame_codec.MAX_FROM_WORKER)
+        frame_codec.check_values(line)
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(self._out, rest) :]
 
     def receive(self) -> dict[str, Any]:
         """Wait for one frame, and end the process if the host is gone."""
@@ -210,14 +212,16 @@ class Worker:
     def _snapshot(self, names: list[str]) -> dict[str, Any]:
         """Return the variables that survive a restart: plain values, and handles of the host."""
         kept: dict[str, Any] = {}
-        room = _MAX_VARS_BYTES
+        room, parts = _MAX_VARS_BYTES, frame_codec.MAX_VALUES_FROM_WORKER // 2
         for name in names:
             try:
                 data = frame_codec.encode(self.names[name], self._without_callbacks)
-                room -= len(frame_codec.to_line({"value": data}))
+                line = frame_codec.to_line({"value": data})
+                parts -= frame_codec.check_values(line)
+                room -= len(line)
             except frame_codec.WireError:
                 continue
-            if room < 0:
+            if room < 0 or parts < 0:
                 break
             kept[name] = data
         return kept

@@ -204,10 +204,12 @@ class WorkerProcess:
         memory_mb: its limit of address space.
         cpu_s: its limit of processor time.
         walls: the walls it was asked to raise around itself.
+        exchanged: bytes of frames that it has sent and was sent so far.
     """
 
     def __init__(self, *, memory_mb: int, cpu_s: float, walls: Walls = _ALL_WALLS) -> None:
         self.memory_mb, self.cpu_s, self.walls = memory_mb, cpu_s, walls
+        self.exchanged = 0
         self._layers: Layers | None = None
         self._gone: WorkerGoneError | None = None
         try:
@@ -275,7 +277,9 @@ class WorkerProcess:
             WorkerGoneError: the worker does not read any more.
             WireError: the frame cannot be sent.
         """
-        self._write(to_line(frame))
+        line = to_line(frame)
+        self.exchanged += len(line)
+        self._write(line)
 
     def receive(self, deadline: float) -> dict[str, Any]:
         """Return the worker's next frame.
@@ -292,6 +296,7 @@ class WorkerProcess:
             raise DeadlineError from None
         if line is None:
             raise self._end(self._reason_of_death())
+        self.exchanged += len(line)
         if line == _RUNNING_LINES:
             # The host did not ask for the lines, so the signal means that processor time is over.
             raise self._end(self._too_long(self._reported_line()))

@@ -268,11 +268,11 @@ class RunController:
 
     def _analyse(self, run: RunSession) -> None:
         from pytest_autoweb.report.write import write_report
-        from pytest_autoweb.session.local_analysis import analyse, local_model
+        from pytest_autoweb.session.local_analysis import analyse, full_name
 
         assert self._report is not None
-        client = run.model(local_model(self._settings))
-        analysis = analyse(self._report, self._settings, client)
+        model = full_name(self._settings.local_model)
+        analysis = analyse(self._report, model, run.model(model))
         if analysis.error:
             self._notices.append(f"no local analysis: {analysis.error}")
         chars = self._settings.report_max_chars

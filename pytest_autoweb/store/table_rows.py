@@ -249,6 +249,8 @@ def _cell(cell: CellResult) -> Row:
     kept = type(small).model_fields.keys() & tables.CellRow.__table__.columns.keys()
     return {
         **{name: clean_value(getattr(small, name)) for name in kept},
+        "cached_tokens": cell.total_usage.cached_tokens,
+        "reasoning_tokens": cell.total_usage.reasoning_tokens,
         "correction": cell.correction,
         "control": is_control(cell.model),
         "reason": clean(cell.reason),

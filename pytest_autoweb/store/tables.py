@@ -108,6 +108,10 @@ class CellRow(Base):
     """The number of model calls."""
     input_tokens: Mapped[int] = mapped_column(BigInteger)
     output_tokens: Mapped[int] = mapped_column(BigInteger)
+    cached_tokens: Mapped[int | None] = mapped_column(BigInteger)
+    """Those of the tokens sent that a service read from its cache; None in rows from before."""
+    reasoning_tokens: Mapped[int | None] = mapped_column(BigInteger)
+    """Those of the tokens written that were thoughts; None in rows from before."""
     cost_usd: Mapped[float | None]
     """The cost in US dollars; None when no call had a price."""
     cost_complete: Mapped[bool]

@@ -316,6 +316,6 @@ function stagesOf(a) {
   const names = [...new Set([...Object.keys(a.stage_ms), ...Object.keys(a.usage)])];
   return names.map((stage) => {
     const u = a.usage[stage] ?? { calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: null, unpriced_calls: 0 };
-    return { stage, seconds: (a.stage_ms[stage] ?? 0) / 1000, calls: u.calls, input_tokens: u.input_tokens, output_tokens: u.output_tokens, cost: { usd: u.cost_usd, complete: u.unpriced_calls === 0 } };
+    return { stage, seconds: (a.stage_ms[stage] ?? 0) / 1000, calls: u.calls, input_tokens: u.input_tokens, output_tokens: u.output_tokens, cached_tokens: u.cached_tokens, reasoning_tokens: u.reasoning_tokens, cost: { usd: u.cost_usd, complete: u.unpriced_calls === 0 } };
   });
 }

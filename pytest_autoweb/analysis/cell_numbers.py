@@ -64,6 +64,7 @@ def _at(k: int, groups: dict[GroupKey, list[CellResult]]) -> PassAtK:
     chances: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for (path, case_id, _, _), group in groups.items():
         n, passed = len(group), sum(cell.outcome == "passed" for cell in group)
+        # The estimate for k tries is only defined for at least k repeats.
         if n >= k:
             chances[path, case_id].append((pass_at_k(n, passed, k), pass_hat_k(n, passed, k)))
     return PassAtK(
@@ -389,6 +390,7 @@ def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> N
 
 
 def _cost(usage: Usage, *, lost: bool = False) -> Cost:
+    # Without a call there is no price either, yet the cost is known: nothing was spent.
     if usage.calls == 0 and not lost:
         return Cost(usd=0.0)
     return Cost(usd=usage.cost_usd, complete=usage.unpriced_calls == 0 and not lost)

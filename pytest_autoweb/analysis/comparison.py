@@ -350,6 +350,8 @@ def _contest(
 def _decide(contests: Sequence[_Contest]) -> tuple[Comparison, ...]:
     """Test every contest, then correct the p values for the number of tests."""
     tested = [(contest, *_test(contest)) for contest in contests]
+    # A contest without a case is no test, so it must not make the correction of the others
+    # stricter.
     known = [p for _, _, p in tested if p is not None]
     adjusted = iter(holm(known))
     return tuple(

@@ -122,6 +122,7 @@ def _judge(cell: Cell, contestants: Sequence[Cell]) -> tuple[ControlState, str]:
 
 def _differ(one: Cell, other: Cell) -> bool:
     sums = [(one.checksums.get(name), other.checksums.get(name)) for name in _SAME]
+    # A checksum that is missing on one side proves no difference.
     return any(a and b and a != b for a, b in sums)
 
 

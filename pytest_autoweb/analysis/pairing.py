@@ -182,6 +182,8 @@ def _pair_in_modes(
     if len(modes) == 1 == len(a) == len(b):
         yield from _pair_of_graded(key, a, b, question)
         return
+    # A mode counts only where both sides have a verdict in it; otherwise their means would be taken
+    # over different modes.
     kept: list[CaptureModeName] = []
     for mode in modes:
         own_a = [row for row in a if row.capture_mode == mode]

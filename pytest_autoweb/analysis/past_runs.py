@@ -1,4 +1,4 @@
-"""The current run seen with earlier ones: trends, and flaky, steady and slow cases."""
+"""The current run beside earlier ones: trends, and flaky, steady and slow cases."""
 
 import hashlib
 import json

@@ -121,6 +121,7 @@ def cost_of(rows: Sequence[CellSummary]) -> Cost:
 
 def costs(cases: Sequence[tuple[CellSummary, ...]]) -> list[float] | None:
     """Return the mean cost of a cell for each case; None unless all costs are known."""
+    # A mean over the priced cells alone would compare different cells of the two sides.
     if not all(row.cost_complete and row.cost_usd is not None for case in cases for row in case):
         return None
     return _per_case(cases, lambda row: row.cost_usd or 0.0)

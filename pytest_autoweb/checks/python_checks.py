@@ -115,6 +115,8 @@ def _first_on_path(folder: Path) -> Iterator[None]:
     finally:
         sys.path.remove(entry)
         if not known:
+            # The module's functions may import their neighbours only when they are called; at the
+            # end of the path they can, and the folder hides nobody else's modules.
             sys.path.append(entry)
 
 

@@ -99,6 +99,7 @@ def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
 def _compared(url: str, base: str, ignored: bool | list[str]) -> str:
     """Return the form in which a URL is compared, without the ignored part of its query."""
     if not ignored:
+        # What is no URL is compared as it is, so that it counts as unwanted instead of vanishing.
         return normal_url(url, base) or url
     address, hash_, fragment = url.partition("#")
     path, mark, query = address.partition("?")

@@ -275,6 +275,7 @@ def _values(text: str) -> Iterator[str]:
 
 def _masked(text: str) -> bool:
     """Tell whether the stored text lacks something that the live one contained."""
+    # In an address a mask is percent-encoded.
     return any(
         mask in text or mask.replace("<", "%3C").replace(">", "%3E") in text for mask in _MASKS
     )

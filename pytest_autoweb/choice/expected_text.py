@@ -85,17 +85,17 @@ class TextComparison(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether both are the same text in spellings that look alike."""
+        """Tell whether both are the same text in spellings that look alike."""
         return self.code in _SURE
 
     @property
     def cut(self) -> bool:
-        """Whether one is the other one, cut or with an addition."""
+        """Tell whether one is the other one, cut or with an addition."""
         return self.code in _CUT
 
     @property
     def allowed(self) -> bool:
-        """Whether the element may be acted on, because it matches or is an icon as expected."""
+        """Tell whether the element may be acted on: it matches, or is an icon as expected."""
         return self.verdict == "match" or self.code == "icon"
 
 

@@ -307,6 +307,7 @@ def _spec(tools: Tools, options: dict[str, Any]) -> CollectSpec:
     try:
         if delay is not None:
             rate = Rate(delay=delay, jitter=min(rate.jitter, float(delay)))
+        # The code that calls this has brought the page to its list, so no model sets filters.
         return CollectSpec.model_validate({"navigate": 0, "rate": rate, **options})
     except (ValidationError, ValueError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None

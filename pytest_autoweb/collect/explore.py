@@ -212,6 +212,7 @@ class _Visits:
     def visit(self, picked: Picked) -> None:
         """Open the chosen link and come back; the model is told about links that do not open."""
         entry, mark = picked
+        # A link to the list itself would teach the pattern of the list's own address.
         if entry.url == self._site.page.url:
             self._guide.wrong("explore", f"{entry.text[:30]!r} leads to the list itself", mark)
             self._done.add(mark.identity)

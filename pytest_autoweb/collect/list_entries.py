@@ -24,7 +24,7 @@ class ListEntry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The address or text by which the entry is recognised."""
+        """Return the address or text by which the entry is recognised."""
         return self.url or self.text
 
 

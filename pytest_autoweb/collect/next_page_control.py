@@ -92,12 +92,12 @@ class Control:
 
     @property
     def name(self) -> str:
-        """The name for messages and comparisons."""
+        """Return the name for messages and comparisons."""
         return self.text or self.label
 
     @property
     def leads_away(self) -> bool:
-        """Whether it is a link to another address."""
+        """Tell whether it is a link to another address."""
         return bool(self.href) and not self.href.strip().startswith(("#", "javascript:"))
 
 

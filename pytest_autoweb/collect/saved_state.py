@@ -63,7 +63,7 @@ class Collection(Record):
 
     @property
     def has_pattern(self) -> bool:
-        """Whether it says how detail links are recognised."""
+        """Tell whether it says how detail links are recognised."""
         return bool(self.detail_xpath) or self.detail_pattern is not None
 
 

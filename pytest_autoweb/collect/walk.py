@@ -240,6 +240,7 @@ class Walk:
                 self._ports.pacer.succeeded()
                 self._ports.pacer.pause()
                 return site.entries(collection)
+            # A refused scroll does not show that scrolling is in vain.
             if site.refusal:
                 return ()
             self._vain_scrolls += 1

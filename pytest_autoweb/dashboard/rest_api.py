@@ -79,6 +79,7 @@ def calibration_routes(store: Store) -> APIRouter:
 def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
     """Classify a failure and say what may help."""
     found = classify(asked.error_message, error_type=asked.error_type)
+    # Callers may name a tool with its object (`page.click`); advice goes by the method alone.
     advice = recover(found, asked.error_message, tool=asked.tool_name.rpartition(".")[2])
     return AnalyzeAnswer(
         failure_type=found.type,

@@ -233,6 +233,8 @@ class Sight:
             if end.status == "found" and end.mark is not None:
                 return end, view.locator(end.mark)
             views += 1
+            # Any other end means that the target may well be in this view, and scrolling would lose
+            # it.
             if end.status != "not_found" or wanted.calls_left < 1:
                 break
             if wanted.within is not None or views == MOST_VIEWS or not scroll.next_view(STEP):

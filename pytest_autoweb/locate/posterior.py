@@ -154,12 +154,12 @@ class Belief:
 
     @property
     def leader(self) -> int:
-        """The index of the likeliest candidate."""
+        """Return the index of the likeliest candidate."""
         return max(range(len(self.weights)), key=self.weights.__getitem__)
 
     @property
     def posterior(self) -> tuple[float, ...]:
-        """The probability of each candidate."""
+        """Return the probability of each candidate."""
         return tuple(self.present * weight for weight in self.weights)
 
     def ranked(self, share: float) -> list[int]:

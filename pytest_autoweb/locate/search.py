@@ -1,4 +1,4 @@
-"""The search for one of many boxes: which question to ask next, and when to stop."""
+"""Finds one of many boxes: chooses the next question, and decides when to stop."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -131,6 +131,8 @@ def _joint_entropy(
     """
     masses = [0.0] * len(model.pairs)
     for column, row, weight in zip(x_class, y_class, weights, strict=True):
+        # This is the innermost loop of the choice of lines, so it adds two prepared numbers instead
+        # of looking up a pair.
         masses[column + row] += weight
     cells = [(mass, pair) for mass, pair in zip(masses, model.pairs, strict=True) if mass]
     return entropy([sum(mass * pair[answer] for mass, pair in cells) for answer in range(9)])
@@ -180,6 +182,8 @@ class _Tally:
         beyond = [self._before[bisect_right(self._ends, line - step)] for step in model.steps]
         before = [self._after[bisect_left(self._starts, line + step)] for step in model.steps]
         masses = [
+            # These sums are in floating point, so a mass that is zero may come out slightly below
+            # it.
             max(0.0, self._before[-1] - beyond[0] - before[0]),
             *(near - far for near, far in zip(beyond, [*beyond[1:], 0.0], strict=True)),
             *(near - far for near, far in zip(before, [*before[1:], 0.0], strict=True)),

@@ -276,6 +276,8 @@ def _saved_cell(root: Path, where: str) -> CellResult | str:
     try:
         cell = _load(path, CellResult)
     except _Unreadable as error:
+        # Records refuse fields that they do not know, so a result of a newer version looks damaged
+        # until its version is read.
         newer = _saved_version(path)
         if newer is not None and newer > CELL_VERSION:
             return f"written by a newer version of pytest-autoweb (cell version {newer})"

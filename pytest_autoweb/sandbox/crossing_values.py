@@ -8,6 +8,8 @@ from urllib.parse import ParseResult
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
 
+# A handle keeps its object alive in the test process, so without a limit generated code could fill
+# that process's memory.
 MAX_HANDLES = 20_000
 
 

@@ -116,6 +116,8 @@ class _Weight:
             for key, item in value.items():
                 self.add(key)
                 self.add(item)
+            # Functions of the step language match such a pattern in this process and not in the
+            # worker.
             if isinstance(value.get("matches"), str) and self._method in FUNCTIONS:
                 _check_here(value["matches"])
 
@@ -158,6 +160,8 @@ def _check_here(pattern: str) -> None:
 def _check_snapshot(text: str) -> None:
     for found in _SNAPSHOT_PATTERN.finditer(text):
         try:
+            # JavaScript writes named groups as `(?<name>…)`. A look-behind begins in the same way
+            # and becomes unreadable here, so it is refused.
             check_pattern(re.compile(found[1].replace("(?<", "(?P<")))
         except re.error:
             # If only Playwright can read it, nobody has checked it, so it may not pass.

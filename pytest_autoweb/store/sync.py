@@ -174,6 +174,8 @@ def sync_run(store: Store, folder: Path) -> SyncResult:
     """
     rows = read_rows(folder)
     with store.write() as connection:
+        # Asked before the old rows go: roll-ups that counted them must be computed again even if
+        # the new rows no longer touch their day or tool.
         before = reach_of(connection, rows.run["id"])
         connection.execute(delete(RunRow).where(RunRow.id == rows.run["id"]))
         connection.execute(insert(RunRow).values(**rows.run))

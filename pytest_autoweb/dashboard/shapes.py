@@ -1,4 +1,4 @@
-"""The shapes of REST requests and replies; field names are camelCase, as docs/dashboard.md lists them."""
+"""The shapes of REST requests and replies; their fields are those of docs/dashboard.md."""
 
 import datetime as dt
 from typing import Annotated, Any

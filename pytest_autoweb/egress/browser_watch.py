@@ -241,8 +241,8 @@ def browser_processes() -> list[Process]:
 
     Nothing is found on Windows, and where the browser runs elsewhere, nothing but the driver.
     """
-    below = {process.pid: process for process in _all_processes()}
     mine = os.getpid()
+    below = {process.pid: process for process in _processes_below(mine)}
     drivers = {p.pid for p in below.values() if p.parent == mine and _DRIVER in p.command}
 
     def is_ours(process: Process) -> bool:
@@ -257,12 +257,22 @@ def browser_processes() -> list[Process]:
     return [process for process in below.values() if is_ours(process)] if drivers else []
 
 
-def _all_processes() -> Iterator[Process]:
+def _processes_below(top: int) -> Iterator[Process]:
+    """Yield the processes below one, and perhaps others."""
     if sys.platform == "linux":
-        for folder in Path("/proc").glob("[0-9]*"):
+        # Of most processes of a machine, only the parent is read.
+        children: dict[int, list[int]] = {}
+        for name in (one.name for one in Path("/proc").glob("[0-9]*")):
             # A process may end while it is looked at.
+            with suppress(OSError, ValueError, IndexError):
+                told = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2]
+                children.setdefault(int(told.split()[1]), []).append(int(name))
+        pending = [*children.get(top, ())]
+        while pending:
+            pid = pending.pop()
+            pending += children.get(pid, ())
             with suppress(OSError, ValueError):
-                yield _read(folder)
+                yield _read(Path(f"/proc/{pid}"))
     elif sys.platform != "win32":
         command = ("ps", "-axo", "pid=,ppid=,rss=,command=")
         with suppress(OSError, subprocess.SubprocessError):

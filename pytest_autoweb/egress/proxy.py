@@ -143,11 +143,12 @@ class EgressProxy:
             self._opened.set()
         loop.run_forever()
         server.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
+        # A task leaves the set as it ends, which may be before the wait for it begins.
+        if tasks := list(self._tasks):
+            for task in tasks:
+                task.cancel()
             # Cancelled tasks still have to run, or their sockets would stay open.
-            loop.run_until_complete(asyncio.wait(self._tasks, timeout=2))
+            loop.run_until_complete(asyncio.wait(tasks, timeout=2))
         loop.close()
 
     def _accept(self, reader: Reader, writer: Writer) -> None:

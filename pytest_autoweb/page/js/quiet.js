@@ -2,7 +2,7 @@
 // while, and nothing is announced to happen soon.
 // Returns whether it became quiet within the limit.
 (tools, { name, still, patient, soon, limit }) => new Promise((done) => {
-  const FRAMES = 20, AGAIN = 25;
+  const FRAMES = 20, AGAIN = 25, FRAME = 16;
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
@@ -70,7 +70,8 @@
   };
   const look = () => {
     const wait = left();
-    if (wait > 0) later(look, Math.min(wait + 1, AGAIN));
+    // What is left of a short wait passes while a frame is drawn.
+    if (wait > FRAME) later(look, Math.min(wait - FRAME / 2, AGAIN));
     else settle();
   };
   // What is queued already comes first: frames to draw, messages of a scheduler, idle callbacks.
@@ -79,7 +80,9 @@
     const idle = () => {
       if (called) return;
       called = true;
-      if (left() > 0) look();
+      const wait = left();
+      if (wait > FRAME) look();
+      else if (wait > 0) later(settle, wait);
       else finish(true);
     };
     requestAnimationFrame(() => window.requestIdleCallback ? requestIdleCallback(idle) : later(idle));

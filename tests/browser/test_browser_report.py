@@ -437,12 +437,12 @@ def test_turns_and_errors_corrected_on_the_way_are_counted(tmp_path: Path, open_
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of 480 cells in parts, with pictures beside the page."""
+    """A run of 720 cells in parts, with pictures beside the page."""
     monkeypatch.setattr(details, "IN_ONE_FILE", 0)
     monkeypatch.setattr(details, "PART_CHARS", 100_000)
     cells = [
         each.model_copy(update={"case_id": key.case_id, "folder": key.folder, "reason": HOSTILE})
-        for copy in range(8)
+        for copy in range(12)
         for each in realistic_cells()
         for key in [CellKey(f"{each.case_id}-{copy}", each.model)]
     ]
@@ -486,7 +486,7 @@ def test_of_many_rows_those_near_the_view_are_drawn(large: Path, open_page: Open
     page.keyboard.press("End")
     page.keyboard.press("PageUp")
     page.keyboard.press("PageDown")
-    for _ in range(100):
+    for _ in range(150):
         page.keyboard.press("ArrowDown")
 
     last = page.locator(".matrix button.cell:focus")
@@ -502,7 +502,7 @@ def test_of_many_rows_those_near_the_view_are_drawn(large: Path, open_page: Open
     page.get_by_role("searchbox").fill("")
     expect(page.get_by_role("status").first).to_contain_text("Open one")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(cells).to_have_count(288)
+    expect(cells).to_have_count(432)
 
 
 def test_a_part_answers_only_to_its_own_report(large: Path, open_page: Open) -> None:

@@ -35,7 +35,7 @@ LONGEST_REASON = 300
 """The most characters of a reason in the line of a cell; its details have all of it."""
 
 
-class Details:
+class DetailParts:
     """Writes the parts while the cells are read, and keeps of each cell what the numbers need.
 
     The parts are written into a new folder, which replaces that of an earlier report at the end.
@@ -76,11 +76,12 @@ class Details:
 
     def __exit__(self, error: object, *_: object) -> None:
         """Put the parts in the place of those of an earlier report, if nothing went wrong."""
-        if error is None:
-            self._write_part()
-            remove_details(self._run_folder)
-            self._new.rename(self._run_folder / DETAILS_FOLDER)
-        else:
+        try:
+            if error is None:
+                self._write_part()
+                remove_details(self._run_folder)
+                self._new.rename(self._run_folder / DETAILS_FOLDER)
+        finally:
             shutil.rmtree(self._new, ignore_errors=True)
 
     def _write_part(self) -> None:
@@ -176,15 +177,15 @@ def _line(cell: CellResult, part: int, place: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RunReading:
     """A run as it was read for its report: once, however large it is."""
 
     run: RecordedRun
-    details: Details | None = None
+    details: DetailParts | None = None
     """Where the evidence of a large run's cells went; None: the cells still have it."""
 
 
-def read_for_report(folder: Path) -> Reading:
+def read_for_report(folder: Path) -> RunReading:
     """Read a run folder; of a large run, write the details of its cells on the way.
 
     Raises:
@@ -192,10 +193,10 @@ def read_for_report(folder: Path) -> Reading:
     """
     with collector_paused():
         if size_of_cells(folder) <= IN_ONE_FILE:
-            return Reading(read_run(folder))
+            return RunReading(read_run(folder))
         try:
-            with Details(folder) as details:
-                return Reading(read_run(folder, details.take), details)
+            with DetailParts(folder) as details:
+                return RunReading(read_run(folder, details.take), details)
         except OSError as error:
             raise AutowebError(
                 f"{folder / DETAILS_FOLDER} cannot be written ({error.strerror or error}); the "

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.report.details import (
-    Details,
-    Reading,
+    DetailParts,
+    RunReading,
     lines_of,
     read_for_report,
     remove_details,
@@ -132,7 +132,7 @@ def write_report(
     *,
     max_chars: int,
     analysis: Analysis | None = None,
-    reading: Reading | None = None,
+    reading: RunReading | None = None,
 ) -> Report:
     """Read a run folder and write `report.json`, `index.html` and `summary.md` into it.
 
@@ -184,7 +184,7 @@ def _texts(report: Report, run: RecordedRun, max_chars: int) -> dict[str, str]:
     }
 
 
-def _texts_of_large(report: Report, details: Details, max_chars: int) -> dict[str, str]:
+def _texts_of_large(report: Report, details: DetailParts, max_chars: int) -> dict[str, str]:
     """Return the files of a run whose page loads details and pictures from beside it."""
     head = report.model_copy(update={"cases": ()}).model_dump_json()
     digest = details.digest.copy()

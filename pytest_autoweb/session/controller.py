@@ -36,7 +36,7 @@ from pytest_autoweb.session.shared_run import SharedRun
 if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_context import Spending
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs
-    from pytest_autoweb.report.details import Reading
+    from pytest_autoweb.report.details import RunReading
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -56,7 +56,7 @@ class RunController:
         self._bad_cases = False
         self._sandbox = ""
         self._notices: list[str] = []
-        self._reading: Reading | None = None
+        self._reading: RunReading | None = None
         self._report: Report | None = None
         self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None

@@ -1,4 +1,4 @@
-"""The shapes of REST requests and replies; their fields are those of docs/dashboard.md."""
+"""The shapes of REST requests and replies; docs/dashboard.md lists them, in camelCase as here."""
 
 import datetime as dt
 from typing import Annotated, Any

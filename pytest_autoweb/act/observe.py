@@ -31,9 +31,13 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
         last: the previous turn, or None if this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
-    page = _front_page(last.view.page if last else tools.page, tools, memory)
+    before = last.view.page if last else tools.page
+    # A tab that the last action opens comes while the page it was opened from settles.
+    if last and not before.is_closed():
+        settle(before, quiet_ms=SETTLE_MS)
+    page = _front_page(before, tools, memory)
     here = tools if page is tools.page else replace(tools, page=page)
-    if last:
+    if last and page is not before:
         settle(page, quiet_ms=SETTLE_MS)
     view = look(page, here, failed=memory.failed if memory.feedback.enabled else ())
     memory.failed = ()

@@ -243,20 +243,28 @@ def killed(bench: Bench, kills: int) -> None:
         for caller in callers:
             caller.kill()
             caller.wait()
-        time.sleep(2)  # what was under way ends, and is recorded
+        before = None
+        while before != (before := _recorded(bench.folder)):
+            time.sleep(4)  # what was under way ends, and is recorded
         told = Counter(bench.log()["asked"])
-    recorded: Counter[str] = Counter()
-    for file in (bench.folder / "cassettes").rglob("*.json"):
-        entries = json.loads(file.read_text(encoding="utf-8"))["entries"]
-        recorded.update(entry["reply"] for entry in entries)
+    recorded = _recorded(bench.folder)
     known = set(heard.read_text(encoding="utf-8").split())
     print(
         f"{kills} callers killed: {sum(told.values())} calls reached the server, "
         f"{sum(n > 1 for n in told.values())} twice; {len(recorded)} are recorded, "
-        f"{len(told.keys() - recorded.keys())} are not, {len(recorded.keys() - told.keys())} "
-        f"never reached it; of {len(known)} that a caller heard {len(known - recorded.keys())} "
+        f"{len(told.keys() - recorded)} are not, {len(recorded - told.keys())} "
+        f"never reached it; of {len(known)} that a caller heard {len(known - recorded)} "
         "are not recorded"
     )
+
+
+def _recorded(folder: Path) -> set[str]:
+    """Return the replies that the cassettes hold."""
+    found: set[str] = set()
+    for file in (folder / "cassettes").rglob("*.json"):
+        entries = json.loads(file.read_text(encoding="utf-8"))["entries"]
+        found.update(entry["reply"] for entry in entries)
+    return found
 
 
 def main() -> None:

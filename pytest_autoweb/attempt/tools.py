@@ -154,6 +154,8 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt by the step's finders and functions, made once the step is over."""
+    pictured: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """For the picture of the newest step, by its path, the page's digest; see `page_digest`."""
     folds: Folds = field(default_factory=Folds)
     """Which lists the newest listing of a turn shortens, and which the next is to show."""
     judge: ModelJudge | None = None

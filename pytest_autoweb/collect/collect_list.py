@@ -48,6 +48,7 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     job = job_of(tools, spec, known_collection(tools, spec), asker, folder=tools.folder)
     if spec.folder:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
+        # Without the leading `cells/`, which is of use in a run folder only.
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
     tools.wire.counting = True
     try:
@@ -306,6 +307,7 @@ def _spec(tools: Tools, options: dict[str, Any]) -> CollectSpec:
     try:
         if delay is not None:
             rate = Rate(delay=delay, jitter=min(rate.jitter, float(delay)))
+        # The code that calls this has brought the page to its list, so no model sets filters.
         return CollectSpec.model_validate({"navigate": 0, "rate": rate, **options})
     except (ValidationError, ValueError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None

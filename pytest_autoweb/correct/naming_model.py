@@ -90,6 +90,7 @@ def read_type(reply: str) -> FailureType:
     """Return the one type that a reply names; `UNKNOWN` if it names none, or several."""
     words = set(re.findall(r"[A-Z_]+", strip_reasoning(reply).upper()))
     named = [name for name in TYPES if name in words]
+    # A reply that weighs several types against each other has decided on none.
     return named[0] if len(named) == 1 else "UNKNOWN"
 
 

@@ -29,6 +29,9 @@ REPLY_BYTES = 8_000_000
 REPLIES_BYTES = 64_000_000
 """Limit on all such replies of an attempt together, as Playwright's driver keeps each of them."""
 _CHUNK = 65_536
+# `transfer-encoding` is missing because bodies are passed on byte by byte, in the form in which
+# they come. `upgrade` can be dropped because browsers open a WebSocket through a proxy by
+# `CONNECT`.
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer"
     b" upgrade".split()
@@ -140,10 +143,12 @@ class EgressProxy:
             self._opened.set()
         loop.run_forever()
         server.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            loop.run_until_complete(asyncio.wait(self._tasks, timeout=2))
+        # A task leaves the set as it ends, which may be before the wait for it begins.
+        if tasks := list(self._tasks):
+            for task in tasks:
+                task.cancel()
+            # Cancelled tasks still have to run, or their sockets would stay open.
+            loop.run_until_complete(asyncio.wait(tasks, timeout=2))
         loop.close()
 
     def _accept(self, reader: Reader, writer: Writer) -> None:
@@ -206,6 +211,7 @@ class EgressProxy:
                 path = target
             start = b"%s %s HTTP/1.1\r\n" % (method, path.encode("latin-1"))
             far_writer.write(start + head.kept())
+            # Whatever the browser sends after the head can reach this one origin only.
             upward = self._loop.create_task(_pump(reader, far_writer))
             try:
                 await _pass_answer(far_reader, writer)

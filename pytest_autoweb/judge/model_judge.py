@@ -21,6 +21,7 @@ VERDICTS: tuple[Word, ...] = get_args(Word)
 MAX_QUOTES = 3
 MAX_CHARS = 400
 """The longest reason or quote that is kept, in characters."""
+# A single character is found in almost any evidence.
 _LEAST_QUOTE = 2
 
 _WORDS: dict[Word, str] = {
@@ -187,6 +188,8 @@ class JudgeSelection:
         spec = self._spec_of(name)
         if spec.provider == "builtin":
             raise SettingsError(f"{name} is a control and cannot judge")
+        # Compared by the name that the service knows, because one model may have several names
+        # here.
         rivals = [m for m in self._compared if self._spec_of(m).litellm_model == spec.litellm_model]
         if rivals:
             raise SettingsError(
@@ -220,6 +223,7 @@ _PAGE_SHARE = 2
 """The page may take one part in this many of the judge's context."""
 _MOST_PAGE_TOKENS = 16_000
 
+# In this order a model quotes and reasons before it decides.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -356,11 +356,17 @@ class LiteLLMClient:
         if target.api_key or target.api_base or provider in OLLAMA_PROVIDERS:
             return None
         missing = litellm.validate_environment(spec.litellm_model)["missing_keys"]
-        if not missing:
+        if provider in _AWS:
+            return _aws_problem(provider) if missing else None
+        # Of the variables of one provider litellm wants any one, of those of all others each.
+        either = provider == "gemini"
+        lacking = missing if either else [name for name in missing if not os.environ.get(name)]
+        if not lacking:
             return None
+        names = (" or " if either else " and ").join(lacking)
         return (
-            f"no key for provider {provider}: set {' or '.join(missing)} in the environment, "
-            "or name another variable with api_key_env in the model's settings"
+            f"no key for provider {provider}: set {names} in the environment, or name another "
+            "variable with api_key_env in the model's settings"
         )
 
     def price(
@@ -471,6 +477,34 @@ def _import_litellm() -> ModuleType:
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return cast(ModuleType, litellm)
+
+
+_AWS = frozenset({"bedrock", "sagemaker"})
+_AWS_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"
+
+
+def _aws_problem(provider: str) -> str | None:
+    """Say that AWS gives no credentials, in variables, files or by a role, or return None.
+
+    litellm asks boto3, which looks in more places than there are variables.
+    """
+    if os.environ.get(_AWS_TOKEN):
+        return None
+    # Late, as litellm is.
+    from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM
+
+    try:
+        found = BaseAWSLLM().get_credentials()
+    except ImportError:
+        return f"provider {provider} needs boto3: pip install boto3"
+    except Exception as error:  # boto3 has many, for unknown profiles and refused roles
+        return f"provider {provider} gets no credentials: {type(error).__name__}: {error}"
+    if found is not None:
+        return None
+    return (
+        f"no credentials for provider {provider}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+        f"AWS_PROFILE or {_AWS_TOKEN} in the environment, or run where a role gives them"
+    )
 
 
 def _kind(request: Request) -> str:

@@ -32,6 +32,7 @@ from pytest_autoweb.results.decision import Probe
 from pytest_autoweb.values.normal_forms import normalise
 
 _MAX_TEXT = 200
+# Replies come in English or Chinese, as JSON or in sections, so all of these are read.
 _KEYS: dict[str, str] = {
     name: key
     for key, names in {
@@ -143,6 +144,7 @@ def _relation(
         return None, ""
     if not value:
         return None, f'"{key}" is missing'
+    # Before the sides, because *not found on the left* names one of them.
     if _ABSENT.search(value):
         return "absent", ""
     named = {word for word in (*sides, "crossed") if any(_has(value, w) for w in _WORDS[word])}
@@ -245,7 +247,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Questioner:
-    """The `ask` function of `algorithm.search`, which also keeps each picture for the film."""
+    """The `ask` function of `search.search`, which also keeps each picture for the film."""
 
     view: ViewportView
     eyes: VisionModel
@@ -258,7 +260,7 @@ class Questioner:
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
-        """Draw the picture, ask the model and return its answer; see `algorithm.Ask`.
+        """Draw the picture, ask the model and return its answer; see `types.Ask`.
 
         Raises:
             ModelError: the model could not be asked.
@@ -276,6 +278,7 @@ class Questioner:
         asked = self.known[shown] = Asked(question, self.save(picture), None, "")
         self.asked.append(asked)
         messages = self._messages(question, picture)
+        # A model at temperature 0 repeats its reply, unless it is told what was wrong with it.
         for calls in range(1, 1 + min(1 + ASKED_AGAIN, max(1, question.calls_left))):
             asked.reply = self.eyes.look(messages)
             reading = read_reply(asked.reply, question)
@@ -348,7 +351,7 @@ def probes_of(
 
 
 def denied(asked: Sequence[Asked], chosen: int) -> bool:
-    """Tell whether the model only ever denied that the chosen candidate's box is the target."""
+    """Tell whether the model denied the chosen candidate's box each time it was asked about it."""
     said = [
         badge.number == one.answer.mark
         for one in asked

@@ -17,6 +17,7 @@ from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
 from pytest_autoweb.values.url_globs import UrlGlob
 
+# In base64 this still fits into one frame of the worker (`MAX_FROM_WORKER`).
 MAX_UPLOAD_BYTES = 2_000_000
 MAX_SAVED_BYTES = 20_000_000
 """Limit on one file that a page offers for download and the code saves."""
@@ -76,6 +77,7 @@ def bare_name(name: object) -> str:
         raise Refusal("AW502", "a file name must be text")
     # Compatibility forms, such as full-width dots, must not hide a name from the checks below.
     folded = unicodedata.normalize("NFKC", name)
+    # Windows drops a dot or a space at the end, and takes `con.txt` for the console.
     if not _BARE_NAME.fullmatch(folded) or folded[-1] in ". " or _DEVICES.fullmatch(folded):
         raise Refusal(
             "AW502", f"{name[:80]!r} is not a bare file name; give one such as 'report.csv'"
@@ -156,6 +158,7 @@ def as_sent(kwargs: Mapping[str, Any]) -> tuple[str, str | None]:
 def kept_download(download: Any, border: SandboxBorder) -> str:
     """Save a download in the cell's folder and return the bare name that it has there."""
     suggested = unicodedata.normalize("NFKC", str(download.suggested_filename))
+    # Cut at the front, so that the extension remains.
     plain = re.sub(r"[^\w.-]+", "_", suggested).strip("._")[-_NAME_CHARS:] or "download"
     path = artifact_path(plain, border)
     download.save_as(path)

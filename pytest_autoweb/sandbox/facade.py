@@ -1,4 +1,4 @@
-"""Performance of the worker's calls on the real Playwright objects, within the rules."""
+"""Performs the worker's calls on the real Playwright objects, within the rules."""
 
 import re
 import time
@@ -31,8 +31,9 @@ from pytest_autoweb.sandbox.page_results import (
     whole_reply,
 )
 
-# The time in which a call that is over should have ended by itself.
+# Beyond its limit a call gets this long to end by itself before the browser is ended.
 _LATE_S = 4.0
+# An hour, because the time that is left to the step decides how long a reopened wait may take.
 _AGAIN_MS = 3_600_000.0
 MAX_PAGES = 20
 """Open pages of an attempt beyond which code opens no more."""
@@ -266,6 +267,8 @@ class Facade:
             raise TypeError("the default timeout is a number of milliseconds")
         # Zero means "no limit" to Playwright, which no step may have.
         wanted = float(requested) if requested > 0 else DEFAULT_MS
+        # Kept here instead of on the page: each call is made with a timeout of its own anyway, and
+        # the checks of the case use the same page.
         self._navigation_ms = wanted
         if method == "set_default_timeout":
             self._default_ms = wanted
@@ -310,6 +313,7 @@ class Facade:
 
     def _send(self, bound: Bound, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
         """Send a request of the code's own through the attempt's proxy, and tell of it."""
+        # `fetch` without a method is a GET.
         method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
         url, body = call_arguments.as_sent(kwargs)
         sent = partial(SentRequest, method, url, body)

@@ -71,6 +71,7 @@ def _told(kind: str, method: str, told: Any) -> Any:
 def _statements(kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run a script of several statements, whose result is that of the last one."""
     source = args[0] if args else kwargs["expression"]
+    # Called like this, `eval` runs in the global scope, which is where Playwright runs statements.
     bounded = size_limits.bounded_script(f"(0, eval)({json.dumps(source)})", of_elements=False)
     told = getattr(item, method)(*_with_script(args, 0, bounded), **_named(kwargs, bounded))
     if told[0] == "error" and str(told[1]).startswith(_NO_EVAL):

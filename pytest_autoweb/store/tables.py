@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Id = String(32)
-"""The type of ids: 32 hexadecimal digits, made by `fields.row_id`."""
+"""The type of ids: 32 hexadecimal digits, made by `table_rows.row_id`."""
 
 
 class UtcTime(TypeDecorator[dt.datetime]):

@@ -49,6 +49,8 @@ _PYTHON = [
     _hungry("a loop in a value", ERROR, "x = []\nx.append(x)\nanswer(x)"),
     _hungry("a deep value", ERROR, "x = []\nfor i in range(5000):\n    x = [x]\nanswer(x)"),
     _hungry("a huge answer", ERROR, "answer('a' * 5_000_000)"),
+    _hungry("an answer of many values", ERROR, "answer([[]] * 200_000)"),
+    _hungry("many variables of many values", "nothing", "x = [1] * 60_000\ny = [2] * 60_000"),
     _hungry("many variables", "nothing", "x = {n: str(n) * 5 for n in range(20_000)}"),
     _much("much output", "for i in range(10 ** 6):\n    print('x' * 100)"),
     _much("one long line", "print('x' * 3_000_000)"),
@@ -61,6 +63,8 @@ _PYTHON = [
 
 _BROWSER = [
     _much("many calls", "for i in range(100):\n    page.title()", on_page=True),
+    _much("many large texts", "for i in range(40):\n    page.fill('#user', 'a' * 150_000)",
+          on_page=True),
     Attack("processor time", "", "AW506", "x = 7\nwhile x:\n    x += 1",
            limits=Limits(step_s=10, cpu_s=1)),
     _on_page("a long pause", TIMEOUT, "page.wait_for_timeout(1e9)"),

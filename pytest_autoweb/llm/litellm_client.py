@@ -220,6 +220,7 @@ class LiteLLMClient:
         self._clock, self._gate = clock, RateGate(clock)
         self._lock = threading.Lock()
         self._refused: defaultdict[str, set[str]] = defaultdict(set)
+        self._lean: dict[str, bool] = {}
         self._module: ModuleType | None = None
 
     @property
@@ -431,9 +432,13 @@ class LiteLLMClient:
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
         """Return litellm, which the first call imports, or None if the model does without it."""
-        if installed_litellm() is None or _does_without_litellm(spec):
-            return None
         with self._lock:
+            if (lean := self._lean.get(spec.name)) is None:
+                # Found out once for a model: the table of a thousand models is searched for it.
+                lean = installed_litellm() is None or _does_without_litellm(spec)
+                self._lean[spec.name] = lean
+            if lean:
+                return None
             if self._module is None:
                 self._module = _import_litellm()
             return self._module

@@ -74,7 +74,7 @@ class Pairs:
         browser: Browser = item._request.getfixturevalue("browser")
         case = item.cell.case
         url = self._result.attempts[0].entry_url_used.rpartition("/")[0]
-        task, seed = re.fullmatch(r"miniwob-(.+)-(\d+)", case.id).groups()
+        task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")
         script = (HERE / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
         solution = compile(_solution(task), "oracle", "exec")
         began = time.perf_counter()

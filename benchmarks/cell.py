@@ -12,13 +12,8 @@ in the sandbox, with capture, judge, evidence and result on disk. Its time is th
 of the item, with the closing of its context.
 
 The arms take turns, and each pair swaps their order, so a machine that is busy for a while slows
-both down. "Ratio" is the median of the ratios within the pairs. The stages are those of `cell.json`;
-what they do not explain is `around`: context, proxy, worker, result.
-
-`--browsergym PYTHON` adds BrowserGym as a third arm, in a process of its own, after the others:
-
-    python3 -m venv /tmp/browsergym && /tmp/browsergym/bin/pip install browsergym-miniwob
-    python benchmarks/cell.py --browsergym /tmp/browsergym/bin/python
+both down. "Beside plain" is the median of the ratios within the pairs. The stages are those of
+`cell.json`; what they do not explain is `around`: context, proxy, worker, result.
 """
 
 import argparse
@@ -26,7 +21,6 @@ import cProfile
 import json
 import re
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -80,7 +74,7 @@ class Pairs:
         browser: Browser = item._request.getfixturevalue("browser")
         case = item.cell.case
         url = self._result.attempts[0].entry_url_used.rpartition("/")[0]
-        task, seed = re.fullmatch(r"miniwob-(.+)-(\d+)", case.id).groups()
+        task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")
         script = (HERE / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
         solution = compile(_solution(task), "oracle", "exec")
         began = time.perf_counter()
@@ -133,19 +127,11 @@ def summary(plugin: Pairs) -> dict[str, Any]:
     }
 
 
-def browsergym(python: str, task: str, episodes: int) -> float:
-    """Return the median milliseconds of an episode in BrowserGym."""
-    command = [python, str(HERE / "cell_peer.py"), task, str(episodes)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return float(json.loads(told.rpartition("\n{")[2].join(["{"]))["median_ms"])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--task", default="click-button")
     parser.add_argument("--pairs", type=int, default=30, metavar="N")
     parser.add_argument("--profile", default="", metavar="PATH", help="save cProfile's figures")
-    parser.add_argument("--browsergym", metavar="PYTHON", help="a Python that has BrowserGym")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures here")
     args = parser.parse_args()
     plugin = Pairs(args.profile)

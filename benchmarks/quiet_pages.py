@@ -61,7 +61,8 @@ PAGES = {
             "const channel = new MessageChannel(); let left = 12;"
             " channel.port1.onmessage = () => { const until = performance.now() + 30;"
             " while (performance.now() < until); if (--left) channel.port2.postMessage(0);"
-            " else get(50).then(show); }; addEventListener('load', () => channel.port2.postMessage(0))"
+            " else get(50).then(show); };"
+            " addEventListener('load', () => channel.port2.postMessage(0))"
         )
     ),
     "timer, 400 ms": LatePage(_script("setTimeout(show, 400)")),
@@ -79,13 +80,15 @@ PAGES = {
     ),
     "polls for ever": LatePage(
         _script(
-            "(async () => { await get(100); show(); for (;;) { await sleep(200); await get(5) } })()"
+            "(async () => { await get(100); show();"
+            " for (;;) { await sleep(200); await get(5) } })()"
         )
     ),
     "asks, and is never answered": LatePage(_script("get(60000); get(300).then(show)")),
     "changes for ever": LatePage(
         _script(
-            "const h = document.querySelector('h1'); setInterval(() => { h.textContent += '.' }, 30);"
+            "const h = document.querySelector('h1');"
+            " setInterval(() => { h.textContent += '.' }, 30);"
             " get(300).then(show)"
         )
     ),
@@ -98,7 +101,8 @@ PAGES = {
     ),
     "worker": LatePage(
         _script(
-            "const code = 'const until = Date.now() + 300; while (Date.now() < until); postMessage(1)';"
+            "const code = 'const until = Date.now() + 300; while (Date.now() < until);"
+            " postMessage(1)';"
             " const w = new Worker(URL.createObjectURL(new Blob([code]))); w.onmessage = show"
         )
     ),
@@ -119,7 +123,8 @@ PAGES = {
         )
     ),
     "fades in": LatePage(
-        "<!doctype html><title>t</title><style>@keyframes in { from { opacity: 0 } to { opacity: 1 } }"
+        "<!doctype html><title>t</title><style>"
+        "@keyframes in { from { opacity: 0 } to { opacity: 1 } }"
         " #late { animation: in .4s }</style><p id=late>ready",
         "getComputedStyle(document.getElementById('late')).opacity === '1'",
     ),
@@ -134,7 +139,8 @@ PAGES = {
         "document.getElementById('i').naturalWidth > 0",
     ),
     "refresh": LatePage(
-        "<!doctype html><title>t</title><meta http-equiv=refresh content='0; url=/page?name=fetch,+200+ms'>"
+        "<!doctype html><title>t</title>"
+        "<meta http-equiv=refresh content='0; url=/page?name=fetch,+200+ms'>"
     ),
     "sent on by a script": LatePage(
         _script("setTimeout(() => { location.href = '/page?name=fetch,+200+ms' }, 100)")

@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import suppress
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,6 +15,7 @@ class Site:
     def __init__(self) -> None:
         self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
         self.hits: list[str] = []
+        self.delays: dict[str, float] = {}
         self.authorizations: list[str] = []
         site = self
 
@@ -22,6 +24,7 @@ class Site:
                 site.hits.append(self.path)
                 if given := self.headers.get("authorization"):
                     site.authorizations.append(given)
+                time.sleep(site.delays.get(self.path, 0))
                 status, headers, body = site.find(self.path)
                 self.send_response(status)
                 for name, value in headers.items():

@@ -54,6 +54,9 @@ BAD_CASES = "bad case file"
 class CaseFile(pytest.File):
     """A case file: one item per case, model, capture mode and repeat."""
 
+    fixtureinfo: Any = None
+    """pytest's list of the fixtures that its cells use, once there is a cell."""
+
     def collect(self) -> Iterator["CellItem"]:
         """Yield the cells, in the file's order."""
         try:
@@ -139,8 +142,13 @@ def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[_Axes]:
 def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) -> CellItem:
     settings = session.settings
     item: CellItem = CellItem.from_parent(
-        parent, name=cell_name(case.id, *axes, settings), callobj=run_item
+        parent,
+        name=cell_name(case.id, *axes, settings),
+        callobj=run_item,
+        fixtureinfo=parent.fixtureinfo,
     )
+    # All cells of a file use the same fixtures, so pytest has to find them only once.
+    parent.fixtureinfo = item._fixtureinfo
     if (structured := getattr(item, "id", None)) is not None:
         # Since 9.2 pytest compares ids in parts; `--lf` reads them from text, where `[` begins one.
         item._id = type(structured).parse(item.nodeid)

@@ -23,26 +23,32 @@ ERRORS: dict[str, Any] = {
 }
 
 
-# litellm changes the process that imports it, so each error is asked for in one of its own.
+# litellm changes the process that imports it, so the errors are asked for in another.
 ASK = """
+import json
 import sys
 from pytest_autoweb.llm.litellm_client import _import_litellm, cause_of
-try:
-    _import_litellm().completion(
-        model=sys.argv[1], api_base=sys.argv[2], api_key="k", max_tokens=10, num_retries=0,
-        max_retries=0, messages=[{"role": "user", "content": "hi"}],
-    )
-except Exception as error:
-    print(cause_of(error), error)
+said = {}
+for model, address in json.loads(sys.argv[1]).items():
+    try:
+        _import_litellm().completion(
+            model=model, api_base=address, api_key="k", max_tokens=10, num_retries=0,
+            max_retries=0, messages=[{"role": "user", "content": "hi"}],
+        )
+    except Exception as error:
+        said[model] = [str(cause_of(error)), str(error)]
+print(json.dumps(said))
 """
 
 
 @pytest.fixture
-def service() -> Iterator[ThreadingHTTPServer]:
+def addresses() -> Iterator[dict[str, str]]:
+    """A service for each model, which answers with the model's error."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps(self.server.body).encode()  # type: ignore[attr-defined]
+            body = json.dumps(ERRORS[models[self.server.server_address[1]]]).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -52,22 +58,24 @@ def service() -> Iterator[ThreadingHTTPServer]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    servers = {model: ThreadingHTTPServer(("127.0.0.1", 0), Handler) for model in ERRORS}
+    models = {server.server_address[1]: model for model, server in servers.items()}
+    for server in servers.values():
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield {model: f"http://127.0.0.1:{server.server_port}" for model, server in servers.items()}
+    for server in servers.values():
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
-@pytest.mark.parametrize("model", ERRORS)
-def test_an_error_with_status_200_keeps_its_words(service: ThreadingHTTPServer, model: str) -> None:
-    service.body = ERRORS[model]  # type: ignore[attr-defined]
-    address = f"http://127.0.0.1:{service.server_port}"
+def test_an_error_with_status_200_keeps_its_words(addresses: dict[str, str]) -> None:
+    asked = [sys.executable, "-c", ASK, json.dumps(addresses)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
+    said: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
 
-    asked = [sys.executable, "-c", ASK, model, address]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120).stdout
-
-    assert "the whale" in said
+    assert {model: "the whale" in words for model, (_, words) in said.items()} == dict.fromkeys(
+        ERRORS, True
+    )
     # Some versions of litellm keep the words and lose the status.
-    assert said.split()[0] in {"rate_limit", "unavailable"}
+    assert {cause for cause, _ in said.values()} <= {"rate_limit", "unavailable"}

@@ -1,4 +1,4 @@
-"""Telling apart elements that read alike, by a second fact about the one that is meant. Pure.
+"""Tells apart elements that read alike, by a second fact about the one that is meant. Pure.
 
 A number alone is not reliable, and a text that several elements share does not decide either. So
 the choice must also name what surrounds the element (its row, card or heading) or, where that is
@@ -222,7 +222,7 @@ def _places(group: Sequence[Mark]) -> set[str]:
 
 
 def nearest(near: str, group: Sequence[Mark], *, places: bool = True) -> list[Mark]:
-    """Return the marks of a group that a text is near to, or rather those that it fits best.
+    """Return the marks of a group that a text near them fits best.
 
     A whole text around the mark counts more than a cut form or a part of it in whole words.
 

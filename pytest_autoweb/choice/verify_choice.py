@@ -1,4 +1,4 @@
-"""Deciding by text which element a choice means, or that none may be acted on. Pure.
+"""Decides by text which element a choice means, or that none may be acted on. Pure.
 
 The text counts and the number is only a hint, because models read texts well and numbers badly. See
 docs/act.md, "How a choice is verified".
@@ -161,6 +161,7 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
     Choices of one number for different texts are all refused; repeated choices are dropped.
     """
     once = list(dict.fromkeys(choices))
+    # Two texts for one number cannot both be right, and nothing says which of them is.
     times = Counter(choice.number for choice in once if choice.number is not None)
     by_number = {mark.number: mark for mark in marks}
     return tuple(

@@ -154,7 +154,7 @@ class Site:
 
     @property
     def wait_s(self) -> float:
-        """The seconds that the server's refusals since the last move ask to wait; 0 for none."""
+        """Return how many seconds the refusals since the last move ask to wait; 0 for none."""
         return self._traffic.wait_s
 
     def forget_refusals(self) -> None:
@@ -334,6 +334,8 @@ def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str],
     def fetch(url: str) -> str | None:
         if not allows(url):
             return None
+        # In a tab of the attempt's own context, so that this request passes its proxy and its rules
+        # like every other one.
         tab = page.context.new_page()
         try:
             with WATCH.within(lambda: CALL_S):

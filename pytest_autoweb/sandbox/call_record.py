@@ -53,6 +53,7 @@ class StepRecord:
     def __init__(self, step_index: int, earlier: Iterable[AnsweredCall]) -> None:
         self.entries: list[AnsweredCall] = []
         self._step = step_index
+        # A retry makes these calls itself, so they are no part of what it has to catch up with.
         self._earlier = [entry for entry in earlier if not entry.live]
         self._replayed = 0
 
@@ -73,6 +74,8 @@ class StepRecord:
             DivergedError: the record holds a different call at this place.
         """
         entry = self._earlier[self._replayed]
+        # Code that depends on the time or on chance may take another path, on which the recorded
+        # answers would be those of other calls.
         if entry.key != key:
             raise DivergedError(
                 "the continued step took another path: the first run called "

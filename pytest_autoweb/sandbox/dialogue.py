@@ -113,6 +113,8 @@ class Listeners:
 
 
 CALLBACK_S = 2.0
+"""Seconds for a function of the code to deal with an event; the page stands still meanwhile."""
+
 _LISTENING = frozenset(
     {"on", "once", "remove_listener", "add_locator_handler", "remove_locator_handler"}
 )
@@ -285,7 +287,7 @@ class Dialogue:
         try:
             bound = self._bind(frame)
             known = self._recalled(bound, key)
-            # A pause is no call that may be late: it takes as long as the code says.
+            # A pause cannot be late: it takes exactly as long as the code asks for.
             waits = bound.member.timeout or bound.method == MANAGER_EXIT
             patient = waits and key == self.patient_with
             self.budget.patience = self._limits.patience if patient else 1.0

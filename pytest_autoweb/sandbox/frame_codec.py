@@ -154,6 +154,7 @@ def _check_keys(keys: Sized) -> None:
 
 def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
     """Decode the value that JSON data stands for."""
+    # A `$dict` is a list of lists, so one level of a value may take two levels of data.
     if depth > MAX_DEPTH * 2:
         raise WireError("data is nested too deeply")
     if isinstance(data, list):
@@ -171,6 +172,7 @@ def _decode_tagged(tag: str, data: Any, special: Unspecial, depth: int) -> Any:
     if tag in _OF_VALUES:
         if not isinstance(data, list):
             raise WireError(f"bad {tag}")
+        # Nothing in a tuple is hashed, so its length does no harm.
         if tag != "$tuple":
             _check_keys(data)
         data = [decode(item, special, depth + 1) for item in data]

@@ -116,6 +116,8 @@ def _clean(data: Any, depth: int) -> Any:
     if depth > 200:
         raise WireError("data is nested too deeply")
     if isinstance(data, str):
+        # JSON can spell half a surrogate pair, which could later be written to no file and no
+        # report.
         return data.encode("utf-8", "replace").decode("utf-8")
     if isinstance(data, list):
         return [_clean(item, depth + 1) for item in data]

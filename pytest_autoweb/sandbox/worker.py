@@ -1,7 +1,7 @@
 """The process that runs generated code: no Playwright, no secrets, no files, no network.
 
-`process.WorkerProcess` starts it with `python -I -S -c`, an empty environment and only two pipes.
-Its modules arrive through a pipe too, so it reads no file of this package.
+`worker_process.WorkerProcess` starts it with `python -I -S -c`, an empty environment and only two
+pipes. Its modules arrive through a pipe too, so it reads no file of this package.
 """
 
 import dataclasses
@@ -25,6 +25,8 @@ _MODULE = "step"
 # Others would be loaded from disk at their first use.
 _ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "utf-16", "latin-1", "iso-8859-1", "cp1252"})
 _ON_ERRORS = frozenset({None, "strict", "ignore", "replace"})
+# What exceeds these bounds is left out without an error, because it only serves to restart a step
+# and to explain a failure.
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
 _MAX_CAUSES = 5
@@ -131,12 +133,15 @@ class Worker:
                     self._run(frame)
                 case "restore":
                     self.names.update(frame_codec.decode(frame["vars"], self._unspecial))
+                # Pages raise events between two steps, too, for listeners of an earlier one.
                 case "cb":
                     self._serve_callback(frame)
 
     # -- running a block ---------------------------------------------------------------
 
     def _run(self, frame: dict[str, Any]) -> None:
+        # A block that is run again starts with the variables as they were when it began, because
+        # whatever its first run appended or counted would otherwise be there twice.
         if frame["rerun"]:
             self.names.clear()
             self.names.update(_copied(self._at_start))
@@ -174,6 +179,7 @@ class Worker:
         return None
 
     def _line_of(self, error: BaseException) -> int | None:
+        # When the block itself cannot be compiled, no frame of it is in the traceback.
         if isinstance(error, SyntaxError) and error.filename == self._file:
             return error.lineno
         line, trace = None, error.__traceback__
@@ -255,6 +261,8 @@ class Worker:
         value: Any = None
         error: str | None = None
         try:
+            # Looked up within `try`: a number that nobody registered must be answered, too, or the
+            # host would wait in vain.
             function = self._callbacks[frame["callback"]]
             args = frame_codec.decode(frame["args"], self._unspecial)
             result = function(*args[: _arity(function, len(args))])

@@ -128,6 +128,8 @@ class ThreadedLines:
 
 def line_reader(pipe: IO[bytes], limit: int) -> LineReader:
     """Return a reader of a worker's pipe that accepts no line longer than `limit` bytes."""
+    # Windows cannot wait for a pipe with a time limit. Elsewhere a thread only costs time: without
+    # it a call that needs no browser takes 0.13 ms instead of 0.20.
     if sys.platform == "win32":
         return ThreadedLines(pipe, limit)
     return PolledLines(pipe, limit)
@@ -136,6 +138,8 @@ def line_reader(pipe: IO[bytes], limit: int) -> LineReader:
 START_S = 30.0
 """Limit for starting, which takes a tenth of a second but much longer on a loaded machine."""
 
+# In the order of their imports: the worker executes them one after the other and has no finder
+# that could fetch a later one.
 _MODULES = (
     "rule_ids",
     "allowed_members",
@@ -220,6 +224,7 @@ class WorkerProcess:
                 env=_environment(),
                 cwd=os.sep,
                 close_fds=True,
+                # Ctrl-C must reach only the test process, which then ends its workers itself.
                 start_new_session=True,
             )
         except OSError as error:
@@ -356,6 +361,7 @@ class WorkerProcess:
 
     def _reason_of_death(self) -> WorkerGoneError:
         try:
+            # The pipe closes a moment before the exit status can be read.
             code = self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
             return WorkerGoneError("AW507", "the worker closed its pipe")

@@ -1,6 +1,7 @@
 """A local server for pages that tests make up."""
 
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -27,7 +28,9 @@ class Site:
                     self.send_header(name, value)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                # Whoever asked may have heard enough.
+                with suppress(OSError):
+                    self.wfile.write(body)
 
             do_POST = do_GET
 

@@ -1,12 +1,16 @@
 """Limits on model calls: the time that a whole call may take, a service's rates, hopeless calls."""
 
 import ctypes
+import re
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple, TypeVar
 
 from pytest_autoweb.errors import ModelCause, ModelError
 
@@ -63,7 +67,59 @@ def _abandon(thread: threading.Thread) -> None:
         )
 
 
-class Turn(NamedTuple):
+LONGEST_WAIT_S = 60.0
+"""The call fails if a service asks for a longer wait than this."""
+
+
+def retry_after(error: Exception, now: datetime) -> float | None:
+    """Return the seconds that the service asked to wait, or None.
+
+    Args:
+        error: the failure of a call.
+        now: the time, from which a date counts.
+    """
+    for holder in (error, getattr(error, "response", None), error.__cause__):
+        for name in ("litellm_response_headers", "headers"):
+            headers: Any = getattr(holder, name, None)
+            if not hasattr(headers, "get"):
+                continue
+            for header, seconds in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+                with suppress(TypeError, ValueError):
+                    return max(0.0, float(headers.get(header)) * seconds)
+            # The header may also be a date, which has a time zone of its own.
+            with suppress(TypeError, ValueError):
+                until = parsedate_to_datetime(str(headers.get("retry-after")))
+                until = until if until.tzinfo else until.replace(tzinfo=UTC)
+                return max(0.0, (until - now).total_seconds())
+    return None
+
+
+_RESET_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def pause_before_next(response: Any) -> float:
+    """Return the seconds until a service that has nothing left to give takes calls again, or 0.
+
+    Services with OpenAI's API say in headers how many requests and tokens are left of a minute's.
+    Calls wait for the tokens of one like this, and for a minute at most.
+    """
+    hidden = getattr(response, "_hidden_params", None) or {}
+    headers: Any = getattr(response, "headers", None) or hidden.get("additional_headers")
+    if not hasattr(headers, "get"):
+        return 0.0
+    needed = {"requests": 1, "tokens": getattr(getattr(response, "usage", None), "total_tokens", 1)}
+    pause = 0.0
+    for kind, least in needed.items():
+        left = str(headers.get(f"x-ratelimit-remaining-{kind}") or "")
+        if left.isdecimal() and int(left) < int(least or 1):
+            reset = str(headers.get(f"x-ratelimit-reset-{kind}") or "")
+            parts = _RESET_PART.findall(reset)
+            pause = max(pause, sum(float(number) * _UNIT_S[unit] for number, unit in parts))
+    return min(pause, LONGEST_WAIT_S)
+
+
+class CallTurn(NamedTuple):
     """The permission to send one call."""
 
     service: str
@@ -99,7 +155,7 @@ class RateGate:
         self._changed = threading.Condition()
         self._lines: defaultdict[str, _Line] = defaultdict(_Line)
 
-    def enter(self, service: str, most_s: float) -> Turn | None:
+    def enter(self, service: str, most_s: float) -> CallTurn | None:
         """Wait until a call may be sent; None if that takes longer than `most_s` seconds.
 
         Each turn that is given has to be ended.
@@ -113,16 +169,16 @@ class RateGate:
                     return None
                 self._changed.wait(min(left, line.until - now) if now < line.until else left)
             line.out += 1
-            return Turn(service, line.round, self._clock() - began)
+            return CallTurn(service, line.round, self._clock() - began)
 
-    def end(self, turn: Turn) -> None:
+    def end(self, turn: CallTurn) -> None:
         """Note that a call is over, whatever became of it."""
         with self._changed:
             line = self._lines[turn.service]
             line.out -= turn.round == line.round
             self._changed.notify_all()
 
-    def refused(self, turn: Turn, seconds: float) -> bool:
+    def refused(self, turn: CallTurn, seconds: float) -> bool:
         """Let nobody call for a time, and then one call alone.
 
         Returns:
@@ -138,7 +194,7 @@ class RateGate:
             self._changed.notify_all()
             return own
 
-    def replied(self, turn: Turn, pause_s: float) -> None:
+    def replied(self, turn: CallTurn, pause_s: float) -> None:
         """Let one more call be under way; with a pause, none begins before that is over."""
         with self._changed:
             line = self._lines[turn.service]

@@ -12,16 +12,21 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from types import ModuleType
 from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import openai_api
-from pytest_autoweb.llm.call_limits import RateGate, Turn, within
+from pytest_autoweb.llm.call_limits import (
+    LONGEST_WAIT_S,
+    CallTurn,
+    RateGate,
+    pause_before_next,
+    retry_after,
+    within,
+)
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.computer_tool import completion_with
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
@@ -123,54 +128,6 @@ def _status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def retry_after(error: Exception, now: datetime) -> float | None:
-    """Return the seconds that the service asked to wait, or None.
-
-    Args:
-        error: the failure of a call.
-        now: the time, from which a date counts.
-    """
-    for holder in (error, getattr(error, "response", None), error.__cause__):
-        for name in ("litellm_response_headers", "headers"):
-            headers: Any = getattr(holder, name, None)
-            if not hasattr(headers, "get"):
-                continue
-            for header, seconds in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-                with suppress(TypeError, ValueError):
-                    return max(0.0, float(headers.get(header)) * seconds)
-            # The header may also be a date, which has a time zone of its own.
-            with suppress(TypeError, ValueError):
-                until = parsedate_to_datetime(str(headers.get("retry-after")))
-                until = until if until.tzinfo else until.replace(tzinfo=UTC)
-                return max(0.0, (until - now).total_seconds())
-    return None
-
-
-_RESET_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def pause_before_next(response: Any) -> float:
-    """Return the seconds until a service that has nothing left to give takes calls again, or 0.
-
-    Services with OpenAI's API say in headers how many requests and tokens are left of a minute's.
-    Calls wait for the tokens of one like this, and for a minute at most.
-    """
-    hidden = getattr(response, "_hidden_params", None) or {}
-    headers: Any = getattr(response, "headers", None) or hidden.get("additional_headers")
-    if not hasattr(headers, "get"):
-        return 0.0
-    needed = {"requests": 1, "tokens": getattr(getattr(response, "usage", None), "total_tokens", 1)}
-    pause = 0.0
-    for kind, least in needed.items():
-        left = str(headers.get(f"x-ratelimit-remaining-{kind}") or "")
-        if left.isdecimal() and int(left) < int(least or 1):
-            reset = str(headers.get(f"x-ratelimit-reset-{kind}") or "")
-            parts = _RESET_PART.findall(reset)
-            pause = max(pause, sum(float(number) * _UNIT_S[unit] for number, unit in parts))
-    return min(pause, _LONGEST_WAIT_S)
-
-
 def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float | None) -> str:
     """Return the provider's own message without the prefixes that libraries add.
 
@@ -200,8 +157,6 @@ def _words(error: Exception) -> str:
 
 # Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000
-# The call fails if a service asks for a longer wait than this.
-_LONGEST_WAIT_S = 60.0
 # The part of its time limit after which a call is taken to have reached it.
 _NEARLY = 0.95
 
@@ -271,8 +226,7 @@ class LiteLLMClient:
                 reservation.settle(None if may_be_billed(error) else 0.0)
                 used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
                 if (refused := _refused_argument(error, spec, arguments)) is not None:
-                    # Remembered, so that the refusal costs one call and not one for each call.
-                    # One schema may be refused and another one taken.
+                    # Remembered for later calls. One schema may be refused and another one taken.
                     whose = _kind(request) if refused == "response_format" else spec.name
                     self._refused[whose].add(refused)
                     del arguments[refused]
@@ -290,7 +244,7 @@ class LiteLLMClient:
             finally:
                 self._gate.end(turn)
 
-    def _turn(self, spec: ModelSpec, target: Endpoint, most_s: float, used: Usage) -> Turn:
+    def _turn(self, spec: ModelSpec, target: Endpoint, most_s: float, used: Usage) -> CallTurn:
         """Wait until the service may be called again, after it refused other calls."""
         # Names that differ in settings alone, as by their effort, share what the service allows.
         turn = self._gate.enter(f"{target.model} {target.api_base}", max(0.0, most_s))
@@ -309,7 +263,7 @@ class LiteLLMClient:
         number: int,
         used: Usage,
         seconds: float,
-        turn: Turn,
+        turn: CallTurn,
     ) -> bool:
         """Wait before the next try, or raise when there is none.
 
@@ -322,7 +276,7 @@ class LiteLLMClient:
         # The random factor keeps parallel workers from retrying at the same moment.
         backoff = self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25)
         pause = backoff if asked is None else asked
-        if pause <= _LONGEST_WAIT_S and is_transient(error):
+        if pause <= LONGEST_WAIT_S and is_transient(error):
             own = cause != "rate_limit" or self._gate.refused(turn, pause)
             if not own:
                 return True
@@ -333,10 +287,10 @@ class LiteLLMClient:
         # The HTTP library may notice first that the time is over.
         limit_s = spec.timeout if seconds > spec.timeout * _NEARLY else None
         detail = describe(error, cause, number, limit_s=limit_s)
-        if asked is not None and asked > _LONGEST_WAIT_S:
+        if asked is not None and asked > LONGEST_WAIT_S:
             detail += (
                 f"; the service asks to wait {asked:.0f} s, and a call waits "
-                f"{_LONGEST_WAIT_S:.0f} s at most"
+                f"{LONGEST_WAIT_S:.0f} s at most"
             )
         raise ModelError(cause, spec.name, detail, usage=used) from None
 

@@ -42,6 +42,10 @@
   };
   // Own timers are not among those that the page has announced.
   const { later } = ask(window);
+  // Of a page that was opened by somebody else, timers are not known.
+  const least = later === setTimeout ? Math.max(still, 100) : still;
+  // What answers unannounced, such as a database, is given more time.
+  const calm = () => unseen ? Math.max(least, patient) : least;
   // The milliseconds until all that a document has announced is due.
   const announced = (root) => {
     if (!root.defaultView) return 0;
@@ -50,8 +54,6 @@
     const left = Math.min(Number(detail.left) || 0, soon);
     return Math.max(left, refreshes(root) || moves(root) ? AGAIN : 0);
   };
-  // Databases answer unseen, so more patience is had with their pages.
-  const calm = () => unseen ? Math.max(still, patient) : still;
   const loading = (root) => root.readyState !== 'complete' || (root.fonts && root.fonts.status === 'loading');
 
   const finish = (quiet) => {

@@ -1,8 +1,8 @@
 """A local server for pages that tests make up."""
 
 import threading
-from contextlib import suppress
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 

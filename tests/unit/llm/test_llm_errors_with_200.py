@@ -48,7 +48,8 @@ def addresses() -> Iterator[dict[str, str]]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps(ERRORS[models[self.server.server_address[1]]]).encode()
+            port = int(self.server.server_address[1])  # type: ignore[index]
+            body = json.dumps(ERRORS[models[port]]).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

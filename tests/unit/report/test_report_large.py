@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, realistic_cells, save_run
 
+from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.report import details
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
@@ -116,7 +117,7 @@ def test_parts_that_cannot_be_written_leave_no_rest(tmp_path: Path) -> None:
     save_run(tmp_path, realistic_cells())
     (tmp_path / "details").write_text("in the way")
 
-    with pytest.raises(details.AutowebError, match="details cannot be written"):
+    with pytest.raises(AutowebError, match="details cannot be written"):
         write_report(tmp_path, max_chars=8_000_000)
 
     assert not list(tmp_path.glob(".*.tmp"))

@@ -173,6 +173,19 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput[WORKER_KEY] = shared.dump()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Send workers of xdist as many items as they can have in flight."""
+    if not _is_on(config) or config.getvalue("dist") != "load":
+        return None
+    from pytest_autoweb.session.items import SESSION
+    from pytest_autoweb.session.scheduling import FlightScheduling
+
+    workers = len(config.getvalue("tx"))
+    most = config.stash[SESSION].concurrency(workers)
+    return FlightScheduling(config, log, most) if most > 1 else None
+
+
 def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
     """Treat `--autoweb-cases-file` as an argument; it and inline cases replace the default ones."""
     if not (settings.cases_file or settings.cases):

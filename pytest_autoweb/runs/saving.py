@@ -133,6 +133,12 @@ def mark_started(folder: Path, cell: str, doomed: str = "") -> None:
     write_text_atomic(folder / cell / STARTED_FILE, doomed)
 
 
+def unmark_started(folder: Path, cell: str) -> None:
+    """Take the marker away from a cell that was cancelled and counts as never begun."""
+    if not (folder / cell / CELL_FILE).exists():
+        (folder / cell / STARTED_FILE).unlink(missing_ok=True)
+
+
 def save_manifest(
     folder: Path,
     cells: Iterable[PlannedCell],

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import greenlet  # type: ignore[import-untyped]
 import pytest
@@ -23,11 +23,8 @@ from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.session.ahead import item_bound, session_bound
 from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, too_large
-from pytest_autoweb.session.scheduling import Order
+from pytest_autoweb.session.scheduling import ItemOrder
 from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
-
-if TYPE_CHECKING:
-    from pytest_autoweb.session.items import CellItem
 
 FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
 ALONE_KEY = "autoweb-alone"
@@ -42,7 +39,7 @@ OpenPage = Callable[[dict[str, Any]], Page]
 class FlownCell:
     """One cell that was begun, whether its turn has come or not."""
 
-    def __init__(self, item: "CellItem") -> None:
+    def __init__(self, item: pytest.Item) -> None:
         self.item = item
         self.flight: Flight | None = None
         self.result: CellResult | None = None
@@ -73,11 +70,11 @@ class Flights:
         self,
         session: pytest.Session,
         most: int,
-        run: "Callable[[CellItem, OpenPage], CellResult]",
-        tell_end: "Callable[[CellItem, str], None]",
+        run: Callable[[pytest.Item, OpenPage], CellResult],
+        tell_end: Callable[[pytest.Item, str], None],
     ) -> None:
         self.most, self._run, self._tell_end = most, run, tell_end
-        self._order = Order(session)
+        self._order = ItemOrder(session)
         self._bound = session_bound(session.config)
         self._cells: dict[pytest.Item, FlownCell] = {}
         self._hub = Hub(self._tell)
@@ -98,7 +95,7 @@ class Flights:
             request: the item's.
             run_alone: runs its cell as if this were the only one.
         """
-        item: CellItem = request.node
+        item: pytest.Item = request.node
         if item not in self._cells:
             why = self._bound or item_bound(item, item)
             if why or not self._opened(request):
@@ -171,7 +168,7 @@ class Flights:
             self._begin(coming)
             flying += 1
 
-    def _begin(self, item: Any) -> None:
+    def _begin(self, item: pytest.Item) -> None:
         cell = self._cells[item] = FlownCell(item)
 
         def fly() -> None:
@@ -269,7 +266,12 @@ class Flights:
                 self._hub.loop.call_soon(_end, cell)
         over: list[bool] = []
         if flying and not self._hub.dead:
-            self._hub.loop.call_later(LOST_S, lambda: (over.append(True), self._tell()))
+
+            def give_up() -> None:
+                over.append(True)
+                self._tell()
+
+            self._hub.loop.call_later(LOST_S, give_up)
             while self._flying and not over and not self._hub.dead:
                 self._await_news()
         for cell in flying:

@@ -252,7 +252,7 @@ def run_with_fixtures(
     return result
 
 
-def _run_in_flight(item: "CellItem", open_page: "OpenPage") -> CellResult:
+def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
     """Run a cell on contexts of the browser that it shares with others, which may go on before."""
 
     def opening(context_args: dict[str, Any]) -> "Page":
@@ -261,6 +261,7 @@ def _run_in_flight(item: "CellItem", open_page: "OpenPage") -> CellResult:
         session.see_browser(page.context.browser, remote=False)
         return page
 
+    assert isinstance(item, CellItem)
     opened: list[BrowserContext] = []
     session = item.config.stash[SESSION]
     with WATCH.on():
@@ -277,7 +278,7 @@ def _resources(
     cell: Cell,
     session: RunSession,
     config: pytest.Config,
-    open_page: "OpenPage",
+    open_page: OpenPage,
     *,
     remote: bool,
 ) -> CellResources:
@@ -307,8 +308,9 @@ def _flights(request: pytest.FixtureRequest) -> Flights | None:
     return stash[FLIGHTS]
 
 
-def _unfinished(item: "CellItem", why: str) -> None:
+def _unfinished(item: pytest.Item, why: str) -> None:
     """Keep on disk why a cell in flight was not finished; without a reason it never began."""
+    assert isinstance(item, CellItem)
     folder = item.config.stash[SESSION].run_folder
     if why:
         mark_started(folder, item.cell.folder, why)

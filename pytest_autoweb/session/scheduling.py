@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadScheduling
+from xdist.scheduler import LoadScheduling  # type: ignore[import-untyped]
 
 
-class Order:
+class ItemOrder:
     """The order in which this process will run its items, as far as it is known."""
 
     def __init__(self, session: pytest.Session) -> None:

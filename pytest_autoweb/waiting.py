@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 from filelock import BaseFileLock, Timeout
-from playwright.sync_api import Error
+
+# Late imports: models are called without any browser, and Playwright takes long to import.
 
 T = TypeVar("T")
 LOCK_POLL_S = 0.05
@@ -125,8 +126,14 @@ class Hub:
             # Whatever is left over from an earlier wait may resume this greenlet too early.
             while not future.done():
                 if self.dead:
+                    from playwright.sync_api import Error
+
                     raise Error(DRIVER_ENDED)
                 self.fiber.switch()
+        except BaseException:
+            # Otherwise an answer that nobody wants any more would be reported as lost.
+            future.cancel()
+            raise
         finally:
             waits.clear()
             future.remove_done_callback(resume)

@@ -1,7 +1,6 @@
-"""Many cells in flight in one process: each ends as it would alone, in its turn, with its own log."""
+"""Many cells in flight in one process: each ends as it would alone, and in its turn."""
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
+os.environ["WORD"] = "SECRET"
 SCRIPT = """```python
 # Step 1: fill
 page.get_by_label("Name").fill("{who}")
@@ -114,7 +114,8 @@ def cases(*names: str) -> str:
 
 
 def furnished(project: SharedProject, count: int) -> SharedProject:
-    (project.path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    conftest = CONFTEST.replace("SECRET", SECRET)
+    (project.path / "conftest.py").write_text(conftest, encoding="utf-8")
     (project.path / "cases/hogging.py").write_text(HOG, encoding="utf-8")
     shop = cases(*(f"c{number}" for number in range(count)))
     (project.path / "cases/shop.yaml").write_text(shop, encoding="utf-8")
@@ -143,7 +144,6 @@ def shared(shared_project: SharedProject) -> SharedProject:
     (alone / "conftest.py").write_text(FIXTURE, encoding="utf-8")
     (alone / "own.yaml").write_text(cases("own").replace("../", "../../"), encoding="utf-8")
     (project.path / "kill").touch()
-    os.environ["WORD"] = SECRET
     return project
 
 

@@ -16,14 +16,14 @@ os.environ["WORD"] = "SECRET"
 SCRIPT = """```python
 # Step 1: fill
 page.get_by_label("Name").fill("{who}")
+{more}
 # Step 2: press
 page.get_by_role("button", name="Log in").click()
 log("I was {who}")
-{more}
 ```"""
 MORE = {
     # Longer than its step may take only if another cell's time counted.
-    "c2": "page.wait_for_timeout(1500)",
+    "c2": "page.wait_for_timeout(1500)\\npage.get_by_label('Name').fill('c2')",
     "c4": 'page.get_by_label("Password").fill("<secret:word>")',
 }
 lock, asked, peak = threading.Lock(), [], 0
@@ -52,7 +52,7 @@ def act(case):
         Path("kill").unlink()
         kill_browser()
     if Path("interrupt").exists() and case == "c3":
-        time.sleep(6)
+        time.sleep(7)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(2)
 
@@ -80,7 +80,7 @@ from pathlib import Path
 
 def hog(context):
     """Keep the thread busy, as no cell should."""
-    until = time.monotonic() + 2.5 * Path("interrupt").exists()
+    until = time.monotonic() + 4 * Path("interrupt").exists()
     while time.monotonic() < until:
         pass
     return True

@@ -10,6 +10,7 @@ measured without it.
 """
 
 import asyncio
+import queue
 import select
 import threading
 import time
@@ -227,8 +228,30 @@ def blocking(call: Callable[[], T]) -> T:
         with suppress(RuntimeError):
             hub.loop.call_soon_threadsafe(settle, value, problem)
 
-    threading.Thread(target=run, name="autoweb-waiting", daemon=True).start()
+    _in_a_thread(run)
     return _wait(hub, flight, future)
+
+
+_idle: list[queue.SimpleQueue[Callable[[], None]]] = []
+
+
+def _in_a_thread(run: Callable[[], None]) -> None:
+    """Run a function in a thread that has nothing to do, or in a new one.
+
+    The threads of `concurrent.futures` would keep a session that ends waiting for their calls.
+    """
+    if _idle:
+        _idle.pop().put(run)
+        return
+    tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+    tasks.put(run)
+
+    def work() -> None:
+        while True:
+            tasks.get()()
+            _idle.append(tasks)
+
+    threading.Thread(target=work, name="autoweb-waiting", daemon=True).start()
 
 
 def sleep(seconds: float) -> None:

@@ -9,11 +9,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel
 
+from pytest_autoweb import waiting
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 
@@ -76,7 +78,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         with temporary.open("wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            # A disk takes milliseconds, which other cells in flight can use.
+            waiting.blocking(partial(os.fsync, file.fileno()))
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):

@@ -6,6 +6,7 @@ Each cell in flight is a greenlet on the loop of Playwright's sync API, see `wai
 """
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
 ALONE_KEY = "autoweb-alone"
 """Where xdist workers leave how many cells ran alone, and why."""
 NO_BROWSER = "there was no browser to share"
+_WEIGH_EVERY_S = 2.0
 _WINDOW = 4
 """How many times more cells may have ended ahead of their turn than may be in flight."""
 
@@ -81,7 +83,7 @@ class Flights:
         self._news: asyncio.Future[None] | None = None
         self._browser: Browser | None = None
         self._no_browser: Exception = BrowserError(NO_BROWSER)
-        self._renews = False
+        self._renews, self._weighed = False, 0.0
         self._context_args: dict[str, Any] = {}
         self.alone: Counter[str] = Counter()
         """How many cells ran alone for which reason."""
@@ -133,7 +135,9 @@ class Flights:
             for one in self._cells.values():
                 if one.error is not None and not isinstance(one.error, Exception):
                     raise one.error
-        self._renews = self._renews or too_large(EACH_MB * self.most)
+        if time.monotonic() - self._weighed > _WEIGH_EVERY_S:
+            self._renews = self._renews or too_large(EACH_MB * self.most)
+            self._weighed = time.monotonic()
         if not self._flying:
             if self._renews:
                 self._put_aside(request, "browser")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb.session import fixtures
-from pytest_autoweb.session.shared_run import SharedRun, share_run
+from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, share_run
 
 # Late imports: pytest loads this module in every project, most of whose sessions run no model.
 
@@ -171,6 +171,7 @@ def pytest_configure_node(node: Any) -> None:
     controller = node.config.pluginmanager.get_plugin(CONTROLLER)
     shared = controller.shared if controller else _shared(node.config)
     node.workerinput[WORKER_KEY] = shared.dump()
+    node.workerinput[STEALS_KEY] = node.config.getoption("dist", "no") == "worksteal"
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.session.shared_run import STEALS_KEY
+
 # Plugins whose hooks around a test change nothing for a cell.
 _HARMLESS = frozenset(
     (
@@ -60,6 +62,8 @@ def session_bound(config: pytest.Config) -> str:
     for name in _RECORDINGS:
         if config.getoption(name, "off") != "off":
             return f"--{name} records each test in its turn"
+    if getattr(config, "workerinput", {}).get(STEALS_KEY):
+        return "--dist=worksteal may take a cell away that has begun"
     if config.getoption("usepdb", False) or config.getoption("trace", False):
         return "--pdb and --trace stop within a test"
     if config.getoption("playwright_debug", None):

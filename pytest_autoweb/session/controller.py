@@ -127,6 +127,9 @@ class RunController:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
         lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
+        workers = int(self._config.getoption("numprocesses", None) or 1)
+        if (most := self._config.stash[SESSION].concurrency(workers)) > 1:
+            lines.append(f"autoweb: up to {most} cells in flight in each process")
         if notice := reruns_notice(self._config):
             lines.append(f"autoweb: {notice}")
         if own := self._own_sandbox:

@@ -1,6 +1,8 @@
 """How many cells may be in flight, which items come next, and what xdist's workers are sent."""
 
 import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +16,7 @@ from pytest_autoweb.session.scheduling import FlightScheduling, ItemOrder
 
 
 def spec(name: str, **more: Any) -> ModelSpec:
-    provider = "builtin" if name.startswith("builtin/") else "litellm"
-    return ModelSpec.model_validate({"name": name, "provider": provider, **more})
+    return ModelSpec.model_validate({"name": name, **more})
 
 
 @pytest.mark.parametrize(
@@ -49,19 +50,9 @@ class LockedQueue:
     def __init__(self, *indices: Any) -> None:
         self._items = indices
 
-    def lock(self) -> Any:
-        return memoryview_of(self._items)
-
-
-class memoryview_of:
-    def __init__(self, items: Any) -> None:
-        self._items = items
-
-    def __enter__(self) -> Any:
-        return self._items
-
-    def __exit__(self, *_: object) -> None:
-        return None
+    @contextmanager
+    def lock(self) -> Iterator[tuple[Any, ...]]:
+        yield self._items
 
 
 def older_queue(*indices: Any) -> "queue.Queue[Any]":
@@ -71,25 +62,26 @@ def older_queue(*indices: Any) -> "queue.Queue[Any]":
     return made
 
 
-def order(items: list[str], *plugins: Any) -> ItemOrder:
+def order(items: list[Any], *plugins: Any) -> ItemOrder:
     config = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugins=lambda: set(plugins)))
-    return ItemOrder(SimpleNamespace(items=items, config=config))  # type: ignore[arg-type]
+    session: Any = SimpleNamespace(items=items, config=config)
+    return ItemOrder(session)
 
 
 def test_without_workers_the_items_come_in_their_order() -> None:
-    items = ["a", "b", "c"]
+    items: list[Any] = ["a", "b", "c"]
 
-    assert list(order(items).after(items[0])) == ["b", "c"]  # type: ignore[arg-type]
-    assert list(order(items).after(items[2])) == []  # type: ignore[arg-type]
+    assert list(order(items).after(items[0])) == ["b", "c"]
+    assert list(order(items).after(items[2])) == []
 
 
 @pytest.mark.parametrize("make", [LockedQueue, older_queue])
 def test_a_worker_knows_what_it_was_sent(make: Any) -> None:
-    items = ["a", "b", "c", "d", "e"]
+    items: list[Any] = ["a", "b", "c", "d", "e"]
     worker = type("Worker", (), {"torun": make(3, 4, "shutdown", 0), "nextitem_index": 1})()
 
     # No item comes after the word that nothing more will come.
-    assert list(order(items, worker).after(items[0])) == ["b", "d", "e"]  # type: ignore[arg-type]
+    assert list(order(items, worker).after(items[0])) == ["b", "d", "e"]
 
 
 class Node:
@@ -99,6 +91,7 @@ class Node:
 
     def __init__(self) -> None:
         self.sent: list[int] = []
+        self.gateway = SimpleNamespace(id="gw")
 
     def send_runtest_some(self, indices: list[int]) -> None:
         self.sent += indices
@@ -107,7 +100,7 @@ class Node:
         self.shutting_down = True
 
 
-@pytest.mark.parametrize(("items", "first"), [(100, 25), (40, 9), (6, 3), (2, 1)])
+@pytest.mark.parametrize(("items", "first"), [(100, 12), (40, 9), (6, 3), (2, 1)])
 def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_share(
     items: int, first: int
 ) -> None:
@@ -117,7 +110,7 @@ def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_sh
         rootpath=None,
     )  # fmt: skip
     scheduling = FlightScheduling.__new__(FlightScheduling)
-    vars(scheduling).update(
+    scheduling.__dict__.update(
         numnodes=2, node2collection={}, node2pending={}, pending=[], collection=None,
         log=lambda *_: None, config=config, maxschedchunk=None, _most=8,
     )  # fmt: skip
@@ -129,9 +122,11 @@ def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_sh
     scheduling.schedule()
 
     assert [len(node.sent) for node in nodes] == [first, first]
-    # Whatever ends, every item is sent once, and each worker is told when nothing is left.
-    while busy := [node for node in nodes if scheduling.node2pending[node]]:
-        for node in busy:
-            scheduling.mark_test_complete(node, scheduling.node2pending[node][0], 5.0)
+    # A worker runs an item once it knows the next one, or that there is none.
+    left = scheduling.node2pending
+    while able := [n for n in nodes if len(left[n]) > 1 or (left[n] and n.shutting_down)]:
+        for node in able:
+            scheduling.mark_test_complete(node, left[node][0], 5.0)
+    assert not any(left.values())
     assert sorted(nodes[0].sent + nodes[1].sent) == list(range(items))
     assert all(node.shutting_down for node in nodes)

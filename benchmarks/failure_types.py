@@ -8,10 +8,14 @@
     npm pack devextreme@26.1.5 ajv-i18n@4.2.0  # unpacked as FOLDER/devextreme and FOLDER/ajv
     python benchmarks/failure_types.py FOLDER
 
-`messages/catalogue_texts.py` says how their messages were labelled.
+`messages/catalogue_texts.py` says how their messages were labelled. The English texts of
+applications were labelled a second time, by a language model that was given the definitions of the
+types and the messages, nothing else (`messages/second_reader.json`); the last lines compare the two
+readers.
 """
 
 import argparse
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,7 +23,7 @@ from pathlib import Path
 from pytest_autoweb.correct.failure_types import classify
 
 sys.path.insert(0, str(Path(__file__).parent / "messages"))
-from catalogue_texts import LANGUAGES, labelled
+from catalogue_texts import LANGUAGES, hashed, labelled
 
 GROUPS = {
     "texts of applications": ("gogs", "saleor", "jellyfin"),
@@ -44,6 +48,29 @@ def main() -> None:
         for name in (*sources, group):
             cells = (f"{right[name, it]} of {total[name, it]}" for it in LANGUAGES)
             print(f"| {name} | {' | '.join(cells)} |")
+    _compare_readers(root)
+
+
+def _compare_readers(root: Path) -> None:
+    """Print how often the two readers agree, and the rules with the second one."""
+    read = json.loads((Path(__file__).parent / "messages/second_reader.json").read_text())
+    second = {
+        key: (name, sure == "sure")
+        for sure, types in read.items()
+        for name, keys in types.items()
+        for key in keys
+    }
+    rows = [
+        (said, label, *second[hashed(said)])
+        for source in GROUPS["texts of applications"]
+        for language, said, label in labelled(root, source)
+        if language == "en"
+    ]
+    agreed = sum(label == again for _, label, again, _ in rows)
+    sure = [(said, again) for said, _, again, was_sure in rows if was_sure]
+    right = sum(classify(said).type == again for said, again in sure)
+    print(f"\nThe second reader gives the same type to {agreed} of {len(rows)}.")
+    print(f"Of {len(sure)} that the second reader was sure of, the rules have {right}.")
 
 
 if __name__ == "__main__":

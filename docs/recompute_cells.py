@@ -162,7 +162,8 @@ def stages(cells):
     found = []
     for stage in dict.fromkeys((*times, *usages)):
         total, seconds = add_up(usages[stage]), times[stage] / 1000
-        counted = {name: total[name] for name in ("calls", "input_tokens", "output_tokens")}
+        names = ("calls", "input_tokens", "output_tokens", *LATER_TOKENS)
+        counted = {name: total[name] for name in names}
         money = cost([], usages[stage])
         per_cell = seconds / began if began else 0.0
         found.append({"seconds": seconds, "per_cell_s": per_cell, **counted, "cost": money})

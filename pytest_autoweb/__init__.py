@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.report.json_report import PanelContent, Report
     from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results import CellResult, Failure, Usage
+    from pytest_autoweb.runs.loaded_run import Run, load_run
     from pytest_autoweb.runs.side_files import GateResult
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
@@ -56,6 +57,7 @@ __all__ = [
     "Reply",
     "Report",
     "Request",
+    "Run",
     "SandboxBorder",
     "ShownPage",
     "Sight",
@@ -64,6 +66,7 @@ __all__ = [
     "Strategy",
     "Usage",
     "VisionModel",
+    "load_run",
     "mark_page",
 ]
 
@@ -91,6 +94,7 @@ _HOMES = {
     "Reply": "pytest_autoweb.llm.client",
     "Report": "pytest_autoweb.report.json_report",
     "Request": "pytest_autoweb.llm.client",
+    "Run": "pytest_autoweb.runs.loaded_run",
     "ShownPage": "pytest_autoweb.page.capture",
     "Sight": "pytest_autoweb.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
@@ -98,6 +102,7 @@ _HOMES = {
     "Strategy": "pytest_autoweb.strategies",
     "Usage": "pytest_autoweb.results",
     "VisionModel": "pytest_autoweb.locate.interview",
+    "load_run": "pytest_autoweb.runs.loaded_run",
     "mark_page": "pytest_autoweb.marks.marking",
 }
 """The module that each public name is imported from."""

@@ -9,14 +9,17 @@ from contextlib import AbstractContextManager, nullcontext
 
 from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
+    analyze,
     comment,
     compare,
     dashboard,
     gate,
+    init,
     judge_labels,
     locate,
     merge_reports,
     models,
+    rerun,
     schema,
     show_prompts,
     show_report,
@@ -26,8 +29,11 @@ from pytest_autoweb.commands import (
 from pytest_autoweb.errors import AutowebError
 
 COMMANDS = (
+    init,
     schema,
     show_report,
+    rerun,
+    analyze,
     merge_reports,
     models,
     show_prompts,

@@ -18,6 +18,8 @@ ordinary words."""
 
 _MIN_EMBEDDED = 6
 REDACTED = "<redacted>"
+SECRET = re.compile(r"<secret:([^<>]*)>")
+"""What stands for a secret, with its name."""
 
 
 class Redactor:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_autoweb.act.actions import (
+    MAX_WAIT_MS,
     Action,
     Click,
     Done,
@@ -114,8 +115,8 @@ def _elsewhere(name: str, call: Mapping[str, Any]) -> Action | None:
         return GoBack(action="go_back") if pressed in _BACK else Press(action="press", key=pressed)
     if name == "wait":
         seconds = call.get("duration")
-        limited = min(10.0, float(seconds)) if isinstance(seconds, int | float) else 1.0
-        return Wait(action="wait", timeout_ms=round(max(0.0, limited) * 1000))
+        wanted = float(seconds) * 1_000 if isinstance(seconds, int | float) else 1_000.0
+        return Wait(action="wait", timeout_ms=round(min(max(0.0, wanted), MAX_WAIT_MS)))
     if name in ("screenshot", "cursor_position"):
         return Retry(action="retry")
     return None

@@ -11,12 +11,10 @@ from pytest_autoweb.attempt.retry_notes import retry_notes
 from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.correct.guidance import failure_text
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
-from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.scripts import run_script
 from pytest_autoweb.results import Attempt
 
-SETTLE_MS = 300
-"""Quiet time before a new look, in which pages draw the effects of an action."""
 _TEXT_MS = 3_000.0
 _PAST_LINES = 10
 
@@ -31,10 +29,12 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
         last: the previous turn, or None if this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
-    page = _front_page(last.view.page if last else tools.page, tools, memory)
+    before = last.view.page if last else tools.page
+    # A tab that the last action opens comes while the page it was opened from settles.
+    if last and not before.is_closed():
+        wait_until_quiet(before)
+    page = _front_page(before, tools, memory)
     here = tools if page is tools.page else replace(tools, page=page)
-    if last:
-        settle(page, quiet_ms=SETTLE_MS)
     view = look(page, here, failed=memory.failed if memory.feedback.enabled else ())
     memory.failed = ()
     problems = memory.feedback.begin_cycle()

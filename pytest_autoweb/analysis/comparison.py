@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from math import ceil
 from typing import Literal
@@ -193,7 +194,7 @@ class Comparison(Record):
     """Sentences with what a reader must know to judge the comparison."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Contest:
     """Two sides with the cases on which they are compared."""
 
@@ -201,14 +202,14 @@ class _Contest:
     metric: Metric
     a: Half
     b: Half
-    doubtful: Collection[CaseKey]
     pairs: tuple[Pair, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
 
-    @property
+    @cached_property
     def differences(self) -> list[Fraction]:
         """Return the difference of each pair, b minus a."""
+        # Fractions, because the tests must tell equal means from almost equal ones.
         good = GOOD[self.metric]
         return [case_mean(pair.b, good) - case_mean(pair.a, good) for pair in self.pairs]
 
@@ -234,8 +235,8 @@ def compare_models(
         models: the models to compare; all but the controls by default.
     """
     names = contestants(rows) if models is None else models
-    halves = [Half(name, name, rows.ts, _rows_of(rows, name)) for name in names]
     rules = PairingRules(doubtful=_doubtful(left_out, rows))
+    halves = [Half(name, name, rows.ts, _rows_of(rows, name), rules.doubtful) for name in names]
     return _decide([_contest("models", metric, pair, rules) for pair in combinations(halves, 2)])
 
 
@@ -265,6 +266,7 @@ def compare_modes(
                 name,
                 rows.ts,
                 [row for row in own if row.capture_mode == mode],
+                rules.doubtful,
                 mode,
             )
             for mode in modes
@@ -300,7 +302,10 @@ def compare_runs(
     notes = tuple(_about_runs(before, after))
     contests = []
     for first, second in models:
-        pair = (_half(before, after, first, second), _half(after, before, second, first))
+        pair = (
+            _half(before, after, first, second, doubtful),
+            _half(after, before, second, first, doubtful),
+        )
         contests.append(_contest("runs", metric, pair, rules, notes))
     return _decide(contests)
 
@@ -320,12 +325,14 @@ def _rows_of(rows: RunRows, model: str) -> list[CellSummary]:
     return [row for row in rows.rows if row.model == model]
 
 
-def _half(run: RunRows, other: RunRows, model: str, other_model: str) -> Half:
+def _half(
+    run: RunRows, other: RunRows, model: str, other_model: str, doubtful: Collection[CaseKey]
+) -> Half:
     name, other_name = run.name or run.ts, other.name or other.ts
     label = name if name != other_name else run.ts
     if model != other_model:
         label = f"{model} in {label}"
-    return Half(label, model, run.ts, _rows_of(run, model))
+    return Half(label, model, run.ts, _rows_of(run, model), doubtful)
 
 
 def _contest(
@@ -337,12 +344,14 @@ def _contest(
 ) -> _Contest:
     a, b = halves
     pairs, left_out = pair_cases(a.rows, b.rows, rules, names=(a.label, b.label))
-    return _Contest(kind, metric, a, b, rules.doubtful, pairs, left_out, notes)
+    return _Contest(kind, metric, a, b, pairs, left_out, notes)
 
 
 def _decide(contests: Sequence[_Contest]) -> tuple[Comparison, ...]:
     """Test every contest, then correct the p values for the number of tests."""
     tested = [(contest, *_test(contest)) for contest in contests]
+    # A contest without a case is no test, so it must not make the correction of the others
+    # stricter.
     known = [p for _, _, p in tested if p is not None]
     adjusted = iter(holm(known))
     return tuple(
@@ -370,8 +379,8 @@ def _comparison(
     unjudged = Comparison(
         kind=contest.kind,
         metric=contest.metric,
-        a=side_of(contest.a, cells_a, contest.metric, contest.doubtful),
-        b=side_of(contest.b, cells_b, contest.metric, contest.doubtful),
+        a=side_of(contest.a, cells_a, contest.metric),
+        b=side_of(contest.b, cells_b, contest.metric),
         cases=tuple(cases),
         left_out=contest.left_out,
         gained=sum(d > 0 for d in differences),
@@ -398,6 +407,7 @@ def _comparison_detectable(contest: _Contest, family: int) -> float | None:
     differences = contest.differences
     if not differences:
         return None
+    # The level that the smallest of several p values has to reach by Holm's correction.
     alpha = ALPHA / max(1, family)
     if contest.single:
         differing = sum(d != 0 for d in differences) / len(differences)

@@ -122,18 +122,21 @@ def _judge(cell: Cell, contestants: Sequence[Cell]) -> tuple[ControlState, str]:
 
 def _differ(one: Cell, other: Cell) -> bool:
     sums = [(one.checksums.get(name), other.checksums.get(name)) for name in _SAME]
+    # A checksum that is missing on one side proves no difference.
     return any(a and b and a != b for a, b in sums)
 
 
 def _oracle_state(cell: Cell) -> ControlState:
     if cell.outcome == "passed":
         return "holds"
+    # A solution that needed a repair failed at first, so the case does not reliably pass.
     return "broken" if cell.outcome in ("failed", "healed") else "unproven"
 
 
 def _noop_state(cell: Cell) -> ControlState:
     if cell.outcome in ("passed", "healed"):
         return "broken"
+    # A cell that failed before it was judged says nothing about the checks.
     return "holds" if cell.outcome == "failed" and _was_judged(cell) else "unproven"
 
 

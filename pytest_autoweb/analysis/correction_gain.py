@@ -16,6 +16,7 @@ from pytest_autoweb.results import CellResult, CorrectionArmName, Record, Usage,
 from pytest_autoweb.results.correction import FailureType
 from pytest_autoweb.variants import variants_of
 
+# By name, because that module stands in a row above this one.
 _ARMS = ("pytest_autoweb.correction_arms", "ARMS")
 
 

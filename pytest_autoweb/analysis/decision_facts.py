@@ -205,6 +205,7 @@ def reliability(pairs: Iterable[tuple[float, bool]]) -> Reliability:
         return Reliability()
     groups: dict[int, list[tuple[float, bool]]] = {}
     for confidence, right in known:
+        # A confidence of exactly 1 belongs to the highest bin.
         groups.setdefault(min(BINS - 1, int(confidence * BINS)), []).append((confidence, right))
     bins = tuple(
         ReliabilityBin(

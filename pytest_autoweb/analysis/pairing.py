@@ -46,6 +46,7 @@ MEANS = ("prompts", "capture")
 
 
 _SIDE = "{side}"
+_WHOLE = (Fraction(0), Fraction(1))
 
 
 class LeftOut(Record):
@@ -120,11 +121,13 @@ def pair_cases(
 
 def case_mean(cells: Sequence[CellSummary], good: Collection[Outcome]) -> Fraction:
     """Return the share of passed cells, averaged over repeats, then over capture modes."""
-    return mean_over_modes(cells, [Fraction(cell.outcome in good) for cell in cells])
+    return mean_over_modes(cells, [_WHOLE[cell.outcome in good] for cell in cells])
 
 
 def mean_over_modes(cells: Sequence[CellSummary], values: Sequence[Fraction]) -> Fraction:
     """Average a value of each cell over the repeats of a capture mode, then over the modes."""
+    if len(values) == 1:
+        return values[0]
     modes: dict[CaptureModeName, list[Fraction]] = {}
     for cell, value in zip(cells, values, strict=True):
         modes.setdefault(cell.capture_mode, []).append(value)
@@ -176,6 +179,11 @@ def _pair_in_modes(
     modes: Sequence[CaptureModeName],
     question: tuple[str, ...],
 ) -> Iterator[Pair | LeftOut]:
+    if len(modes) == 1 == len(a) == len(b):
+        yield from _pair_of_graded(key, a, b, question)
+        return
+    # A mode counts only where both sides have a verdict in it; otherwise their means would be taken
+    # over different modes.
     kept: list[CaptureModeName] = []
     for mode in modes:
         own_a = [row for row in a if row.capture_mode == mode]
@@ -248,6 +256,10 @@ def _named(left_out: LeftOut, names: tuple[str, str]) -> LeftOut:
 def _differing(
     names: Sequence[str], a: Sequence[CellSummary], b: Sequence[CellSummary]
 ) -> tuple[str, ...]:
+    if len(a) == len(b) == 1 and a[0].capture_mode == b[0].capture_mode:
+        ours, theirs = a[0].checksums, b[0].checksums
+        return tuple(name for name in names if ours.get(name) != theirs.get(name))
+
     def sums(rows: Sequence[CellSummary], name: str) -> set[tuple[str, str | None]]:
         # Each capture mode has its own checksum of captures; the others do not depend on the mode.
         return {

@@ -1,4 +1,4 @@
-"""The current run seen with earlier ones: trends, and flaky, steady and slow cases."""
+"""The current run beside earlier ones: trends, and flaky, steady and slow cases."""
 
 import hashlib
 import json
@@ -188,6 +188,7 @@ def _records(earlier: Sequence[RunRows], current: RunRows) -> list[_Record]:
         for place, rows in _by_place(run.rows).items():
             if place in now:
                 sums = [row.checksums for row in now[place]]
+                # Results under other checksums are answers to another question.
                 if same := [row for row in rows if row.checksums in sums]:
                     records[place].earlier.append(same)
     return list(records.values())

@@ -123,6 +123,8 @@ def cell_row(cell: CellResult) -> CellSummary:
         calls=usage.calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        # A cell without calls costs nothing, but a killed one may have made calls of which there is
+        # no record.
         cost_usd=usage.cost_usd if usage.calls or lost else 0.0,
         cost_complete=usage.unpriced_calls == 0 and not lost,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import fsum
 from statistics import fmean
 
@@ -53,30 +54,36 @@ class Side(Record):
     """The mean wall time of a compared cell in seconds, averaged within cases first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Half:
-    """One side before it is compared."""
+    """One side before it is compared, with any number of others."""
 
     label: str
     model: str
     run: str
     rows: Sequence[CellSummary]
+    doubtful: Collection[CaseKey]
+    """The cases whose controls are broken."""
     capture_mode: CaptureModeName | None = None
 
+    @cached_property
+    def first_attempt(self) -> Rates:
+        """Return the rates of first attempts over all its cells."""
+        return rates_of(self.rows, GOOD["first_attempt"], self.doubtful)
 
-def side_of(
-    half: Half,
-    cases: Sequence[tuple[CellSummary, ...]],
-    metric: Metric,
-    doubtful: Collection[CaseKey],
-) -> Side:
+    @cached_property
+    def after_repair(self) -> Rates:
+        """Return the rates over all its cells, repaired ones counted as passed."""
+        return rates_of(self.rows, GOOD["after_repair"], self.doubtful)
+
+
+def side_of(half: Half, cases: Sequence[tuple[CellSummary, ...]], metric: Metric) -> Side:
     """Compute the numbers of a side.
 
     Args:
         half: the side.
         cases: the side's cells of each compared case.
         metric: what counts as a pass.
-        doubtful: cases whose controls are broken.
     """
     good = GOOD[metric]
     compared = [row for case in cases for row in case]
@@ -92,8 +99,8 @@ def side_of(
         model=half.model,
         capture_mode=half.capture_mode,
         run=half.run,
-        first_attempt=rates_of(half.rows, GOOD["first_attempt"], doubtful),
-        after_repair=rates_of(half.rows, GOOD["after_repair"], doubtful),
+        first_attempt=half.first_attempt,
+        after_repair=half.after_repair,
         compared=rate_of(compared, good),
         compared_all=rate_of(everywhere, good),
         total_cost=cost_of(half.rows),
@@ -114,6 +121,7 @@ def cost_of(rows: Sequence[CellSummary]) -> Cost:
 
 def costs(cases: Sequence[tuple[CellSummary, ...]]) -> list[float] | None:
     """Return the mean cost of a cell for each case; None unless all costs are known."""
+    # A mean over the priced cells alone would compare different cells of the two sides.
     if not all(row.cost_complete and row.cost_usd is not None for case in cases for row in case):
         return None
     return _per_case(cases, lambda row: row.cost_usd or 0.0)
@@ -127,7 +135,12 @@ def times(cases: Sequence[tuple[CellSummary, ...]]) -> list[float]:
 def _per_case(
     cases: Sequence[tuple[CellSummary, ...]], value: Callable[[CellSummary], float]
 ) -> list[float]:
-    return [float(mean_over_modes(case, [Fraction(value(row)) for row in case])) for case in cases]
+    return [
+        value(case[0])
+        if len(case) == 1
+        else float(mean_over_modes(case, [Fraction(value(row)) for row in case]))
+        for case in cases
+    ]
 
 
 def change_of(before: list[float] | None, after: list[float] | None) -> Change:

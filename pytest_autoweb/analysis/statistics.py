@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
@@ -193,6 +193,7 @@ def t_quantile(probability: float, df: int) -> float:
     low, high, within = 0.0, 1.0, 2 * probability - 1
     while _t_within(high, df) < within:
         low, high = high, high * 2
+    # Eighty halvings exhaust the precision of a float.
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if _t_within(middle, df) < within else (low, middle)
@@ -268,6 +269,7 @@ def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
     total, far = sum(sizes), abs(sum(steps)) // unit
     if far == 0:
         return SignFlip(1.0, exact=True)
+    # No coefficient exceeds 2**n, for which these bytes suffice.
     width = len(sizes) // 8 + 1
     if total * width > _LARGEST_TABLE:
         return SignFlip(_random_flips(sizes, far, seed), exact=False)
@@ -281,6 +283,7 @@ def sign_flip(differences: Iterable[Fraction], seed: int = 0) -> SignFlip:
         int.from_bytes(packed[at * width : (at + 1) * width], "little")
         for at in range((total - far) // 2 + 1)
     )
+    # Both tails have the same number of patterns, because each pattern has an opposite one.
     return SignFlip(float(Fraction(2 * tail, 2 ** len(sizes))), exact=True)
 
 
@@ -363,7 +366,9 @@ def percentile(values: list[float], share: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
+_UNLIKELY = 1e-9
 _LARGEST_TABLE = 4_000_000
+# With the observed pattern they are 10,000.
 _FLIPS = 9999
 
 
@@ -430,6 +435,7 @@ def detectable_by_mcnemar(n: int, discordant: float, alpha: float = ALPHA) -> fl
         raise ValueError(f"needs n >= 0 and shares from 0 to 1, got {n}, {discordant}, {alpha}")
     if mcnemar_power(n, 1.0, 1.0, alpha) < POWER:
         return None
+    # In thousandths, which is finer than any verdict states.
     low, high = 0, 1000
     while high - low > 1:
         middle = (low + high) // 2
@@ -460,11 +466,28 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
     if discordant == 0:
         return 0.0
     against = (discordant - difference) / (2 * discordant)
-    power = 0.0
-    for differing, chance in enumerate(_binomial(n, discordant)):
-        if chance > 1e-9 and (most := _most_against(differing, alpha)) is not None:
-            power += chance * sum(_binomial(differing, against)[: most + 1])
-    return power
+    likely = sorted(_likely(n, discordant))
+    found = _significant(likely[0][0], likely[-1][0], against, alpha)
+    return fsum(chance * share for (_, chance), share in zip(likely, found, strict=True))
+
+
+def _significant(fewest: int, most: int, against: float, alpha: float) -> Iterator[float]:
+    """Yield for each number of differing cases the chance that they are a significant result.
+
+    Each chance follows from the one before: one case more can only add to those that contradict.
+    """
+    share, border = 0.0, None
+    for differing in range(fewest, most + 1):
+        before, border = border, _most_against(differing, alpha)
+        if border is None:
+            yield 0.0
+            continue
+        if before is None:
+            share = _at_most(border, differing, against)
+        else:
+            share -= against * _chance(before, differing - 1, against)
+            share += _chance(border, differing, against) if border > before else 0.0
+        yield share
 
 
 def detectable_mean(differences: Sequence[float], alpha: float = ALPHA) -> float | None:
@@ -487,23 +510,55 @@ def detectable_mean(differences: Sequence[float], alpha: float = ALPHA) -> float
     return found if found <= 1 else None
 
 
-def _binomial(n: int, p: float) -> list[float]:
-    """Return the probabilities of 0 to n successes."""
+def _likely(n: int, p: float) -> Iterator[tuple[int, float]]:
+    """Yield numbers of successes with their probabilities, except for very unlikely ones."""
     if p in (0.0, 1.0):
-        return [float(k == n * p) for k in range(n + 1)]
+        yield round(n * p), 1.0
+        return
+    middle = min(n, int((n + 1) * p))
+    for numbers in (range(middle, n + 1), range(middle - 1, -1, -1)):
+        for k in numbers:
+            if (chance := _chance(k, n, p)) <= _UNLIKELY:
+                break
+            yield k, chance
+
+
+def _chance(k: int, n: int, p: float) -> float:
+    """Return the probability of k successes."""
+    if p in (0.0, 1.0):
+        return float(k == n * p)
     # With logarithms, because the binomial coefficients of many cases overflow a float.
-    head = lgamma(n + 1) + n * log1p(-p)
-    odds = log(p) - log1p(-p)
-    return [exp(head - lgamma(k + 1) - lgamma(n - k + 1) + k * odds) for k in range(n + 1)]
+    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return exp(ways + k * log(p) + (n - k) * log1p(-p))
+
+
+def _at_most(most: int, n: int, p: float) -> float:
+    """Return the probability of at most `most` successes.
+
+    The terms are added away from the border, on the side where they shrink from the start, until
+    they no longer matter: of thousands of cases a few dozen do.
+    """
+    if p in (0.0, 1.0) or most >= n:
+        return float(most >= n * p)
+    if most > n * p:
+        return 1 - _at_most(n - most - 1, n, 1 - p)
+    term, total, k = _chance(most, n, p), 0.0, most
+    while k >= 0 and term > total * 1e-17:
+        total += term
+        term *= k * (1 - p) / ((n - k + 1) * p)
+        k -= 1
+    return total
 
 
 @cache
 def _most_against(n: int, alpha: float) -> int | None:
     """Return how many of n differing cases may contradict the others in a significant result."""
-    tail, most = Fraction(0), None
+    # In whole numbers: two tails are at most alpha when twice the ways are at most this many.
+    ways, tail, most = 1, 0, None
+    significant = Fraction(alpha) * 2**n
     for k in range(n + 1):
-        tail += Fraction(comb(n, k), 2**n)
-        if 2 * tail > alpha:
+        tail += ways
+        if 2 * tail > significant:
             break
-        most = k
+        most, ways = k, ways * (n - k) // (k + 1)
     return most

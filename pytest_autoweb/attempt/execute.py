@@ -16,6 +16,7 @@ from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_
 from pytest_autoweb.llm.plan_syntax import heading_number
 from pytest_autoweb.llm.replies import fold_line
 from pytest_autoweb.page.frames import ContextWrapper, best_context
+from pytest_autoweb.page.opening import page_digest
 from pytest_autoweb.results import Attempt, Failure, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
@@ -395,7 +396,6 @@ def _result(
             error += f"; variables that exist: {', '.join(outcome.names) or 'none'}"
         # Logged before the tail is taken, so that the tail includes it.
         tools.log.write(f"step {index} error: {error}")
-    picture = tools.folder / f"step-{index}.jpg"
     return StepResult(
         step_index=index,
         ok=outcome.ok,
@@ -407,8 +407,20 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=relative(picture, tools) if shot(tools.page, picture, tools.hidden) else None,
+        screenshot=_pictured(index, tools),
     )
+
+
+def _pictured(index: int, tools: Tools) -> str | None:
+    """Take the picture of a step, and note what the page holds, for whoever would take another."""
+    picture = tools.folder / f"step-{index}.jpg"
+    tools.pictured.clear()
+    before = page_digest(tools.page)
+    if not shot(tools.page, picture, tools.hidden):
+        return None
+    if before is not None:
+        tools.pictured[str(picture)] = before
+    return relative(picture, tools)
 
 
 def relative(path: object, tools: Tools) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.attempt.tools import Tools, change, charge
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.choice.expected_text import TextComparison, excerpt
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
 from pytest_autoweb.llm.client import Message, Request
@@ -255,5 +255,5 @@ def _unverified(location: Location) -> str:
 
 def _with_search(result: LocatorResult, attempt: Attempt) -> Attempt:
     for exchange in result.transcript:
-        attempt = charge(attempt, "locate", exchange)
+        attempt = attempt.charged(exchange)
     return change(attempt, locations=(*attempt.locations, result.location))

@@ -1,12 +1,15 @@
 """The stages that begin and end every strategy: entry page, judging, evidence."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Error
+
 from pytest_autoweb.attempt.execute import relative, relative_scene
 from pytest_autoweb.attempt.page_evidence import with_findings
-from pytest_autoweb.attempt.tools import Tools, change, charge, fail
+from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
 from pytest_autoweb.checks.rubric_checks import JudgeCheck
 from pytest_autoweb.evidence.dom_copy import copy_page
@@ -15,7 +18,7 @@ from pytest_autoweb.evidence.har import har_text
 from pytest_autoweb.evidence.scene import shot, take_scene
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.page.opening import open_page, page_digest
 from pytest_autoweb.page.setup import run_setup_js
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
@@ -28,9 +31,11 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     url = tools.case.entry_url
     failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
     if failure is None and tools.case.setup.js:
-        failure = run_setup_js(tools.page, tools.case.setup.js)
-    attempt = change(attempt, entry_url_used=tools.page.url)
+        failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
+    # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
+    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
     if failure:
+        failure = Failure.model_validate(_map_texts(failure.model_dump(), tools.redact))
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
@@ -123,7 +128,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         checksums=tools.check_checksums,
     )
     for exchange in tools.judge.exchanges if tools.judge else ():
-        attempt = charge(attempt, "judge", exchange)
+        attempt = attempt.charged(exchange)
     # Kept at once, because the page may go on changing after the verdict.
     attempt = keep_records(keep_page(attempt, tools), tools)
     passed, points = score(results)
@@ -162,10 +167,25 @@ def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
     return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
 
 
+_PAINTED = "canvas, video, marquee"
+"""Elements that look different although nothing in the document has changed."""
+
+
+def _copied(picture: Path, tools: Tools) -> bool:
+    """Use the picture of the last step again if the page is the same; return whether it is."""
+    try:
+        for taken, held in tools.pictured.items():
+            same = page_digest(tools.page) == held and not tools.page.query_selector(_PAINTED)
+            return same and bool(shutil.copyfile(taken, picture))
+    except (Error, OSError):
+        pass
+    return False
+
+
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
     """Keep the last picture, and the scene if no step failed but a check does."""
     picture = tools.folder / "final.jpg"
-    if shot(tools.page, picture, tools.hidden):
+    if _copied(picture, tools) or shot(tools.page, picture, tools.hidden):
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt

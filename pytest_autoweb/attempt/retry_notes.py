@@ -57,9 +57,8 @@ def failed_labels(attempt: Attempt) -> str:
     """Return `plan`, `run`, the numbers of the failed steps, or `unknown`."""
     if attempt.failure and attempt.failure.kind == "plan":
         return "plan"
-    steps = [str(r.step_index) for r in attempt.step_results if r.status == "failed"]
-    if steps:
-        return f"step {', '.join(steps)}"
+    if steps := attempt.failed_steps():
+        return f"step {steps}"
     return "run" if attempt.failure else "unknown"
 
 

@@ -23,11 +23,9 @@ from pytest_autoweb.results import (
     Attempt,
     AttemptFields,
     CaptureModeName,
-    Exchange,
     Failure,
     FailureKind,
     StageName,
-    Usage,
 )
 from pytest_autoweb.sandbox.engine import StepEngine
 
@@ -156,6 +154,8 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt by the step's finders and functions, made once the step is over."""
+    pictured: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """For the picture of the newest step, by its path, the page's digest; see `page_digest`."""
     folds: Folds = field(default_factory=Folds)
     """Which lists the newest listing of a turn shortens, and which the next is to show."""
     judge: ModelJudge | None = None
@@ -235,16 +235,9 @@ def ask(
         computer=computer,
     )
     asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now, usable=usable)
-    attempt = charge(attempt, stage, asked.exchange)
+    attempt = attempt.charged(asked.exchange)
     if isinstance(asked.outcome, ModelError):
         cause = asked.outcome.cause
         message = f"{stage}: {cause}: {asked.exchange.error}"
         return fail(attempt, Failure(kind="model", cause=cause, message=message)), ""
     return attempt, tools.redact(asked.outcome.text)
-
-
-def charge(attempt: Attempt, stage: StageName, exchange: Exchange) -> Attempt:
-    """Return the attempt with one more exchange, and its usage added to that of the stage."""
-    usage = dict(attempt.usage)
-    usage[stage] = usage.get(stage, Usage()) + exchange.usage
-    return change(attempt, usage=usage, exchanges=(*attempt.exchanges, exchange))

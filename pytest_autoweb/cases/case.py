@@ -187,7 +187,7 @@ def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None
 def resolve_secrets(
     case: Case, environ: Mapping[str, str], path: Path | None = None
 ) -> dict[str, str]:
-    """Name -> value: the environment variable when it holds something, else the default.
+    """Return the values by name: the environment variable if it holds something, else the default.
 
     Raises:
         CaseError: a variable is not set and there is no default.

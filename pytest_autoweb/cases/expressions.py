@@ -134,6 +134,8 @@ def _printable(value: Any) -> Any:
 
 @cache
 def _environment() -> _Environment:
+    # Jinja drops a newline at the end unless told otherwise. Nothing is escaped, because values go
+    # into tasks, addresses and checks and not into HTML.
     environment = _Environment(
         undefined=_Undefined, finalize=_printable, keep_trailing_newline=True, autoescape=False
     )

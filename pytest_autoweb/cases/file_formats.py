@@ -77,6 +77,8 @@ def read_json(text: str) -> ReadResult:
     """
     tokens = _tokens(text)
     try:
+        # Whole numbers as text, because Python refuses those of thousands of digits without saying
+        # where they are; `whole` does.
         json.loads(text, parse_constant=_no_constant, parse_int=str)
     except json.JSONDecodeError as error:
         raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from error
@@ -155,6 +157,8 @@ class _Walk:
         return entries
 
 
+# As in YAML 1.2. By YAML 1.1, which PyYAML follows, `no` would be false, 12:30:45 the number 45045
+# and 2025-05-06 a date.
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -188,6 +192,7 @@ def read_yaml(text: str) -> ReadResult:
 
 def _checked(text: str) -> Iterator[yaml.Event]:
     depth = 0
+    # Checked event by event before anything is built, as a few aliases can stand for gigabytes.
     for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         line = _line(event)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
@@ -236,6 +241,7 @@ class _Builder:
             return self._mapping(at)
         assert isinstance(event, yaml.ScalarEvent)
         text = encodable(event.value, _line(event))
+        # Whatever is quoted is text.
         return _scalar(text, _line(event)) if event.implicit[0] else text
 
     def _sequence(self, at: FieldPath) -> list[Any]:

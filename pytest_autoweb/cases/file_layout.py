@@ -138,6 +138,7 @@ def _top(
     if document.is_json and not {"cases", "version"} & set(data):
         return {"cases": [data]}, {}, ()
     version = data.get("version", VERSION)
+    # True equals 1.
     if version != VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise FieldError(("version",), f"must be {VERSION}, the only version there is")
     if "version" not in data and not document.is_json:

@@ -40,6 +40,7 @@ def case_json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12) of a case file; it leaves out bare JSON lists of cases."""
     case, webserver, checks = _schema_of(Case), _schema_of(Webserver), _schema_of_checks()
     case["properties"]["expect"]["items"] = {"anyOf": checks["anyOf"]}
+    # Nobody writes the base class itself; the registered check types take its place.
     del case["$defs"]["Check"]
     definitions = {
         **case.pop("$defs"),
@@ -132,6 +133,8 @@ def _with_aliases(fields: dict[str, Any]) -> dict[str, Any]:
 def _accept_expressions(schema: dict[str, Any]) -> None:
     """Let an expression stand where a value is not a free text anyway."""
     for name, field in schema.get("properties", {}).items():
+        # Pydantic states the form of keys as `patternProperties`, which alone would let any other
+        # key pass unchecked.
         if "patternProperties" in field:
             field["additionalProperties"] = False
         schema["properties"][name] = _or_expression(field)

@@ -242,6 +242,8 @@ def _loaded(document: Document) -> tuple[LoadedCase, ...]:
 
 
 def _case(source: CaseSource) -> LoadedCase:
+    # Each part is tried even if another has failed, so that people see all mistakes of a case at
+    # once.
     errors = FieldErrors()
     webserver, server, reset = None, STAND_IN, None
     with errors.kept():

@@ -71,6 +71,7 @@ def _check_axis(name: str, values: Any, at: FieldPath) -> None:
 def _labels(values: list[Any]) -> dict[str, str]:
     """Return the part of the id for each value; a hash tells apart what looks the same."""
     short = {_canonical(value): _label(value) for value in values}
+    # Ids become names of folders, and to some file systems `A` and `a` are one name.
     seen = Counter(label.lower() for label in short.values())
     return {
         canonical: label

@@ -13,6 +13,7 @@ from pytest_autoweb.cases.expressions import Expressions
 from pytest_autoweb.cases.validation import MISSING, Document, Model, keys, validated
 from pytest_autoweb.checks.check_type import CHECKS, Check
 from pytest_autoweb.errors import CaseError, listed, near_miss
+from pytest_autoweb.redaction import SECRET
 from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 
@@ -87,7 +88,8 @@ _NOT_DECISIVE = ("weight", "message")
 _STATIC_FIELDS = ("id", "tags", "strategy", "must_pass")
 """Fields that must be known when cases are collected, before any web server runs."""
 
-_SECRET = re.compile(r"<secret:([^<>]*)>")
+_WITHOUT_SECRETS = ("entry_url", "allowed_origins", "files")
+"""Fields whose secrets nobody puts in: addresses and names stand in logs and reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +260,10 @@ class RenderedCase:
         if not isinstance(declared, Mapping):
             return
         for at, text in texts(self.fields, ()):
-            for name in _SECRET.findall(text):
-                if name not in declared:
+            for name in SECRET.findall(text):
+                if at[0] in _WITHOUT_SECRETS or at[:2] == ("setup", "storage_state"):
+                    errors.add(at, f"a secret cannot stand here: it would stay <secret:{name}>")
+                elif name not in declared:
                     errors.add(at, f"unknown secret {name!r}{near_miss(name, declared)}")
 
     def checksum(self, webserver: Webserver | None, reset: Reset | None) -> str:

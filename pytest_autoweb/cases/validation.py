@@ -1,4 +1,4 @@
-"""A case file as it was read, and pydantic's errors as sentences about the user's own field."""
+"""Reads case files, and turns pydantic's errors into sentences about the user's own fields."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -83,6 +83,7 @@ def _text(path: Path) -> str:
     if len(raw) > MAX_BYTES:
         raise Unreadable(f"is larger than {MAX_BYTES // 1024} KB", 1)
     try:
+        # Some editors on Windows begin a UTF-8 file with a byte order mark.
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
@@ -145,6 +146,7 @@ def _telling(errors: list[ErrorDetails], data: Any) -> list[tuple[FieldPath, Err
     """
     located = [(_located(error, data), error) for error in errors]
     inside = [pair for pair in located if not _is_wrong_member(pair, located)] or located
+    # First, because only the first error of each place is reported.
     inside.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")
     unknown = {where[:-1] for where, error in inside if error["type"] == "extra_forbidden"}
     told: dict[FieldPath, ErrorDetails] = {}

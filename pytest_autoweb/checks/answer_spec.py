@@ -198,6 +198,8 @@ def _refuse_conditions(records: RecordsSpec, at: FieldPath) -> None:
 def _refuse_urls(urls: Any, at: FieldPath) -> None:
     wanted, here = (urls, at) if isinstance(urls, list) else (urls.want, (*at, "want"))
     for index, url in enumerate(wanted):
+        # A path is joined to the site of the case when it is compared; which site that is makes no
+        # difference to whether the path is valid.
         if normal_url(url, "http://localhost/") is None and _SECRET not in url:
             raise FieldError((*here, index), f"is not a URL with http:// or https://, got {url!r}")
 
@@ -239,6 +241,7 @@ def _leaves(
 
 
 def _refuse_value(value: Any, manner: ValueFormat, at: FieldPath) -> None:
+    # The value behind the placeholder is not known before the run, so nobody can tell how it reads.
     if isinstance(value, str) and _SECRET in value:
         return
     meanings = manner.read(value)

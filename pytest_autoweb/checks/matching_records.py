@@ -37,7 +37,7 @@ def records_in(answer: Any) -> list[Any]:
     record. JSON may also come as text.
 
     Raises:
-        NotEvaluated: the answer is nothing of that.
+        NotEvaluated: the answer is none of these.
     """
     if isinstance(answer, str):
         try:
@@ -54,6 +54,7 @@ def records_in(answer: Any) -> list[Any]:
         raise NotEvaluated("the answer holds several lists of records")
     if inner:
         return inner[0]
+    # `{"orders": []}` is a list without records and not a record.
     return [] if len(answer) == 1 and lists == [[]] else [dict(answer)]
 
 

@@ -29,6 +29,8 @@ from pytest_autoweb.values.normal_forms import normalise
 
 T = TypeVar("T")
 
+# Only waiting offers Playwright's own matching of globs. The wait is short, because the judge looks
+# again anyway.
 _URL_LOOK_MS = 50.0
 _FRAME_LOOK_MS = 1_000.0
 _SHOWN_ELEMENTS = 5
@@ -187,6 +189,7 @@ def _locator(frame: Frame, query: ElementQuery, name: str | re.Pattern[str] | No
     if query.css is not None:
         parts.append(frame.locator(f"css={query.css}"))
     if query.text is not None:
+        # As a regular expression, because Playwright ignores case in plain texts.
         words = r"\s+".join(map(re.escape, query.text.split()))
         if not parts:
             return frame.get_by_text(re.compile(words))
@@ -242,6 +245,7 @@ def _described(query: ElementQuery) -> str:
 class JsCheck(Check):
     """A JavaScript function whose result in the page must be truthy."""
 
+    # This rests on the live page: a saved copy of a page runs no scripts.
     name = "js"
 
     js: str

@@ -115,6 +115,8 @@ def _first_on_path(folder: Path) -> Iterator[None]:
     finally:
         sys.path.remove(entry)
         if not known:
+            # The module's functions may import their neighbours only when they are called; at the
+            # end of the path they can, and the folder hides nobody else's modules.
             sys.path.append(entry)
 
 
@@ -204,6 +206,8 @@ class CheckContext:
             playwright.sync_api.Error: the code threw, or took too long.
         """
         code = _EVALUATE.replace("USER_CODE", javascript)
+        # `evaluate` has no timeout. This one waits for a true value, so the result comes as a text
+        # that is never empty.
         handle = self._page.wait_for_function(code, timeout=_EVALUATE_MS)
         return json.loads(handle.json_value())["value"]
 
@@ -244,9 +248,12 @@ class PythonCheck(Check):
             raise NotEvaluated(str(problem)) from problem
 
         def look(seconds: float) -> Verdict:
+            # The function is called again and again, and what it changes must not reach the next
+            # call.
             arguments = copy.deepcopy(self.arguments)
             try:
                 found = function(_context(evidence), **arguments)
+            # `sys.exit` in the user's code must not end the session either.
             except (Exception, SystemExit) as error:
                 raise NotEvaluated(_described_error(error, self.python)) from error
             return _verdict(found, self.python)

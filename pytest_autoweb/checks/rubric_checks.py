@@ -41,4 +41,5 @@ class JudgeCheck(Check):
                 usage=finding.usage,
             )
 
+        # Each question costs a call, and the same evidence would bring the same answer.
         return CheckProbe(f"rubric: {self.judge.rubric}", look, retry=False)

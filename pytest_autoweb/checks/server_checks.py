@@ -123,6 +123,7 @@ def _fetch(query: HttpQuery, timeout_s: float) -> _Reply:
     )
     handlers: list[urllib.request.BaseHandler] = [_Redirects(query.redirects == "follow")]
     if urlsplit(query.url).hostname in {"127.0.0.1", "::1", "localhost"}:
+        # A proxy that the environment names cannot reach a server on this machine.
         handlers.append(urllib.request.ProxyHandler({}))
     try:
         with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as reply:
@@ -210,6 +211,7 @@ def _rows(path: Path, query: str, seconds: float) -> list[list[Any]]:
     ends = time.monotonic() + seconds
     uri = path.absolute().as_uri() + "?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=seconds)) as database:
+        # SQLite's own timeout is for locks only, so a query that runs too long is interrupted here.
         database.set_progress_handler(lambda: int(time.monotonic() > ends), 10_000)
         return [[_cell(value) for value in row] for row in database.execute(query)]
 

@@ -36,7 +36,7 @@ def urls_in(answer: Any) -> list[str]:
     or a text, as JSON or with spaces or line ends between the URLs.
 
     Raises:
-        NotEvaluated: the answer is nothing of that.
+        NotEvaluated: the answer is none of these.
     """
     if isinstance(answer, str):
         try:
@@ -62,7 +62,7 @@ def _url_of(item: Any, index: int) -> str:
 
 
 def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
-    """Recall, precision and repetitions of a list of URLs, compared in their normal form.
+    """Judge recall, precision and repetitions of a list of URLs, compared in their normal form.
 
     Args:
         spec: the wanted URLs and how much of them is enough.
@@ -78,6 +78,7 @@ def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
     recall, precision = hits / len(wanted), hits / counted if counted else 0.0
     missing = [url for url in wanted if url not in distinct]
     extra = [url for url in distinct if url not in wanted]
+    # An empty list holds no unwanted URL, so only recall can fail it.
     holds = recall >= spec.min_recall and (precision >= spec.min_precision or not given)
     seen = [
         f"{hits} of {len(wanted)} wanted URLs (recall {recall:.3g}, precision {precision:.3g})",
@@ -98,6 +99,7 @@ def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
 def _compared(url: str, base: str, ignored: bool | list[str]) -> str:
     """Return the form in which a URL is compared, without the ignored part of its query."""
     if not ignored:
+        # What is no URL is compared as it is, so that it counts as unwanted instead of vanishing.
         return normal_url(url, base) or url
     address, hash_, fragment = url.partition("#")
     path, mark, query = address.partition("?")

@@ -163,7 +163,7 @@ class Answer(NamedTuple):
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:
-    """Answer whether all hold: one that does not hold decides; otherwise one that is open does."""
+    """Tell whether all hold: one that does not hold decides; otherwise one that is open does."""
     found = list(answers)
     for wanted in (False, None):
         for answer in found:
@@ -174,7 +174,7 @@ def all_of(answers: Iterable[Answer]) -> Answer:
 
 
 def any_of(answers: Iterable[Answer]) -> Answer:
-    """Answer whether at least one holds; if none does, one that is open leaves it open."""
+    """Tell whether at least one holds; if none does, one that is open leaves it open."""
     found = list(answers)
     for wanted in (True, None):
         for answer in found:
@@ -186,9 +186,9 @@ def any_of(answers: Iterable[Answer]) -> Answer:
 def compare(expected: Any, actual: Any, how: Typed, name: str | None = None) -> Answer:
     """Compare two JSON values, whose parts are read as the types that `how` gives.
 
-    Values of lists and objects are compared in their places, as in `matching.equal`. A type
-    holds for all values that are no lists or objects; a type by name for the fields of that name,
-    at any depth, and what is in them.
+    Values of lists and objects are compared in their places, as by `equal`. A single type holds
+    for all values that are neither lists nor objects; a type by name holds for the fields of that
+    name at any depth, and for what is in them.
 
     Args:
         expected: what the case says.

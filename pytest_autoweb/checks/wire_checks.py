@@ -1,4 +1,4 @@
-"""Checks of what the attempt's pages asked for and handed out: requests and downloads."""
+"""Checks of what the attempt's pages requested and handed out: requests and downloads."""
 
 import json
 import re
@@ -25,6 +25,8 @@ from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 from pytest_autoweb.values.url_globs import url_glob
 
 _BODY_SHOWN = 200
+# A stored request may hold one of these in the place of a secret, so a text that is not in it may
+# have been in the live one.
 _MASKS = (REDACTED, "<hidden>")
 _DIGEST = fitting(r"^[0-9a-fA-F]{64}$", "must be 64 hexadecimal digits")
 _PART_NAME = re.compile(r'(?i)form-data;[^\n]*?\bname="([^"\n]*)"')
@@ -103,7 +105,7 @@ def _enough(count: int | None, held: int) -> bool:
 
 
 def _refuse_unclear(count: int | None, held: int, unclear: Sequence[Sequence[_Test]]) -> None:
-    """Raise when what was not kept could turn the verdict."""
+    """Raise `NotEvaluated` when what was not kept could reverse the verdict."""
     if not unclear or (count is None and held) or (count is not None and held > count):
         return
     test = next(test for tests in unclear for test in tests if test.holds is None)
@@ -273,6 +275,7 @@ def _values(text: str) -> Iterator[str]:
 
 def _masked(text: str) -> bool:
     """Tell whether the stored text lacks something that the live one contained."""
+    # In an address a mask is percent-encoded.
     return any(
         mask in text or mask.replace("<", "%3C").replace(">", "%3E") in text for mask in _MASKS
     )

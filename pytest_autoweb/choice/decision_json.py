@@ -1,4 +1,4 @@
-"""Reading the JSON of a decision in the forms in which models write it. Pure text.
+"""Reads the JSON of a decision in the forms in which models write it. Pure text.
 
 Fences, surrounding prose, comments, trailing commas, quotes of other kinds, Chinese names of fields
 and actions, and a map from number to text (`mark_id_text_map`) are understood. The model is told
@@ -77,6 +77,7 @@ _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _NUMBER = re.compile(r"\s*(?:mark|#|\[|【|第|编号)*\s*(\d{1,4})\s*(?:\]|】|号)*\s*", re.IGNORECASE)
 _ASCII = str.maketrans("“”：，｛｝", '"":,{}')
+# Some models answer in words where a number from 0 to 1 was asked for.
 _WORDS = {"high": 0.9, "medium": 0.6, "low": 0.3, "高": 0.9, "中": 0.6, "低": 0.3}
 
 

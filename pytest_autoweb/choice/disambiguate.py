@@ -1,4 +1,4 @@
-"""Telling apart elements that read alike, by a second fact about the one that is meant. Pure.
+"""Tells apart elements that read alike, by a second fact about the one that is meant. Pure.
 
 A number alone is not reliable, and a text that several elements share does not decide either. So
 the choice must also name what surrounds the element (its row, card or heading) or, where that is
@@ -16,6 +16,7 @@ from pytest_autoweb.choice.verify_choice import (
     Choice,
     Resolution,
     compare_mark,
+    compare_marks,
     resolve,
 )
 from pytest_autoweb.marks.marking import Mark
@@ -221,7 +222,7 @@ def _places(group: Sequence[Mark]) -> set[str]:
 
 
 def nearest(near: str, group: Sequence[Mark], *, places: bool = True) -> list[Mark]:
-    """Return the marks of a group that a text is near to, or rather those that it fits best.
+    """Return the marks of a group that a text near them fits best.
 
     A whole text around the mark counts more than a cut form or a part of it in whole words.
 
@@ -289,12 +290,12 @@ def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Ma
         return [mark for mark in marks if mark.number in first.candidates]
     if first.status not in ("number_match", "number_only"):
         return [first.mark]
-    own = compare_mark(choice.expected_text, first.mark)
-    fits = [(mark, compare_mark(choice.expected_text, mark)) for mark in marks]
+    fits = compare_marks(choice.expected_text, marks)
+    own = fits[first.mark.number]
     return [
         mark
-        for mark, fit in fits
-        if fit.allowed and (fit.verdict, fit.sure) == (own.verdict, own.sure)
+        for mark in marks
+        if (fit := fits[mark.number]).allowed and (fit.verdict, fit.sure) == (own.verdict, own.sure)
     ]
 
 

@@ -45,6 +45,7 @@ Code = Literal[
     "icon",  # the element has no text, and none was expected
 ]
 
+# A single wrong or missing character in so short a text names another element: `1` and `12`.
 SHORT = 2
 """Number of characters up to which texts must be equal."""
 PREFIX_CHARS, PREFIX_SHARE = 8, 0.4
@@ -84,17 +85,17 @@ class TextComparison(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether both are the same text in spellings that look alike."""
+        """Tell whether both are the same text in spellings that look alike."""
         return self.code in _SURE
 
     @property
     def cut(self) -> bool:
-        """Whether one is the other one, cut or with an addition."""
+        """Tell whether one is the other one, cut or with an addition."""
         return self.code in _CUT
 
     @property
     def allowed(self) -> bool:
-        """Whether the element may be acted on, because it matches or is an icon as expected."""
+        """Tell whether the element may be acted on: it matches, or is an icon as expected."""
         return self.verdict == "match" or self.code == "icon"
 
 
@@ -112,7 +113,7 @@ def compare(expected: str, actual: str) -> TextComparison:
 def compare_element(
     expected: str, texts: Sequence[str], *, visible: str = "", role: str = ""
 ) -> TextComparison:
-    """Compare with all texts of an element; the best comparison counts.
+    """Compare an expected text with all texts of an element; the best comparison counts.
 
     Args:
         expected: the text as the model sees it.
@@ -126,6 +127,12 @@ def compare_element(
     if best.verdict == "match" or best.code == "no_expected":
         return best
     return _by_kind(expected, known, visible, role) or best
+
+
+def of_other_kind(expected: str, kind: str) -> TextComparison:
+    """Return the verdict on a field without text that is of another kind than expected."""
+    reason = f"no text to compare; {_quoted(expected)} was expected, and this field is of type"
+    return TextComparison("mismatch", "different", f"{reason} {excerpt(kind)}")
 
 
 def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> TextComparison | None:

@@ -1,4 +1,4 @@
-"""What a model is told about its wrong choices, and about kinds that it often mistakes. Pure.
+"""Words what a model is told about its wrong choices and the kinds it often mistakes. Pure.
 
 The heading and the line formats reach models, so recorded replies depend on every character.
 """
@@ -56,7 +56,7 @@ class Problem:
 
     @property
     def line(self) -> str:
-        """The problem in one line, as the prompt and the report show it, with page text cut."""
+        """Return the problem in one line for the prompt and the report, with page text cut."""
         label = "-" if self.mark is None else self.mark
         if self.verdict is None:
             return f"[{label}] {one_line(self.reason)}"

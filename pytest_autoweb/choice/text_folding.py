@@ -129,6 +129,18 @@ _FIELDS: Mapping[frozenset[str], str] = {
     ),
     frozenset({"slider", "range"}): "slider 滑块 スライダー schieberegler",
 }
+_TYPES = {
+    "password": "password passwort kennwort contraseña passe 密码 密碼 パスワード",
+    "email": "email mail correo 邮箱 邮件 メール",
+    "search": "search suche suchfeld buscar recherche 搜索 検索",
+    "tel": "phone telephone telefon teléfono téléphone 电话 電話",
+    "number": "number zahl número nombre 数字 数値",
+    "date": "date datum fecha 日期 日付",
+    "time": "time uhrzeit hora heure 时间 時刻",
+    "file": "file upload datei archivo fichier 文件 ファイル",
+    "url": "url address adresse 网址",
+}
+"""Values of a field's attribute `type`, each with the words that describe such fields."""
 _PICTURES = (
     (
         "trash bin dustbin garbage 垃圾桶 ごみ箱 papierkorb mülleimer",
@@ -157,6 +169,7 @@ def _folded(words: str) -> tuple[str, ...]:
 
 _ICON_WORDS = _folded(_ICONS)
 _FIELD_WORDS = tuple((roles, _folded(words)) for roles, words in _FIELDS.items())
+_TYPE_WORDS = {kind: _folded(words) for kind, words in _TYPES.items()}
 _FIELD_ROLES = frozenset[str]().union(*_FIELDS) - {"button"}
 _PICTURE_WORDS = tuple((_folded(seen), _folded(meant)) for seen, meant in _PICTURES)
 
@@ -196,6 +209,12 @@ def roles_of(expected: str) -> frozenset[str]:
     folded = fold(expected)
     found = [roles for roles, words in _FIELD_WORDS if _names(folded, words)]
     return frozenset[str]().union(*found)
+
+
+def types_of(expected: str) -> frozenset[str]:
+    """Return the types of fields that a bare description means, such as `password field`."""
+    folded = fold(expected)
+    return frozenset(kind for kind, words in _TYPE_WORDS.items() if _names(folded, words))
 
 
 def _names(folded: str, words: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Deciding by text which element a choice means, or that none may be acted on. Pure.
+"""Decides by text which element a choice means, or that none may be acted on. Pure.
 
 The text counts and the number is only a hint, because models read texts well and numbers badly. See
 docs/act.md, "How a choice is verified".
@@ -13,8 +13,9 @@ from pytest_autoweb.choice.expected_text import (
     compare,
     compare_element,
     excerpt,
+    of_other_kind,
 )
-from pytest_autoweb.choice.text_folding import names_icon
+from pytest_autoweb.choice.text_folding import is_field, names_icon, roles_of, types_of
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
 
@@ -77,6 +78,21 @@ def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
     return found._replace(matched="name", reason=f"{found.reason}, {_ONLY_NAME}")
 
 
+def compare_marks(expected_text: str, marks: Sequence[Mark]) -> dict[int, TextComparison]:
+    """Compare with each mark, by number.
+
+    Of fields without any text, `password field` means one of that kind if there is one.
+    """
+    found = {mark.number: compare_mark(expected_text, mark) for mark in marks}
+    there = {mark.attributes.get("type", "") for mark in marks}
+    meant = types_of(expected_text) & there if roles_of(expected_text) else frozenset()
+    for mark in marks if meant else ():
+        kind, shows_nothing = mark.attributes.get("type", "text"), found[mark.number].code == "icon"
+        if shows_nothing and is_field(mark.role) and kind not in meant:
+            found[mark.number] = of_other_kind(expected_text, kind)
+    return found
+
+
 def painted_texts(mark: Mark) -> tuple[str, ...]:
     """Return the texts that a picture shows of the element; the label of a field is one of them."""
     if mark.painted is not None:
@@ -110,7 +126,7 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
         marks: the marks of the picture that the choice was made on.
     """
     # The order of the rules matters: a sure text on another mark beats a rough one on this mark.
-    fits = {mark.number: compare_mark(choice.expected_text, mark) for mark in marks}
+    fits = compare_marks(choice.expected_text, marks)
     by_number = {mark.number: mark for mark in marks}
     own = fits.get(choice.number) if choice.number is not None else None
     if own and own.sure and own.verdict == "match":
@@ -145,6 +161,7 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
     Choices of one number for different texts are all refused; repeated choices are dropped.
     """
     once = list(dict.fromkeys(choices))
+    # Two texts for one number cannot both be right, and nothing says which of them is.
     times = Counter(choice.number for choice in once if choice.number is not None)
     by_number = {mark.number: mark for mark in marks}
     return tuple(

@@ -37,7 +37,7 @@ from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines
 from pytest_autoweb.page.frames import RefElement, RefView
-from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.ref_listing import LONG
 from pytest_autoweb.page.refs import observe
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
@@ -47,8 +47,6 @@ MAX_TURNS = 8
 VIEW_SHARE = 16
 """Divisor of the model's context: the share that the list may take, because small models read
 slowly and get lost in long lists."""
-SETTLE_MS = 400
-"""Quiet time before a new look, because suggestions and folded parts open with a delay."""
 REPLY_TOKENS = 200
 
 
@@ -70,8 +68,6 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     done: tuple[str, ...] = ()
     failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
-        if number > 1:
-            settle(tools.page, quiet_ms=SETTLE_MS)
         view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
         view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
@@ -255,8 +251,6 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = _front(tools)
-    if page is not tools.page:
-        settle(page, quiet_ms=SETTLE_MS)
     view = observe(page, budget_tokens=budget, lengths=LONG)
     view = without_failed_calls(view, _failed_pairs(tools))
     text = tools.redact(view.text)
@@ -334,7 +328,7 @@ def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
     """
     page = _front(tools)
     if not first:
-        settle(page, quiet_ms=SETTLE_MS)
+        wait_until_quiet(page)
     if not action.elements:
         return ""
     if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):

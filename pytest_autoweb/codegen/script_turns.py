@@ -36,14 +36,11 @@ from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import closed_block, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.frames import RefView
-from pytest_autoweb.page.opening import settle
 from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
-
-SETTLE_MS = 400
-"""Quiet time before a new look, because what an action opens comes with a delay."""
 
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -115,7 +112,7 @@ def converse(attempt: Attempt, tools: Tools, form: TurnForm) -> Attempt:
     in_vain: str | None = None
     for number in range(1, limit + 1):
         if number > 1:
-            settle(tools.page, quiet_ms=SETTLE_MS)
+            wait_until_quiet(tools.page)
         said = sum(estimate_tokens(message.content) for message in talk[1:])
         attempt, shown = form.see(attempt, tools, number, max(400, page_budget(tools, 1) - said))
         messages = (*talk, _page_message(shown, limit))

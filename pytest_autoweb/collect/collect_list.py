@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from pytest_autoweb.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
 from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
-from pytest_autoweb.attempt.tools import Tools, ask, change, charge, fail
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.choice.feedback import Feedback, section
 from pytest_autoweb.choice.mark_listing import listing, option_lines
@@ -48,6 +48,7 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     job = job_of(tools, spec, known_collection(tools, spec), asker, folder=tools.folder)
     if spec.folder:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
+        # Without the leading `cells/`, which is of use in a run folder only.
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
     tools.wire.counting = True
     try:
@@ -306,6 +307,7 @@ def _spec(tools: Tools, options: dict[str, Any]) -> CollectSpec:
     try:
         if delay is not None:
             rate = Rate(delay=delay, jitter=min(rate.jitter, float(delay)))
+        # The code that calls this has brought the page to its list, so no model sets filters.
         return CollectSpec.model_validate({"navigate": 0, "rate": rate, **options})
     except (ValidationError, ValueError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None
@@ -320,7 +322,7 @@ def _index(tools: Tools) -> int:
 def _with_calls(attempt: Attempt, asked: Attempt) -> Attempt:
     """Return the attempt with the calls and decisions that were made while its step ran."""
     for exchange in asked.exchanges:
-        attempt = charge(attempt, exchange.stage, exchange)
+        attempt = attempt.charged(exchange)
     known = len(attempt.decisions)
     later = tuple(
         decision.model_copy(update={"index": known + number})

@@ -1,4 +1,4 @@
-"""What a model does where no rule helps: it sets the list, chooses entries, finds the next page."""
+"""Lets a model set the list, choose entries and find the next page, where no rule helps."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from pytest_autoweb.collect.list_addresses import (
 )
 from pytest_autoweb.collect.list_entries import ListEntry, read_links
 from pytest_autoweb.collect.list_site import Site, follow
-from pytest_autoweb.collect.resume import SETTLE_MS, do_step
+from pytest_autoweb.collect.resume import do_step
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep, NextPage
 from pytest_autoweb.collect.walk import Pacer
 from pytest_autoweb.marks.marking import Mark
-from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.specs import Pattern
 
 RETRIES = 2
@@ -60,7 +60,7 @@ def set_list(
         if problem := do_step(site, step, reveal):
             guide.wrong("navigate", problem)
             continue
-        settle(site.page, quiet_ms=SETTLE_MS)
+        wait_until_quiet(site.page)
         steps.append(step)
         became = "changed" if _links(site) != before else "did not change yet"
         told.append(f"{_told(step, decided)}: the list {became}")
@@ -212,6 +212,7 @@ class _Visits:
     def visit(self, picked: Picked) -> None:
         """Open the chosen link and come back; the model is told about links that do not open."""
         entry, mark = picked
+        # A link to the list itself would teach the pattern of the list's own address.
         if entry.url == self._site.page.url:
             self._guide.wrong("explore", f"{entry.text[:30]!r} leads to the list itself", mark)
             self._done.add(mark.identity)

@@ -37,6 +37,8 @@ PICKS = 3
 """The most entries that a small model may name at once."""
 
 _NAMES_MARKS = {"mark_id", "mark_id_text_map"}
+# The text comes before the number, because a small model that had to give the number first failed
+# three of four tasks (docs/act.md, "Measured").
 _ON_ONE = ("expected_text", "mark_id")
 _FORMS: dict[Phase, dict[str, tuple[str, ...]]] = {
     "navigate": {

@@ -1,4 +1,4 @@
-"""What the addresses, and the places, of list entries have in common. Pure."""
+"""Finds what the addresses and the places of list entries have in common. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence

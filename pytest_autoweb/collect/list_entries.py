@@ -1,4 +1,4 @@
-"""What a list page holds: its entries, and the controls that lead on."""
+"""Reads a list page: its entries, and the controls that lead on."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class ListEntry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The address or text by which the entry is recognised."""
+        """Return the address or text by which the entry is recognised."""
         return self.url or self.text
 
 

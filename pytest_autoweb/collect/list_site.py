@@ -17,6 +17,7 @@ from pytest_autoweb.collect.list_entries import ListEntry, page_controls, read_e
 from pytest_autoweb.collect.next_page_control import Control
 from pytest_autoweb.collect.robots import LONGEST, Robots
 from pytest_autoweb.collect.saved_state import Collection
+from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.page.scripts import run_script
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -154,7 +155,7 @@ class Site:
 
     @property
     def wait_s(self) -> float:
-        """The seconds that the server's refusals since the last move ask to wait; 0 for none."""
+        """Return how many seconds the refusals since the last move ask to wait; 0 for none."""
         return self._traffic.wait_s
 
     def forget_refusals(self) -> None:
@@ -178,7 +179,8 @@ class Site:
             return MoveResult("forbidden", problem)
         self._traffic.start()
         try:
-            response = load()
+            with WATCH.within(lambda: CALL_S):
+                response = load()
         except Error as error:
             return MoveResult("failed", f"{url} could not be opened: {_first_line(error)}")
         if response is None or response.status < 400:
@@ -333,9 +335,12 @@ def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str],
     def fetch(url: str) -> str | None:
         if not allows(url):
             return None
+        # In a tab of the attempt's own context, so that this request passes its proxy and its rules
+        # like every other one.
         tab = page.context.new_page()
         try:
-            response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
+            with WATCH.within(lambda: CALL_S):
+                response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
             if response is None or response.status != 200:
                 return None
             return str(tab.evaluate(f"document.body.innerText.slice(0, {LONGEST})"))

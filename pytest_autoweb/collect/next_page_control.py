@@ -1,4 +1,4 @@
-"""Which control leads to the next page of a list, or brings more of it. Pure."""
+"""Finds the control that leads to the next page of a list, or brings more of it. Pure."""
 
 import re
 import unicodedata
@@ -55,9 +55,11 @@ _MORE_TEXTS = re.compile(
 _ORNAMENT = re.compile(r"[\s.…↓▼⌄+>»›→]+$")
 
 
+# By such a class a sign leads to the last page instead of the next one.
 _STOP_CLASS = re.compile(r"(?:^|[\s_-])(?:last|end|end-page|lastpage)(?:$|[\s_-])", re.IGNORECASE)
 
 
+# A sign such as ">" alone is not enough to be pressed; inside a pager, which adds 0.2, it is.
 _SIGN_SCORE = 0.5
 
 
@@ -90,12 +92,12 @@ class Control:
 
     @property
     def name(self) -> str:
-        """The name for messages and comparisons."""
+        """Return the name for messages and comparisons."""
         return self.text or self.label
 
     @property
     def leads_away(self) -> bool:
-        """Whether it is a link to another address."""
+        """Tell whether it is a link to another address."""
         return bool(self.href) and not self.href.strip().startswith(("#", "javascript:"))
 
 

@@ -1,4 +1,4 @@
-"""The ways to the next page of a list, and back to where a stopped collection was."""
+"""Finds the way to the next page of a list, and back to where a stopped collection was."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
@@ -12,7 +12,7 @@ from pytest_autoweb.collect.list_entries import ListEntry
 from pytest_autoweb.collect.list_site import CLICK_MS, Site, Way
 from pytest_autoweb.collect.next_page_control import by_text, choose_next
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep
-from pytest_autoweb.page.opening import settle
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.scripts import run_on_elements
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
@@ -108,7 +108,6 @@ def usual_way(site: Site, collection: Collection, page_number: int) -> NextWay:
     return NextWay(None, "the last page" if choice.reason == "disabled" else "")
 
 
-SETTLE_MS = 300
 _FIND_MS = 3_000
 _POLL_MS = 100
 
@@ -126,7 +125,7 @@ def replay_steps(
     for number, step in enumerate(steps, 1):
         if problem := do_step(site, step, reveal):
             return f"step {number} ({step.action} {step.expected_text!r}): {problem}"
-        settle(site.page, quiet_ms=SETTLE_MS)
+        wait_until_quiet(site.page)
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What a site's robots.txt asks of programs that collect (RFC 9309), by its own rules."""
+"""Reads what a site's robots.txt asks of programs that collect (RFC 9309)."""
 
 import re
 from collections.abc import Callable

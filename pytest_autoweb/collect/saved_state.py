@@ -1,4 +1,4 @@
-"""What a collection keeps on disk: the way to do it again, and its progress so far."""
+"""Keeps a collection on disk: the way to do it again, and its progress so far."""
 
 import json
 import re
@@ -63,7 +63,7 @@ class Collection(Record):
 
     @property
     def has_pattern(self) -> bool:
-        """Whether it says how detail links are recognised."""
+        """Tell whether it says how detail links are recognised."""
         return bool(self.detail_xpath) or self.detail_pattern is not None
 
 
@@ -193,6 +193,7 @@ def save_progress(
     now = datetime.now(UTC).isoformat()
     update = {"last_updated": now, "collected_count": len(progress.urls)}
     progress = progress.model_copy(update=update)
+    # First the file that is read again; the others only repeat what is in it.
     write_text_atomic(folder / PROGRESS_FILE, clean(json_text(progress)))
     save_urls(progress.urls, folder, clean)
     return progress

@@ -43,6 +43,7 @@ class Pacer:
         """Wait before the next page."""
         shift = self.rate.jitter * (2 * self.chance() - 1)
         base = self.rate.delay * GROWTH**self.level
+        # A delay of zero is meant for an application of one's own, which needs no jitter either.
         own = base + shift if self.rate.delay else 0.0
         seconds, self.asked = max(0.0, own, self.least, self.asked), 0.0
         if seconds > 0:
@@ -239,6 +240,7 @@ class Walk:
                 self._ports.pacer.succeeded()
                 self._ports.pacer.pause()
                 return site.entries(collection)
+            # A refused scroll does not show that scrolling is in vain.
             if site.refusal:
                 return ()
             self._vain_scrolls += 1

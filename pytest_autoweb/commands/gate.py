@@ -13,6 +13,7 @@ from pytest_autoweb.errors import AutowebError, SettingsError
 if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_decision import GateDecision
     from pytest_autoweb.gates.gate_policy import GatePolicy
+    from pytest_autoweb.runs.run_folder import RecordedRun
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -73,20 +74,23 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
     from pytest_autoweb.gates.gate_decision import decide, gate_lines, keep, read_gate_inputs
+    from pytest_autoweb.report.details import read_for_report
     from pytest_autoweb.report.write import write_report
-    from pytest_autoweb.runs.run_folder import read_run
     from pytest_autoweb.session.pytest_outcome import no_verdicts
 
     refuse_other_folders(args.folder)
     policy = _policy(args)
-    inputs = read_gate_inputs(policy, args.storage, except_ts=read_run(args.folder).info.ts)
+    reading = read_for_report(args.folder)
+    saved = reading.run
+    inputs = read_gate_inputs(policy, args.storage, except_ts=saved.info.ts)
     try:
-        decision = decide(args.folder, inputs)
-        report = write_report(args.folder, max_chars=_parsed("report_max_chars", ""))
+        decision = decide(saved, inputs)
+        chars = _parsed("report_max_chars", "")
+        report = write_report(args.folder, max_chars=chars, reading=reading)
         path, why = keep(decision.rows, args.storage, name=args.save, autosave=args.autosave)
     except OSError as error:
         raise AutowebError(f"{error.filename}: {error.strerror}") from None
-    ungraded = no_verdicts(read_run(args.folder).cells)
+    ungraded = no_verdicts(saved.cells)
     for notice in (*inputs.notices, why, *ungraded):
         if notice:
             print(f"autoweb: {notice}")
@@ -97,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     if path:
         print(f"saved as {path}")
     print(args.folder / "index.html")
-    _tell_github(args.folder, decision, policy, report)
+    _tell_github(saved, decision, policy, report)
     return 1 if decision.failed or ungraded else 0
 
 
@@ -148,16 +152,16 @@ def _option(name: str) -> Any:
     return next(option for option in OPTIONS if option.name == name)
 
 
-def _tell_github(folder: Path, decision: "GateDecision", policy: "GatePolicy", report: Any) -> None:
+def _tell_github(
+    saved: "RecordedRun", decision: "GateDecision", policy: "GatePolicy", report: Any
+) -> None:
     from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
     from pytest_autoweb.report.markdown import render_markdown
-    from pytest_autoweb.runs.run_folder import read_run
 
     if not on_github(os.environ):
         return
     prefix = path_prefix(Path.cwd(), os.environ)
-    cells = read_run(folder).cells
-    for line in annotations(cells, decision.gates, policy, prefix=prefix):
+    for line in annotations(saved.cells, decision.gates, policy, prefix=prefix):
         print(line)
     try:
         append_summary(os.environ, render_markdown(report))

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             f'[tool.autoweb.models."{args.model}"]'
         )
     args.out.mkdir(parents=True, exist_ok=True)
-    with temporary_gateway() as client, _page(args.url, size) as page:
+    with temporary_gateway() as client, opened_page(args.url, size) as page:
         client.add(spec)
         result = search(page, client, args)
     print(_said(result))
@@ -157,7 +157,12 @@ def _viewport(text: str) -> "ViewportSize":
 
 
 @contextmanager
-def _page(url: str, size: "ViewportSize") -> "Iterator[Page]":
+def opened_page(url: str, size: "ViewportSize") -> "Iterator[Page]":
+    """Open a page of the user's own in a browser of its own.
+
+    Raises:
+        BrowserError: there is no browser, or the page cannot be opened.
+    """
     from playwright.sync_api import Error, sync_playwright
 
     from pytest_autoweb.egress.chromium import browser_environ, launch_args

@@ -1,4 +1,4 @@
-"""Recognising calls that were made before in the same state, and answering them if that is safe."""
+"""Recognises calls that were made before in the same state, and answers them if that is safe."""
 
 import hashlib
 import json
@@ -140,6 +140,7 @@ def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
         ValueError: see `canonical`.
     """
     text = canonical([TOOLS_VERSION, tool, arguments, state])
+    # Texts of a page may hold half a surrogate pair, which UTF-8 itself refuses.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

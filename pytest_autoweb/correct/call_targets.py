@@ -1,4 +1,4 @@
-"""Reading the locator of a recorded call, and finding its element on the live page again."""
+"""Reads the locator of a recorded call, and finds its element on the live page again."""
 
 import ast
 from collections.abc import Mapping
@@ -38,13 +38,13 @@ class CallTarget(NamedTuple):
 
     @property
     def role(self) -> str:
-        """The role that the locator asks for, or empty."""
+        """Return the role that the locator asks for, or empty."""
         last = self._last("get_by_role")
         return str(last.args[0]) if last and last.args else ""
 
     @property
     def named(self) -> str:
-        """The name, label or text that the locator asks for, or empty."""
+        """Return the name, label or text that the locator asks for, or empty."""
         for part in reversed(self.parts):
             if part.method == "get_by_role":
                 return str(part.options.get("name") or "")
@@ -87,6 +87,8 @@ def read_target(text: str) -> CallTarget | None:
         None if it is something else or contains more than plain values.
     """
     try:
+        # Deep nesting ends the parser with RecursionError or MemoryError, and a null byte with
+        # ValueError or SyntaxError, depending on the version of Python.
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -117,6 +119,7 @@ def value_of(call: ToolCall) -> Any:
     """Return what a call fills in or selects, or None if it is not a plain value."""
     target = read_target(call.target)
     arguments = _arguments(call.arguments)
+    # A method of the page itself takes a selector first: `page.fill("#name", "Ada")`.
     place = 1 if target is not None and not target.parts else 0
     if arguments is not None and len(arguments) > place:
         return arguments[place]

@@ -1,4 +1,4 @@
-"""The type of a failure, by its class, status and words and by what page and server said."""
+"""Decides the type of a failure by its class, status and words and by what page and server said."""
 
 import re
 from collections.abc import Sequence

@@ -29,6 +29,7 @@ def parts_of(message: str, chinese: bool) -> set[str]:
 
     Chinese has no spaces; its parts are one to four characters in a row.
     """
+    # Which number it is says nothing about the type; that there is one may.
     message = re.sub(r"\d+", "3", message.lower())
     if chinese:
         message = re.sub(r"\s", "", message)

@@ -52,8 +52,8 @@ class Arm:
     bans_failed_calls: bool = False
     """Whether lists that models choose from omit what failed before."""
     differs: str = ""
-    """In what its budget or the ends of its retries differ from those of other arms, as the end of
-    a sentence that begins with its name; empty if in nothing."""
+    """How its budget or the ends of its retries differ from those of other arms, as the end of a
+    sentence that begins with its name; empty if they do not."""
     control: bool = False
     """Whether it is the control arm, against which the gain of other arms is measured."""
 
@@ -71,12 +71,12 @@ class Guidance:
 
     @property
     def failed(self) -> Attempt:
-        """The attempt that is corrected."""
+        """Return the attempt that is corrected."""
         return self.attempts[-1]
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Sentences on how all attempts so far ended and what was seen then, the latest first."""
+        """Say how all attempts so far ended and what was seen then, the latest first."""
         told: list[str] = []
         latest = last_run(self.attempts)
         for attempt in reversed(self.attempts):
@@ -136,6 +136,8 @@ def failed_tool(attempt: Attempt) -> str:
 
 def failure_text(attempt: Attempt) -> str:
     """Return what went wrong, without what the checks expect."""
+    # A failed check's own message says what it expects, and a retry that knew this could write the
+    # answer down instead of finding it.
     if attempt.failure is None or attempt.failure.kind == "check":
         return unmet(attempt.checks)
     return attempt.failure.message

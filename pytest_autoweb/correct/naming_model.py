@@ -12,7 +12,7 @@ from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
 from pytest_autoweb.redaction import redact_keys
-from pytest_autoweb.results import Attempt, Usage
+from pytest_autoweb.results import Attempt
 from pytest_autoweb.results.correction import Classification, FailureType
 
 PROMPT = "classify"
@@ -83,19 +83,14 @@ class NamingModel:
         # A model that did not answer may be asked again about the next failure.
         if not isinstance(asked.outcome, ModelError):
             self._known[said] = read_type(asked.outcome.text)
-        used = attempt.usage.get("classify", Usage()) + asked.exchange.usage
-        return attempt.model_copy(
-            update={
-                "exchanges": (*attempt.exchanges, asked.exchange),
-                "usage": {**attempt.usage, "classify": used},
-            }
-        )
+        return attempt.charged(asked.exchange)
 
 
 def read_type(reply: str) -> FailureType:
     """Return the one type that a reply names; `UNKNOWN` if it names none, or several."""
     words = set(re.findall(r"[A-Z_]+", strip_reasoning(reply).upper()))
     named = [name for name in TYPES if name in words]
+    # A reply that weighs several types against each other has decided on none.
     return named[0] if len(named) == 1 else "UNKNOWN"
 
 

@@ -253,7 +253,7 @@ class PageCritic:
 
     @property
     def elements(self) -> tuple[RefElement, ...]:
-        """The elements that can be acted on, in frames as well, each with a unique locator."""
+        """Return the elements that can be acted on, in all frames, each with a unique locator."""
         if self._elements is None:
             self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements
         return self._elements

@@ -4,11 +4,10 @@ After Shinn et al., "Reflexion" (arXiv 2303.11366). A reflection belongs to a ca
 keeps the outcome of the retry that it led to.
 """
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
+from pytest_autoweb.llm.replies import objects_in
 from pytest_autoweb.results import Attempt, Correction
 from pytest_autoweb.results.correction import CorrectionStrategy
 
@@ -54,7 +53,7 @@ class Reflected(NamedTuple):
 
 def read_reflection(reply: str) -> Reflected:
     """Read a reply, which is the reflection itself if it contains no JSON; never raises."""
-    fields = _object_in(reply)
+    fields = next(filter(None, objects_in(reply[:20_000])), None)
     if fields is None:
         return Reflected("", None, _short(reply), None)
     return Reflected(
@@ -75,19 +74,6 @@ def _line(number: int, made: Correction) -> str:
     helped = {"solved": "helped", "not_solved": "did not help", "pending": "not known yet"}
     error = _short(made.error, 200)
     return f"{number}. [{helped[made.outcome]}] {error} -> {made.reflection}"
-
-
-def _object_in(reply: str) -> Mapping[str, Any] | None:
-    decoder = json.JSONDecoder()
-    # Every brace starts a parse, so a reply full of braces would take quadratic time.
-    for brace in re.finditer(r"\{", reply[:20_000]):
-        try:
-            found, _ = decoder.raw_decode(reply, brace.start())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict) and found:
-            return found
-    return None
 
 
 def _value(fields: Mapping[str, Any], name: str) -> Any:

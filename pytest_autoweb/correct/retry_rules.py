@@ -141,7 +141,7 @@ class Recovery(NamedTuple):
 
     @property
     def can_retry(self) -> bool:
-        """Whether another retry is worthwhile and allowed."""
+        """Tell whether another retry is worthwhile and allowed."""
         return self.should_retry and self.retry < self.max_retries
 
 
@@ -288,6 +288,7 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
             done = "logging in again did not help" if used else "nothing logs in again"
             return RetryDecision(False, f"{kind} is not retried: {done}")
         return RetryDecision(True, relogin=True)
+    # The past decides last, because the rules above hold however often corrections have helped.
     helped, tried = rules.past.get(kind, (0, 0))
     if tried >= MIN_CORRECTIONS and helped / tried < MIN_SUCCESS_SHARE:
         return RetryDecision(False, f"{helped} of the last {tried} corrections of {kind} helped")

@@ -1,4 +1,4 @@
-"""The whole of the dashboard, and how it is served until it is stopped."""
+"""Puts the dashboard together, and serves it until it is stopped."""
 
 import secrets
 import socket
@@ -42,6 +42,8 @@ def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1
         title="autoweb dashboard",
         version=__version__,
         description="Results of pytest-autoweb runs in a store. Rates are fractions from 0 to 1.",
+        # FastAPI's own pages for these load their scripts from a foreign server; /docs below does
+        # without.
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -120,6 +122,8 @@ def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str
     if token and len(token) < LEAST_TOKEN:
         raise SettingsError(f"the token needs at least {LEAST_TOKEN} characters")
     token = token or secrets.token_urlsafe(32)
+    # Opened here instead of by uvicorn, so that the port is known before serving and a failure is
+    # one sentence.
     listener = _listen(host, port)
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{listener.getsockname()[1]}/"

@@ -134,6 +134,7 @@ def _name(host: str) -> str:
 def _from_here(request: Request) -> bool:
     """Tell whether a request comes from our own pages, a program, or a link a person followed."""
     headers = request.headers
+    # A person may follow a link from another site, because a GET changes nothing here.
     follows = request.method == "GET" and headers.get("sec-fetch-mode") == "navigate"
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not follows:
         return False

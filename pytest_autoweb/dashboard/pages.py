@@ -1,4 +1,4 @@
-"""The pages for people; every text in them is escaped, and none needs a script but signing in."""
+"""The pages for people; every text in them is escaped, and only signing in needs a script."""
 
 import datetime as dt
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""REST: the calibration's four addresses, runs, cells and trends."""
+"""Answers REST requests: the calibration's four addresses, runs, cells and trends."""
 
 import datetime as dt
 import difflib
@@ -79,6 +79,7 @@ def calibration_routes(store: Store) -> APIRouter:
 def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
     """Classify a failure and say what may help."""
     found = classify(asked.error_message, error_type=asked.error_type)
+    # Callers may name a tool with its object (`page.click`); advice goes by the method alone.
     advice = recover(found, asked.error_message, tool=asked.tool_name.rpartition(".")[2])
     return AnalyzeAnswer(
         failure_type=found.type,

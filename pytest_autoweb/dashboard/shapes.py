@@ -1,4 +1,4 @@
-"""What REST takes and gives. Field names are camelCase, those of the calibration's description."""
+"""The shapes of REST requests and replies; docs/dashboard.md lists them, in camelCase as here."""
 
 import datetime as dt
 from typing import Annotated, Any

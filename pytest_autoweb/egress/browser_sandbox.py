@@ -27,6 +27,7 @@ OFF_BY_FLAG = f"OFF: the browser runs with {NO_SANDBOX_FLAG}"
 _PROBE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x70000000) != 0)"
 _PROBE_TIMEOUT_S = 20
 _HELPER = "chrome-sandbox"
+# The value of `Seccomp:` in a process's status where a filter is installed.
 _FILTERED = 2
 
 
@@ -39,6 +40,7 @@ def obstacle(executable: str = "") -> str:
     """
     if sys.platform != "linux":
         return ""
+    # Chromium refuses to start as root unless it is told to do without its sandbox.
     if os.geteuid() == 0:
         return AS_ROOT
     return "" if _has_helper(executable) or _may_unshare() else NO_NAMESPACES

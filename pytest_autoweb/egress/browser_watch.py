@@ -14,15 +14,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Frame, Page, TimeoutError
 
 from pytest_autoweb import waiting
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
+LEAST_S = 20.0
+"""Limit on a call when the time of the cell is over; longer than what a look at a page may take."""
 LOST_S = 8.0
 """Limit on a call once the page has stopped answering."""
 MEMORY_MB = 3_000
@@ -36,8 +38,10 @@ EACH_MB = 100
 _LOOK_S = 0.25
 _MEMORY_EVERY_S = 1.0
 _BUSY_S = 0.4
-# Of a processor; a machine with much else to do gives a process that never rests no more.
+# The share of a processor from which a process counts as busy: on a loaded machine even one that
+# never rests gets no more.
 _SHARE = 0.1
+# The subcommand with which Playwright starts its driver.
 _DRIVER = "run-driver"
 _RENDERER = "--type=renderer"
 
@@ -55,7 +59,7 @@ class _Caller:
     """What is known of one cell that calls the browser.
 
     Attributes:
-        call_s: seconds that a call may wait now.
+        call_s: returns the seconds that a call may wait now.
         most: the same, once a page has stopped answering.
         page_ended: whether a page that had stopped answering was ended on purpose.
         since: when the present call began, in the cell's own time; None between calls.
@@ -63,7 +67,8 @@ class _Caller:
     """
 
     def __init__(self) -> None:
-        self.call_s, self.most = CALL_S, float("inf")
+        self.call_s: Callable[[], float] = lambda: CALL_S
+        self.most = float("inf")
         self.page_ended = False
         self.since: float | None = None
         self.crash: Callable[[], None] | None = None
@@ -99,6 +104,8 @@ class BrowserWatch:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch the browser during one cell, in the thread that owns it."""
+        # A call of Playwright's sync API leaves the greenlet of its caller while it waits, so the
+        # time between leaving that greenlet and coming back to it is the time of one call.
         home = greenlet.getcurrent()
         if not self._callers:
             self.reason = ""
@@ -145,11 +152,27 @@ class BrowserWatch:
         """Let calls wait for another time than `CALL_S`."""
         caller = self._caller
         before = caller.call_s, caller.most
-        caller.call_s, caller.most = seconds, float("inf")
+        # The caller knows how long this call may take, also on a page that has stopped answering.
+        caller.call_s, caller.most = lambda: seconds, float("inf")
         try:
             yield
         finally:
             caller.call_s, caller.most = before
+
+    @contextmanager
+    def within(self, left: Callable[[], float]) -> Iterator[None]:
+        """Let calls wait no longer than a cell has left, but at least `LEAST_S`.
+
+        Args:
+            left: returns the seconds that the cell may still take.
+        """
+        caller = self._caller
+        before = caller.call_s
+        caller.call_s = lambda: min(CALL_S, max(LEAST_S, left()))
+        try:
+            yield
+        finally:
+            caller.call_s = before
 
     def trust(self, *, again: bool) -> None:
         """Note that a page stopped answering, or that another one is open by now.
@@ -167,8 +190,9 @@ class BrowserWatch:
     def end_page(self) -> bool:
         """End the processes that show pages and never rest, after which calls to them fail at once.
 
-        A page of somebody else in the same browser, which is idle, lives on. Only Linux tells. With
-        several cells in flight only the caller's page is ended, if it is known how.
+        Idle pages in the same browser live on. This works on Linux only, because elsewhere the
+        processor time of a process cannot be read. With several cells in flight only the caller's
+        page is ended, if it is known how.
 
         Returns:
             Whether there was such a process.
@@ -205,13 +229,13 @@ class BrowserWatch:
         while not self._over.wait(_LOOK_S):
             callers, now = list(self._callers.values()), time.monotonic()
             for caller in callers:
-                most = min(caller.call_s, caller.most)
+                most = min(caller.call_s(), caller.most)
                 if caller.called_s() > most:
                     if caller.page_ended or not self._end_page(caller):
                         self.end(f"a call to the browser did not come back within {most:.3g} s")
-                    # It now fails; if not, it is given some more time. Where the page is what hung,
-                    # the browser is not lost, so the attempt is not made again for it to hang
-                    # once more.
+                    # Now the call should fail; it has some more time to do so. If only the page
+                    # hung, the browser is left alone and the attempt is not repeated, as the page
+                    # would hang again.
                     caller.most = min(caller.most, LOST_S)
                     caller.since = caller.now()
             if now - weighed >= _MEMORY_EVERY_S:
@@ -222,6 +246,38 @@ class BrowserWatch:
 
 WATCH = BrowserWatch()
 """The watch of this process."""
+
+
+T = TypeVar("T")
+
+
+class _EndedError(BaseException):
+    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
+
+
+def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T]) -> T:
+    """Make a call to the browser that has no timeout of its own, such as `evaluate`.
+
+    Args:
+        owner: the page or frame that is called.
+        milliseconds: how long the call may take.
+        call: makes the call.
+
+    Raises:
+        TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
+    """
+    loop = getattr(owner, "_loop", None)
+    if loop is None:
+        return call()
+    caller, over = greenlet.getcurrent(), list[bool]()
+    timer = loop.call_later(milliseconds / 1000, lambda: over or caller.throw(_EndedError()))
+    try:
+        return call()
+    except _EndedError:
+        raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
+    finally:
+        over.append(True)
+        timer.cancel()
 
 
 def _worked_s(pid: int) -> float:
@@ -252,8 +308,8 @@ def browser_processes() -> list[Process]:
 
     Nothing is found on Windows, and where the browser runs elsewhere, nothing but the driver.
     """
-    below = {process.pid: process for process in _all_processes()}
     mine = os.getpid()
+    below = {process.pid: process for process in _processes_below(mine)}
     drivers = {p.pid for p in below.values() if p.parent == mine and _DRIVER in p.command}
 
     def is_ours(process: Process) -> bool:
@@ -268,12 +324,22 @@ def browser_processes() -> list[Process]:
     return [process for process in below.values() if is_ours(process)] if drivers else []
 
 
-def _all_processes() -> Iterator[Process]:
+def _processes_below(top: int) -> Iterator[Process]:
+    """Yield the processes below one, and perhaps others."""
     if sys.platform == "linux":
-        for folder in Path("/proc").glob("[0-9]*"):
+        # Of most processes of a machine, only the parent is read.
+        children: dict[int, list[int]] = {}
+        for name in (one.name for one in Path("/proc").glob("[0-9]*")):
             # A process may end while it is looked at.
+            with suppress(OSError, ValueError, IndexError):
+                told = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2]
+                children.setdefault(int(told.split()[1]), []).append(int(name))
+        pending = [*children.get(top, ())]
+        while pending:
+            pid = pending.pop()
+            pending += children.get(pid, ())
             with suppress(OSError, ValueError):
-                yield _read(folder)
+                yield _read(Path(f"/proc/{pid}"))
     elif sys.platform != "win32":
         command = ("ps", "-axo", "pid=,ppid=,rss=,command=")
         with suppress(OSError, subprocess.SubprocessError):

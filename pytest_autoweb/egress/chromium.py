@@ -38,6 +38,7 @@ EGRESS_FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
+# The exception is the address of the proxy itself.
 NO_NAMES_FLAG = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 """Makes Chromium resolve no names, not even for prefetching, because the proxy does it."""
 

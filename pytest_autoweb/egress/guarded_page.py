@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, WebSocketRoute
 
@@ -43,7 +44,7 @@ def guarded_page(
     def blocked(origin: str) -> None:
         note(f"blocked: {origin} (allowed_origins)")
 
-    with EgressProxy(policy, blocked) as proxy:
+    with EgressProxy(policy, blocked, note) as proxy:
         settings = {} if remote else {"proxy": proxy.settings}
         page = open_page({**context_args, **settings})
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
@@ -86,7 +87,16 @@ def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> 
     return "proxy"
 
 
+_COMMAND_LINES: WeakKeyDictionary[Browser, str] = WeakKeyDictionary()
+
+
 def _command_line(browser: Browser) -> str:
+    if browser not in _COMMAND_LINES:
+        _COMMAND_LINES[browser] = _asked_command_line(browser)
+    return _COMMAND_LINES[browser]
+
+
+def _asked_command_line(browser: Browser) -> str:
     try:
         # The real command line, because a fixture of the user may have dropped the plugin's flags.
         session = browser.new_browser_cdp_session()

@@ -11,7 +11,7 @@ import secrets
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import NamedTuple, Self
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -25,7 +25,14 @@ HEAD_BYTES = 65_536
 IDLE_S = 120.0
 DIAL_S = 20.0
 START_S = 10.0
+REPLY_BYTES = 8_000_000
+"""Limit on the reply to a request that code sends without a page (`page.request`)."""
+REPLIES_BYTES = 64_000_000
+"""Limit on all such replies of an attempt together, as Playwright's driver keeps each of them."""
 _CHUNK = 65_536
+# `transfer-encoding` is missing because bodies are passed on byte by byte, in the form in which
+# they come. `upgrade` can be dropped because browsers open a WebSocket through a proxy by
+# `CONNECT`.
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer"
     b" upgrade".split()
@@ -79,10 +86,17 @@ class EgressProxy:
         policy: decides which origins may be reached.
         on_blocked: called once for each refused origin, from the proxy's thread. It gets only the
             origin, because the rest of such a URL may be data that a page tries to leak.
+        on_cut: called with a sentence for each reply that was too large, from the same thread.
     """
 
-    def __init__(self, policy: OriginPolicy, on_blocked: Callable[[str], None]) -> None:
-        self._policy, self._on_blocked = policy, on_blocked
+    def __init__(
+        self,
+        policy: OriginPolicy,
+        on_blocked: Callable[[str], None],
+        on_cut: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        self._policy, self._on_blocked, self._on_cut = policy, on_blocked, on_cut
+        self._replies_left = REPLIES_BYTES
         self._blocked: Counter[str] = Counter()
         self._user, self._password = "cell", secrets.token_urlsafe(24)
         self._token = base64.b64encode(f"{self._user}:{self._password}".encode())
@@ -130,10 +144,12 @@ class EgressProxy:
             self._opened.set()
         loop.run_forever()
         server.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            loop.run_until_complete(asyncio.wait(self._tasks, timeout=2))
+        # A task leaves the set as it ends, which may be before the wait for it begins.
+        if tasks := list(self._tasks):
+            for task in tasks:
+                task.cancel()
+            # Cancelled tasks still have to run, or their sockets would stay open.
+            loop.run_until_complete(asyncio.wait(tasks, timeout=2))
         loop.close()
 
     def _accept(self, reader: Reader, writer: Writer) -> None:
@@ -170,7 +186,10 @@ class EgressProxy:
         method, _, rest = head.start.partition(b" ")
         target = rest.rpartition(b" ")[0].decode("latin-1")
         if method == b"CONNECT":
-            await self._tunnel(target, reader, writer)
+            # Browsers name themselves to a proxy, and a page cannot keep them from it. Playwright's
+            # driver does not, when code sends a request without a page.
+            unpaged = not head.value(b"user-agent")
+            await self._tunnel(target, reader, writer, unpaged=unpaged)
         else:
             await self._forward(head, method, target, reader, writer)
 
@@ -193,6 +212,7 @@ class EgressProxy:
                 path = target
             start = b"%s %s HTTP/1.1\r\n" % (method, path.encode("latin-1"))
             far_writer.write(start + head.kept())
+            # Whatever the browser sends after the head can reach this one origin only.
             upward = self._loop.create_task(_pump(reader, far_writer))
             try:
                 await _pass_answer(far_reader, writer)
@@ -201,8 +221,11 @@ class EgressProxy:
         finally:
             far_writer.close()
 
-    async def _tunnel(self, target: str, reader: Reader, writer: Writer) -> None:
-        """Serve `CONNECT host:port`: TLS to an https origin, or a WebSocket to an http one."""
+    async def _tunnel(self, target: str, reader: Reader, writer: Writer, *, unpaged: bool) -> None:
+        """Serve `CONNECT host:port`: TLS to an https origin, or a WebSocket to an http one.
+
+        Requests without a page come in tunnels of their own to origins of both kinds.
+        """
         asked = parse_origin(f"https://{target}")
         if asked is None or not target.rpartition(":")[2].isdecimal():
             raise ProxyRefusal(400, "CONNECT takes host:port", blocked=_label(target))
@@ -225,11 +248,56 @@ class EgressProxy:
             far_writer.write(first)
             upward = self._loop.create_task(_pump(reader, far_writer))
             try:
-                await _pump(far_reader, writer)
+                if unpaged:
+                    await self._pass_bounded(far_reader, writer, spoken)
+                else:
+                    await _pump(far_reader, writer)
             finally:
                 upward.cancel()
         finally:
             far_writer.close()
+
+    async def _pass_bounded(self, reader: Reader, writer: Writer, origin: Origin) -> None:
+        """Pass on a reply that Playwright's driver unpacks and keeps, unless it is too large.
+
+        Inside TLS only its length can be seen, not whether it is compressed, and all that can be
+        done is to break it off.
+        """
+        try:
+            if origin.scheme == "https":
+                async for data in self._bounded(reader, origin):
+                    writer.write(data)
+                    await writer.drain()
+                return
+            head = await _read_answer(reader)
+            if head.value(b"content-encoding").lower() not in (b"", b"identity"):
+                raise ProxyRefusal(
+                    502, f"the reply of {origin} was compressed, which nobody asked for"
+                )
+            # Nothing is passed on before all is there: the end of the connection may be all that
+            # marks the end of the reply.
+            body = b"".join([data async for data in self._bounded(reader, origin)])
+            writer.write(head.start + b"\r\n" + head.kept() + body)
+            await writer.drain()
+        except ProxyRefusal as refusal:
+            self._on_cut(f"page.request: {refusal}")
+            if origin.scheme == "http":
+                raise
+
+    async def _bounded(self, reader: Reader, origin: Origin) -> AsyncIterator[bytes]:
+        """Yield what comes from the origin, as far as the limits on replies go."""
+        length = 0
+        while data := await reader.read(_CHUNK):
+            length += len(data)
+            self._replies_left -= len(data)
+            if length > REPLY_BYTES:
+                raise ProxyRefusal(
+                    502, f"the reply of {origin} has more than {REPLY_BYTES:,} bytes"
+                )
+            if self._replies_left < 0:
+                most = f"{REPLIES_BYTES:,} bytes"
+                raise ProxyRefusal(502, f"the replies in this attempt have more than {most}")
+            yield data
 
     async def _dial(self, origin: Origin, kind: str) -> tuple[Reader, Writer]:
         """Connect to an allowed origin at an address that the policy permits."""
@@ -311,13 +379,17 @@ async def _read_head(reader: Reader) -> _Head:
     return _Head(lines[0], tuple(fields))
 
 
-async def _pass_answer(reader: Reader, writer: Writer) -> None:
-    """Pass on the origin's answer without the fields that concern only its own connection."""
+async def _read_answer(reader: Reader) -> _Head:
+    """Return the head of the origin's answer; interim (1xx) ones are skipped, as none is asked."""
     while True:
         head = await _read_head(reader)
-        # Interim (1xx) answers are skipped, as the browser does not ask for any.
         if not head.start.split(b" ", 2)[1:2][0].startswith(b"1"):
-            break
+            return head
+
+
+async def _pass_answer(reader: Reader, writer: Writer) -> None:
+    """Pass on the origin's answer without the fields that concern only its own connection."""
+    head = await _read_answer(reader)
     writer.write(head.start + b"\r\n" + head.kept())
     await _pump(reader, writer)
 

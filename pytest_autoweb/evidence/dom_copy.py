@@ -61,6 +61,8 @@ _LIST_BARRIERS = _SCOPE | _words("ul ol dl menu button") | (_CLOSES_P - _words("
 _NOT_AGAIN = _words("html head body frameset frame")
 
 
+# Scripts build trees that no text gives when it is parsed, such as a table in a paragraph. A copy
+# is parsed again, so whatever a parser would move has to be found while it is written.
 def is_moved(tag: str, ancestors: Sequence[str]) -> bool:
     """Tell whether a parser would move a start tag, or close an ancestor because of it.
 
@@ -136,6 +138,8 @@ _CSS_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LOADS = re.compile(r"(?i)(?:url|image|image-set|-webkit-image-set|src)\([^)]*\)?")
 _SCRIPT_URL = re.compile(r"(?i)^[\s\0-\x1f]*(?:javascript|vbscript|data:text/html)")
 
+# Of the page's appearance only what decides visibility and accessible names is kept, so every box
+# gets a size that is not zero, and those that were empty get `_EMPTY_BOX`.
 _BASE = (
     "*{font-size:10px!important;line-height:normal!important;box-sizing:content-box!important;"
     "padding:1px!important;min-width:1px!important;min-height:1px!important;"
@@ -453,7 +457,9 @@ def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
     """Open a stored copy under its original URL, with scripts and network disabled."""
     has_url = urlsplit(url).scheme in ("http", "https")
     address = url if has_url else STAND_IN_URL
-    # A copy may come from another machine with a merged run, so nothing in it is trusted.
+    # A copy may come from another machine with a merged run, so nothing in it is trusted. Its
+    # scripts do not run, though those that Playwright evaluates do. Being offline, it reaches
+    # nothing even if a request should get past the route below.
     context = browser.new_context(
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )

@@ -54,6 +54,7 @@ def _entry(entry: WireEntry, redact: Redact) -> dict[str, Any]:
         "_resourceType": entry.resource_type,
         "_counted": entry.counted,
     }
+    # An underscore marks fields that HAR 1.2 itself does not know.
     optional = {
         "_failureText": redact(entry.failed),
         "_pageUrl": redact_url(entry.page_url, redact),

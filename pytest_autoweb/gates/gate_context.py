@@ -55,6 +55,7 @@ class GateContext:
     @cached_property
     def compared(self) -> RunRows:
         """Return the run as it is compared with the baseline: without the cases of soft groups."""
+        # The controls stay, because the comparison leaves out cases whose controls are broken.
         controls = tuple(row for row in self.run.rows if is_control(row.model))
         return self.run.model_copy(update={"rows": (*self.hard, *controls)})
 

@@ -1,6 +1,6 @@
-"""The judgement of a run folder by its gates, with the baseline and earlier runs, and its saving.
+"""Judges a run folder by its gates, beside the baseline and earlier runs, and saves the run.
 
-A test run takes these steps at its end, and `autoweb gate` takes them for a finished or merged run.
+A test run does this at its end, and `autoweb gate` does it for a finished or merged run.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from pytest_autoweb.gates.gate_policy import GatePolicy
 from pytest_autoweb.report.any_run import load_any
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.runs.run_folder import RecordedRun, read_run
+from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 from pytest_autoweb.runs.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE, GateResult
 from pytest_autoweb.runs.storage import save_run, saved_rows
@@ -72,19 +72,18 @@ def read_gate_inputs(policy: GatePolicy, storage: Path, *, except_ts: str = "") 
     return GateInputs(policy, storage, baseline, "", inputs.notices)
 
 
-def decide(folder: Path, inputs: GateInputs, spending: Spending | None = None) -> GateDecision:
-    """Judge a run folder, and write baseline, history and gates into it for the report.
+def decide(run: RecordedRun, inputs: GateInputs, spending: Spending | None = None) -> GateDecision:
+    """Judge a run, and write baseline, history and gates into its folder for the report.
 
     Args:
-        folder: the run folder.
+        run: the run as it was read from its folder.
         inputs: the policy and the baseline.
         spending: the cost of the session's live calls; None for a run of the past.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    run = read_run(folder)
-    rows = rows_of(run)
+    folder, rows = run.folder, rows_of(run)
     earlier = saved_rows(inputs.storage, except_ts=rows.ts, notices=inputs.notices)
     history = history_of(earlier, rows) if earlier else None
     gates = evaluate_gates(
@@ -98,6 +97,7 @@ def decide(folder: Path, inputs: GateInputs, spending: Spending | None = None) -
     beside = {BASELINE_FILE: inputs.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
     for name, content in beside.items():
         if content is None:
+            # The report must not show what an earlier decision left here.
             (folder / name).unlink(missing_ok=True)
         else:
             write_text_atomic(folder / name, json_text(content))
@@ -124,6 +124,7 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
         return save_run(rows.model_copy(update={"name": name}), storage), ""
     if not autosave:
         return None, ""
+    # Saved without a name, it would become the run with which the next one is compared.
     if rows.interrupted or rows.shard:
         part = "a shard" if rows.shard else "not run to its end"
         return None, f"not saved, because it is {part}; give it a name to save it anyway"

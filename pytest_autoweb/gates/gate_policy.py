@@ -80,6 +80,8 @@ def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
     for key in table:
+        # Checked here because pydantic's message about an unknown key cannot suggest the nearest
+        # one.
         if key not in _KEYS:
             raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
     try:
@@ -181,6 +183,7 @@ def read_policy(settings: Settings) -> GatePolicy:
         min_pass_rate=settings.min_pass_rate,
         groups=read_groups(settings.rootdir / "pyproject.toml"),
         limits=read_limits(settings.compare_fail, "--autoweb-compare-fail"),
+        # A limit on changes needs a run to compare with, and without one it would never decide.
         compare=settings.compare or ("latest" if settings.compare_fail else ""),
         baseline_days=settings.baseline_days,
         max_cost=settings.max_cost,

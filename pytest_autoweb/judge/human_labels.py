@@ -107,5 +107,6 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
     )
     draft = path.with_name(f".{path.name}.new")
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Written beside the file and moved, because an interruption must not cost people's verdicts.
     draft.write_text(_HEAD + text, encoding="utf-8")
     draft.replace(path)

@@ -108,15 +108,16 @@ def judge_checks(
     """Evaluate every check, in turns until each holds or `timeout_s` is over.
 
     All wait together, so the whole lasts about `timeout_s` at most, however many fail; a page
-    that hangs adds a second for each check that asks it. A model's opinion is asked for last, of
-    the page that the others waited for. A check that could not be evaluated has `passed` None
-    and says why.
+    that hangs adds a second for each check that asks it. A model's opinion is asked for last, on
+    the page for which the others have waited. A check that could not be evaluated has `passed`
+    None and says why.
 
     Args:
         checks: with their secrets in place.
         evidence: the end of the attempt.
         timeout_s: how long checks that do not hold are looked at again.
-        checksums: of the checks as written, in their order; see `LoadedCase.check_checksums`.
+        checksums: the checksums of the checks as written, in the same order; see
+            `LoadedCase.check_checksums`.
     """
     pending = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
     for entry, checksum in zip(pending, checksums, strict=False):
@@ -131,6 +132,8 @@ def _look(pending: Sequence[_PendingCheck], evidence: Evidence, timeout_s: float
     while unsettled := [entry for entry in pending if entry.open]:
         for position, entry in enumerate(unsettled):
             left = max(0.0, deadline - waiting.now())
+            # Each check may use its share of what is left, so that a slow one leaves time for the
+            # others, and at least a second, so that the last look can still see what holds by then.
             entry.look(max(_LEAST_LOOK_S, left / (len(unsettled) - position)))
         if waiting.now() >= deadline or not any(entry.open for entry in pending):
             break

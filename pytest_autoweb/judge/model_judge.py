@@ -1,6 +1,5 @@
 """Asks a model that is not compared whether the evidence of an attempt satisfies a rubric."""
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -13,7 +12,7 @@ from pytest_autoweb.judge.judge_evidence import JudgeEvidence, collect_evidence
 from pytest_autoweb.llm.client import Answered, Client, Request, ask_once
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import prompt_checksum, render
-from pytest_autoweb.llm.replies import fold_line, strip_reasoning
+from pytest_autoweb.llm.replies import fold_line, objects_in, strip_reasoning
 from pytest_autoweb.results import Exchange
 
 Word = Literal["pass", "fail", "impossible", "captcha", "insufficient_evidence"]
@@ -22,8 +21,8 @@ VERDICTS: tuple[Word, ...] = get_args(Word)
 MAX_QUOTES = 3
 MAX_CHARS = 400
 """The longest reason or quote that is kept, in characters."""
+# A single character is found in almost any evidence.
 _LEAST_QUOTE = 2
-_MOST_OBJECTS = 50
 
 _WORDS: dict[Word, str] = {
     "pass": "pass passed satisfied success successful succeeded 通过 成功 满足 合格",
@@ -78,16 +77,7 @@ def quoted(opinion: Opinion, evidence: str) -> tuple[str, ...]:
 
 
 def _from_json(text: str) -> Iterator[Opinion]:
-    decoder, at = json.JSONDecoder(), 0
-    for _ in range(_MOST_OBJECTS):
-        at = text.find("{", at)
-        if at < 0:
-            return
-        try:
-            data, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at += 1
-            continue
+    for data in objects_in(text):
         if (opinion := _from_mapping(data)) is not None:
             yield opinion
 
@@ -198,6 +188,8 @@ class JudgeSelection:
         spec = self._spec_of(name)
         if spec.provider == "builtin":
             raise SettingsError(f"{name} is a control and cannot judge")
+        # Compared by the name that the service knows, because one model may have several names
+        # here.
         rivals = [m for m in self._compared if self._spec_of(m).litellm_model == spec.litellm_model]
         if rivals:
             raise SettingsError(
@@ -231,6 +223,7 @@ _PAGE_SHARE = 2
 """The page may take one part in this many of the judge's context."""
 _MOST_PAGE_TOKENS = 16_000
 
+# In this order a model quotes and reasons before it decides.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

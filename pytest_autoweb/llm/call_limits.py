@@ -1,11 +1,12 @@
-"""Limits on model calls: the time that a whole call may take, and calls that are hopeless."""
+"""Limits on model calls: the time that a whole call may take, a service's rates, hopeless calls."""
 
 import ctypes
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pytest_autoweb.errors import ModelCause, ModelError
 
@@ -62,6 +63,97 @@ def _abandon(thread: threading.Thread) -> None:
         )
 
 
+class Turn(NamedTuple):
+    """The permission to send one call."""
+
+    service: str
+    round: int
+    """Rises with each refusal of a call that was not yet under way at the one before."""
+    waited_s: float
+
+
+@dataclass(slots=True)
+class _Line:
+    """The calls of one service."""
+
+    until: float = 0.0
+    round: int = 0
+    out: int = 0
+    """Calls of this round that are under way."""
+    width: int | None = None
+    """How many of them there may be; None while no call was refused."""
+
+
+class RateGate:
+    """Holds back the calls of a service that refused one because of its rate.
+
+    After a refusal nobody calls until the time is over for which the service asked. Then one call
+    goes out, and each reply lets one more be under way, until there is no reason to count any more.
+
+    Args:
+        clock: tells the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._lines: defaultdict[str, _Line] = defaultdict(_Line)
+
+    def enter(self, service: str, most_s: float) -> Turn | None:
+        """Wait until a call may be sent; None if that takes longer than `most_s` seconds.
+
+        Each turn that is given has to be ended.
+        """
+        began = self._clock()
+        with self._changed:
+            line = self._lines[service]
+            while (now := self._clock()) < line.until or self._is_full(line):
+                left = began + most_s - now
+                if left <= 0:
+                    return None
+                self._changed.wait(min(left, line.until - now) if now < line.until else left)
+            line.out += 1
+            return Turn(service, line.round, self._clock() - began)
+
+    def end(self, turn: Turn) -> None:
+        """Note that a call is over, whatever became of it."""
+        with self._changed:
+            line = self._lines[turn.service]
+            line.out -= turn.round == line.round
+            self._changed.notify_all()
+
+    def refused(self, turn: Turn, seconds: float) -> bool:
+        """Let nobody call for a time, and then one call alone.
+
+        Returns:
+            Whether this is a refusal of its own, and not one that the service gave to all calls
+            that were under way when it refused the first.
+        """
+        with self._changed:
+            line = self._lines[turn.service]
+            own = turn.round == line.round
+            if own:
+                line.round, line.out, line.width = line.round + 1, 0, 1
+            line.until = max(line.until, self._clock() + seconds)
+            self._changed.notify_all()
+            return own
+
+    def replied(self, turn: Turn, pause_s: float) -> None:
+        """Let one more call be under way; with a pause, none begins before that is over."""
+        with self._changed:
+            line = self._lines[turn.service]
+            if turn.round == line.round and line.width is not None:
+                line.width = line.width + 1 if line.width < _WIDE else None
+            line.until = max(line.until, self._clock() + pause_s)
+            self._changed.notify_all()
+
+    @staticmethod
+    def _is_full(line: _Line) -> bool:
+        return line.width is not None and line.out >= line.width
+
+
+_WIDE = 64
+"""Calls at once that were all replied to, after which they are not counted any more."""
 _FAILURES_IN_A_ROW = 3
 _PAUSE_S = 60.0
 # Failures of a service that is down; rate limits are answered by waiting instead.

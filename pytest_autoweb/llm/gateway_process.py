@@ -275,7 +275,8 @@ _EXIT_DELAY_S = 0.1
 
 class _Gateway(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128
+    # As many may call at the same moment; a connection beyond that would be tried again after 1 s.
+    request_queue_size = 1024
 
     def __init__(self, service: GatewayService, token: str) -> None:
         self.service, self.token = service, token
@@ -299,6 +300,8 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "autoweb"
     sys_version = ""
     timeout = _BODY_TIMEOUT_S
+    # Head and body leave one after the other; the body must not wait until the head was noted.
+    disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         try:

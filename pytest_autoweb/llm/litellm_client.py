@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm import openai_api
-from pytest_autoweb.llm.call_limits import within
+from pytest_autoweb.llm.call_limits import RateGate, Turn, within
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.computer_tool import completion_with
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
@@ -146,6 +146,31 @@ def retry_after(error: Exception, now: datetime) -> float | None:
     return None
 
 
+_RESET_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def pause_before_next(response: Any) -> float:
+    """Return the seconds until a service that has nothing left to give takes calls again, or 0.
+
+    Services with OpenAI's API say in headers how many requests and tokens are left of a minute's.
+    Calls wait for the tokens of one like this, and for a minute at most.
+    """
+    hidden = getattr(response, "_hidden_params", None) or {}
+    headers: Any = getattr(response, "headers", None) or hidden.get("additional_headers")
+    if not hasattr(headers, "get"):
+        return 0.0
+    needed = {"requests": 1, "tokens": getattr(getattr(response, "usage", None), "total_tokens", 1)}
+    pause = 0.0
+    for kind, least in needed.items():
+        left = str(headers.get(f"x-ratelimit-remaining-{kind}") or "")
+        if left.isdecimal() and int(left) < int(least or 1):
+            reset = str(headers.get(f"x-ratelimit-reset-{kind}") or "")
+            parts = _RESET_PART.findall(reset)
+            pause = max(pause, sum(float(number) * _UNIT_S[unit] for number, unit in parts))
+    return min(pause, _LONGEST_WAIT_S)
+
+
 def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float | None) -> str:
     """Return the provider's own message without the prefixes that libraries add.
 
@@ -189,13 +214,13 @@ class LiteLLMClient:
         *,
         tries: int = 3,
         backoff_s: float = 1.0,
-        sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tries, self._backoff_s = tries, backoff_s
-        self._sleep, self._clock = sleep, clock
+        self._clock, self._gate = clock, RateGate(clock)
         self._lock = threading.Lock()
         self._refused: defaultdict[str, set[str]] = defaultdict(set)
+        self._lean: dict[str, bool] = {}
         self._module: ModuleType | None = None
 
     @property
@@ -230,13 +255,17 @@ class LiteLLMClient:
         arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
         for name in self._refused[spec.name] | self._refused[_kind(request)]:
             arguments.pop(name, None)
-        used, number = Usage(), 0
+        used, number, patience_s = Usage(), 0, spec.timeout
         while True:
             number += 1
-            reservation = _reserved(reserve, used)
-            began = self._clock()
+            turn = self._turn(spec, target, patience_s, used)
+            patience_s -= turn.waited_s
             try:
+                reservation = _reserved(reserve, used)
+                began = self._clock()
                 response = within(spec.timeout, partial(completion, **arguments))
+            except ModelError:
+                raise
             except Exception as error:  # litellm raises errors of many libraries
                 seconds = self._clock() - began
                 reservation.settle(None if may_be_billed(error) else 0.0)
@@ -249,26 +278,58 @@ class LiteLLMClient:
                     del arguments[refused]
                     number -= 1
                     continue
-                self._wait_or_raise(error, spec, number, used, seconds)
+                number -= self._wait_or_raise(error, spec, number, used, seconds, turn)
             else:
+                self._gate.replied(turn, pause_before_next(response))
                 usage = self._usage(response, spec, self._clock() - began)
                 # Without token counts, what the service will bill is unknown.
                 counted = usage.input_tokens + usage.output_tokens > 0
                 reservation.settle(usage.cost_usd if counted else None)
                 used += usage
                 return _reply(response, spec, used)
+            finally:
+                self._gate.end(turn)
+
+    def _turn(self, spec: ModelSpec, target: Endpoint, most_s: float, used: Usage) -> Turn:
+        """Wait until the service may be called again, after it refused other calls."""
+        # Names that differ in settings alone, as by their effort, share what the service allows.
+        turn = self._gate.enter(f"{target.model} {target.api_base}", max(0.0, most_s))
+        if turn is None:
+            detail = (
+                f"the service refuses calls because of their rate, and one waits {spec.timeout:g} s"
+                " at most (`timeout` in the model's settings)"
+            )
+            raise ModelError("rate_limit", spec.name, detail, usage=used)
+        return turn
 
     def _wait_or_raise(
-        self, error: Exception, spec: ModelSpec, number: int, used: Usage, seconds: float
-    ) -> None:
-        """Wait before the next try, or raise when there is none."""
+        self,
+        error: Exception,
+        spec: ModelSpec,
+        number: int,
+        used: Usage,
+        seconds: float,
+        turn: Turn,
+    ) -> bool:
+        """Wait before the next try, or raise when there is none.
+
+        Returns:
+            Whether the try does not count, since a service that is asked for too much refuses all
+            calls that are under way.
+        """
         asked = retry_after(error, datetime.now(UTC))
-        if number < self._tries and is_transient(error) and (asked or 0.0) <= _LONGEST_WAIT_S:
-            # The random factor keeps parallel workers from retrying at the same moment.
-            backoff = self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25)
-            self._sleep(backoff if asked is None else asked)
-            return
         cause = cause_of(error)
+        # The random factor keeps parallel workers from retrying at the same moment.
+        backoff = self._backoff_s * 2 ** (number - 1) * random.uniform(0.75, 1.25)
+        pause = backoff if asked is None else asked
+        if pause <= _LONGEST_WAIT_S and is_transient(error):
+            own = cause != "rate_limit" or self._gate.refused(turn, pause)
+            if not own:
+                return True
+            if number < self._tries:
+                if cause != "rate_limit":
+                    time.sleep(pause)
+                return False
         # The HTTP library may notice first that the time is over.
         limit_s = spec.timeout if seconds > spec.timeout * _NEARLY else None
         detail = describe(error, cause, number, limit_s=limit_s)
@@ -295,11 +356,17 @@ class LiteLLMClient:
         if target.api_key or target.api_base or provider in OLLAMA_PROVIDERS:
             return None
         missing = litellm.validate_environment(spec.litellm_model)["missing_keys"]
-        if not missing:
+        if provider in _AWS:
+            return _aws_problem(provider) if missing else None
+        # Of the variables of one provider litellm wants any one, of those of all others each.
+        either = provider == "gemini"
+        lacking = missing if either else [name for name in missing if not os.environ.get(name)]
+        if not lacking:
             return None
+        names = (" or " if either else " and ").join(lacking)
         return (
-            f"no key for provider {provider}: set {' or '.join(missing)} in the environment, "
-            "or name another variable with api_key_env in the model's settings"
+            f"no key for provider {provider}: set {names} in the environment, or name another "
+            "variable with api_key_env in the model's settings"
         )
 
     def price(
@@ -365,9 +432,13 @@ class LiteLLMClient:
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
         """Return litellm, which the first call imports, or None if the model does without it."""
-        if installed_litellm() is None or _does_without_litellm(spec):
-            return None
         with self._lock:
+            if (lean := self._lean.get(spec.name)) is None:
+                # Found out once for a model: the table of a thousand models is searched for it.
+                lean = installed_litellm() is None or _does_without_litellm(spec)
+                self._lean[spec.name] = lean
+            if lean:
+                return None
             if self._module is None:
                 self._module = _import_litellm()
             return self._module
@@ -406,6 +477,34 @@ def _import_litellm() -> ModuleType:
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return cast(ModuleType, litellm)
+
+
+_AWS = frozenset({"bedrock", "sagemaker"})
+_AWS_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"
+
+
+def _aws_problem(provider: str) -> str | None:
+    """Say that AWS gives no credentials, in variables, files or by a role, or return None.
+
+    litellm asks boto3, which looks in more places than there are variables.
+    """
+    if os.environ.get(_AWS_TOKEN):
+        return None
+    # Late, as litellm is.
+    from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM
+
+    try:
+        found = BaseAWSLLM().get_credentials()
+    except ImportError:
+        return f"provider {provider} needs boto3: pip install boto3"
+    except Exception as error:  # boto3 has many, for unknown profiles and refused roles
+        return f"provider {provider} gets no credentials: {type(error).__name__}: {error}"
+    if found is not None:
+        return None
+    return (
+        f"no credentials for provider {provider}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+        f"AWS_PROFILE or {_AWS_TOKEN} in the environment, or run where a role gives them"
+    )
 
 
 def _kind(request: Request) -> str:

@@ -75,7 +75,10 @@ def completion(
     limit = "max_completion_tokens" if base == OPENAI else "max_tokens"
     body = {"model": model.removeprefix(PREFIX), "messages": messages, limit: max_tokens}
     body = body | fields | dict(extra_body or {})
-    return _reply(_sent(_posted("chat/completions", body, base, api_key), timeout))
+    found, headers = _sent(_posted("chat/completions", body, base, api_key), timeout)
+    reply = _reply(found)
+    reply.headers = headers
+    return reply
 
 
 def respond(
@@ -119,7 +122,8 @@ def respond(
     }
     if reasoning_effort is not None:
         body["reasoning"] = {"effort": reasoning_effort}
-    found = _sent(_posted("responses", body | dict(extra_body or {}), api_base, api_key), timeout)
+    posted = _posted("responses", body | dict(extra_body or {}), api_base, api_key)
+    found, _ = _sent(posted, timeout)
     if not isinstance(found, dict):
         raise ValueError("Empty or invalid response: it is no object")
     return found
@@ -188,8 +192,8 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
-def _sent(request: urllib.request.Request, timeout: float) -> Any:
-    """Return the JSON that the server answers.
+def _sent(request: urllib.request.Request, timeout: float) -> tuple[Any, Message]:
+    """Return the JSON that the server answers, and its headers.
 
     Raises:
         ServerRefused: see `completion`; so do the others.
@@ -213,7 +217,7 @@ def _sent(request: urllib.request.Request, timeout: float) -> Any:
     if (status := error_status(found)) is not None:
         raise ServerRefused(str(found["error"].get("message") or found["error"]), status, headers)
     tidy_choices(found)
-    return found
+    return found, headers
 
 
 def _words(content: bytes, error: urllib.error.HTTPError) -> str:

@@ -3,7 +3,8 @@
 import json
 import re
 import unicodedata
-from contextlib import suppress
+from collections.abc import Iterator
+from typing import Any
 
 
 def literal(text: str) -> str:
@@ -31,7 +32,7 @@ def strip_reasoning(text: str) -> str:
 
 
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
-_MOST_OBJECTS = 50
+_MOST_BRACES = 500
 
 
 def whole_lines(text: str) -> str:
@@ -47,13 +48,23 @@ def closed_block(text: str) -> str:
 
 def whole_object(text: str) -> str:
     """Return a text that was cut off after a complete JSON object, else ""."""
-    for number, found in enumerate(re.finditer(r"\{", text)):
-        if number == _MOST_OBJECTS:
-            break
-        with suppress(ValueError, RecursionError):
-            json.JSONDecoder().raw_decode(text, found.start())
-            return text
-    return ""
+    return text if next(objects_in(text), None) is not None else ""
+
+
+def objects_in(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the outermost JSON objects of a text, whatever stands between them."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    # A text full of braces would take quadratic time.
+    for _ in range(_MOST_BRACES):
+        if at < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield found
+        at = text.find("{", end)
 
 
 def fold_line(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The elimination method, as a baseline: bisect the edges' intervals, then choose what fits."""
+"""The elimination method, as a baseline: bisects the edges' intervals, then chooses what fits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,8 +26,11 @@ ROUNDING = 1
 """How many pixels an edge may lie outside its interval, as pages use fractions of pixels."""
 FRACTIONS = (0.5, 0.375, 0.625, 0.25, 0.75)
 """Positions in an interval where a line may be drawn: the middle, or the others if it was used."""
+# One wrong answer must not end a search, and a model that goes on contradicting itself must not use
+# up the budget.
 CONTRADICTIONS = 2
 """How many answers that fit no candidate are discarded and asked again, beside the old line."""
+# One *not there* may be due to the lines, so the second picture has none.
 UNSEEN = 2
 """How many answers of *not there* end a search."""
 
@@ -48,7 +51,7 @@ class Extent:
 
     @property
     def consistent(self) -> bool:
-        """Whether any rectangle fits the bounds."""
+        """Tell whether any rectangle fits the bounds."""
         return self.start_min <= self.start_max and self.end_min <= self.end_max
 
     def after(self, line: float, outcome: int, tolerance: float) -> "Extent":
@@ -56,7 +59,7 @@ class Extent:
 
         Args:
             line: The position of the line.
-            outcome: `LOW`, `CROSSED` or `HIGH`, see `likelihood`.
+            outcome: `LOW`, `CROSSED` or `HIGH`, see `posterior`.
             tolerance: Pixels by which a line that is said to cross may miss the rectangle.
         """
         if outcome == LOW:
@@ -85,6 +88,7 @@ class Extent:
 
     def _free(self, precision: float, used: Sequence[float | None]) -> Iterator[float]:
         intervals = ((self.start_min, self.start_max), (self.end_min, self.end_max))
+        # The wider interval comes first.
         for low, high in sorted(intervals, key=lambda one: one[0] - one[1]):
             if high - low > precision:
                 for fraction in FRACTIONS:
@@ -139,7 +143,7 @@ REASONS: dict[LocatorStatus, str] = {
 def eliminate(
     candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: SearchLimits
 ) -> Outcome:
-    """Search by elimination; see `algorithm.search`."""
+    """Search by elimination; see `search.search`."""
     if not candidates:
         return nothing_to_ask()
     search = _Elimination(
@@ -184,6 +188,8 @@ class _Elimination:
 
     def choose(self) -> LocatorStatus:
         """Let the model choose among the remaining candidates and return the status."""
+        # With several boxes the second picture has other numbers; with one it would be the same
+        # picture, and the same answer no new evidence.
         single = len(self.surviving) == 1
         for attempt in range(1 if single else 2):
             if self.calls >= self.limits.seed_calls:
@@ -206,6 +212,7 @@ class _Elimination:
     def outcome(self, status: LocatorStatus) -> Outcome:
         """Return the outcome, in which all remaining candidates get the same share."""
         guess = self.surviving[0] if self.surviving else None
+        # This method knows no probabilities, so it claims what it says without reserve.
         none_fits = status in ("not_found", "inconsistent")
         share = 0.0 if none_fits or not self.surviving else 1 / len(self.surviving)
         posterior = [0.0] * len(self.candidates)

@@ -1,8 +1,7 @@
 """Puts the questions of one search to a vision model, on pictures, and reads its answers."""
 
-import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
@@ -16,6 +15,7 @@ from pytest_autoweb.llm.client import (
     redacted_messages,
 )
 from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import objects_in
 from pytest_autoweb.locate.types import (
     Candidate,
     Outcome,
@@ -32,6 +32,7 @@ from pytest_autoweb.results.decision import Probe
 from pytest_autoweb.values.normal_forms import normalise
 
 _MAX_TEXT = 200
+# Replies come in English or Chinese, as JSON or in sections, so all of these are read.
 _KEYS: dict[str, str] = {
     name: key
     for key, names in {
@@ -106,23 +107,10 @@ def form_of(question: PictureQuestion) -> str:
 def _fields(reply: str) -> dict[str, Any]:
     """Return the last JSON object with a known key, else the sections."""
     found: dict[str, Any] = {}
-    for item in _objects(reply):
+    for item in objects_in(reply):
         known = _known(item)
         found = known or found
     return found or _sections(reply)
-
-
-def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    decoder, at = json.JSONDecoder(), reply.find("{")
-    while at >= 0:
-        try:
-            item, end = decoder.raw_decode(reply, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            if isinstance(item, dict):
-                yield item
-        at = reply.find("{", end)
 
 
 def _sections(reply: str) -> dict[str, str]:
@@ -156,6 +144,7 @@ def _relation(
         return None, ""
     if not value:
         return None, f'"{key}" is missing'
+    # Before the sides, because *not found on the left* names one of them.
     if _ABSENT.search(value):
         return "absent", ""
     named = {word for word in (*sides, "crossed") if any(_has(value, w) for w in _WORDS[word])}
@@ -258,7 +247,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Questioner:
-    """The `ask` function of `algorithm.search`, which also keeps each picture for the film."""
+    """The `ask` function of `search.search`, which also keeps each picture for the film."""
 
     view: ViewportView
     eyes: VisionModel
@@ -271,7 +260,7 @@ class Questioner:
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
-        """Draw the picture, ask the model and return its answer; see `algorithm.Ask`.
+        """Draw the picture, ask the model and return its answer; see `types.Ask`.
 
         Raises:
             ModelError: the model could not be asked.
@@ -289,6 +278,7 @@ class Questioner:
         asked = self.known[shown] = Asked(question, self.save(picture), None, "")
         self.asked.append(asked)
         messages = self._messages(question, picture)
+        # A model at temperature 0 repeats its reply, unless it is told what was wrong with it.
         for calls in range(1, 1 + min(1 + ASKED_AGAIN, max(1, question.calls_left))):
             asked.reply = self.eyes.look(messages)
             reading = read_reply(asked.reply, question)
@@ -361,7 +351,7 @@ def probes_of(
 
 
 def denied(asked: Sequence[Asked], chosen: int) -> bool:
-    """Tell whether the model only ever denied that the chosen candidate's box is the target."""
+    """Tell whether the model denied the chosen candidate's box each time it was asked about it."""
     said = [
         badge.number == one.answer.mark
         for one in asked

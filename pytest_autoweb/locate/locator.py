@@ -44,9 +44,9 @@ class RememberedSearch(NamedTuple):
     confidence: float
     reason: str
     box: Rect | None = None
-    """Of something drawn on a canvas, which is no candidate: where it is."""
+    """The place of something drawn on a canvas, which is no candidate."""
     point: tuple[float, float] | None = None
-    """The point of it to click."""
+    """The point to click on it."""
 
 
 class Memory:
@@ -74,10 +74,12 @@ def key_of(digest: str, *question: object) -> str:
 MOST_VIEWS = 6
 """The most viewports that are searched while scrolling down a page."""
 SEARCHES = 3
-"""The budget of calls for all views together, in full searches of one view."""
+"""The budget for all views together, as a multiple of the calls for one view."""
 NOT_IN_A_BOX = "The model sees the target, but in none of the numbered boxes."
 WHOLE = 0.6
 """The share of a canvas above which a found place counts as the canvas itself."""
+# Less than the whole height, so that an element cut off at the lower edge is whole in the next
+# view.
 STEP = 0.8
 """The share of the viewport's height by which the page is scrolled for the next view."""
 
@@ -222,7 +224,7 @@ class Sight:
         return self._limits.calls if self._algorithm == "bayes" else self._limits.seed_calls
 
     def _anywhere(self, wanted: _Search) -> tuple[_End, Locator | None]:
-        """The end in the first view that has one other than `not_found`."""
+        """Return the end of the first view that ends otherwise than with `not_found`."""
         scroll = PageScroller(self._page)
         wanted.several_views = wanted.within is None and scroll.can_move()
         views = 0
@@ -231,10 +233,13 @@ class Sight:
             if end.status == "found" and end.mark is not None:
                 return end, view.locator(end.mark)
             views += 1
+            # Any other end means that the target may well be in this view, and scrolling would lose
+            # it.
             if end.status != "not_found" or wanted.calls_left < 1:
                 break
             if wanted.within is not None or views == MOST_VIEWS or not scroll.next_view(STEP):
                 break
+        # A search that found nothing leaves the page as it was.
         scroll.back()
         return end, None
 
@@ -314,7 +319,7 @@ class Sight:
         return RememberedSearch(outcome.status, outcome.chosen, outcome.confidence, outcome.reason)
 
     def _on_canvas(self, view: ViewportView, wanted: _Search, canvas: Mark) -> _End:
-        """Where on a canvas the target is drawn; all of it, if the canvas itself is meant."""
+        """Find where on a canvas the target is drawn: all of it, if the canvas itself is meant."""
         whole = Candidate(Rect(*canvas.box), "canvas", canvas.text)
         key = key_of(view.digest, "drawn", whole.box, wanted.description, self._eyes.model)
         known = self._memory.recall(key)
@@ -378,7 +383,7 @@ class Sight:
 
 
 def _canvas_of(view: ViewportView, end: _End) -> Mark | None:
-    """The canvas that was found, or the largest in view when nothing was."""
+    """Return the canvas that was found, or the largest in view if nothing was found."""
     if end.status == "found":
         return end.mark if end.mark is not None and end.mark.tag == "canvas" else None
     canvases = [mark for mark in view.marks if mark.tag == "canvas"]

@@ -19,6 +19,8 @@ LOW, CROSSED, HIGH = 0, 1, 2
 """The target lies left of (above) the line, is crossed by it, or lies right of (below) it."""
 OUTCOMES = {"left": LOW, "above": LOW, "crossed": CROSSED, "right": HIGH, "below": HIGH}
 
+# Like the numbers of `SearchLimits`, these are assumptions that were tried in simulation; no real
+# model was asked.
 NONE_IF_OUTSIDE = 0.7
 """Probability of *none of these* when the target is not among the numbered boxes."""
 ECHO_SAME, ECHO_OTHER = 0.85, 0.10
@@ -106,6 +108,8 @@ def echo_likelihoods(text: str, names: Sequence[str]) -> list[float] | None:
 
 
 def _alike(read: str, name: str) -> bool:
+    # Texts whose lengths differ this much cannot reach the ratio, and comparing takes quadratic
+    # time.
     if not name or min(len(read), len(name)) < ECHO_RATIO * max(len(read), len(name)) * 0.8:
         return read == name
     matcher = difflib.SequenceMatcher(None, read, name, autojunk=False)
@@ -150,12 +154,12 @@ class Belief:
 
     @property
     def leader(self) -> int:
-        """The index of the likeliest candidate."""
+        """Return the index of the likeliest candidate."""
         return max(range(len(self.weights)), key=self.weights.__getitem__)
 
     @property
     def posterior(self) -> tuple[float, ...]:
-        """The probability of each candidate."""
+        """Return the probability of each candidate."""
         return tuple(self.present * weight for weight in self.weights)
 
     def ranked(self, share: float) -> list[int]:
@@ -199,11 +203,13 @@ class Belief:
         for line, relation, spans in lines:
             if line is not None and relation is not None:
                 factors.append(self._model.likelihoods(line, spans, OUTCOMES[relation]))
+                # An erratic answer is any of the three with equal probability.
                 erratic /= 3
         boxes = len(question.badges)
         if answer.mark is not None and 0 <= answer.mark <= boxes and boxes:
             marked = [badge.candidate for badge in question.badges]
             factors.append(pick_likelihoods(len(self.weights), marked, answer.mark, self._limits))
+            # A model whose answers fit nothing chooses as if the target were outside all boxes.
             nowhere = NONE_IF_OUTSIDE if answer.mark == 0 else (1 - NONE_IF_OUTSIDE) / boxes
             erratic *= nowhere
         # The same text read twice is no second piece of evidence: the model repeats itself.

@@ -1,4 +1,4 @@
-"""Finding a place that is no element, such as a thing drawn on a canvas, with lines."""
+"""Finds a place that is no element, such as a thing drawn on a canvas, with lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from pytest_autoweb.locate.types import (
 )
 from pytest_autoweb.results.decision import LocatorStatus
 
+# Every pair of places is one hypothesis, so halving the step quadruples their number.
 STEP = 16
 """The distance in pixels between the places where a stretch may begin or end."""
 FEWEST_STEPS = 4
@@ -57,18 +58,18 @@ class Stretch:
 
     @property
     def estimate(self) -> Span:
-        """The medians of both edges."""
+        """Return the medians of both edges."""
         return self._edge(0, 0.5), self._edge(1, 0.5)
 
     @property
     def core(self) -> Span | None:
-        """The part that is surely covered; None if no part is sure."""
+        """Return the part that is surely covered; None if no part is sure."""
         start, end = self._edge(0, 1 - DOUBT), self._edge(1, DOUBT)
         return (start, end) if start < end else None
 
     @property
     def off(self) -> float:
-        """The expected error in pixels of the less certain edge."""
+        """Return the expected error in pixels of the less certain edge."""
         return max(
             sum(
                 weight * abs(span[side] - middle)
@@ -150,7 +151,7 @@ def search_region(
 
     Args:
         room: The box that contains the target, in CSS pixels of the viewport.
-        ask: Answers a question, see `algorithm`.
+        ask: Answers a question, see `types.Ask`.
         limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
         told: What was answered before about lines in the same view.
@@ -228,6 +229,8 @@ class _Bracketing:
         answer = self._put(None, None, badges=(Badge(1, self._estimate),))
         if answer and answer.mark == 1:
             x, y = self._point
+            # Bayes' rule: a box in the right place is affirmed unless the model errs, and one in
+            # the wrong place only if it errs.
             right = self.across.covering(x) * self.down.covering(y)
             error = self.limits.pick_error(1)
             fit = right * (1 - error)

@@ -1,4 +1,4 @@
-"""The search for one of many boxes: which question to ask next, and when to stop."""
+"""Finds one of many boxes: chooses the next question, and decides when to stop."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -35,6 +35,8 @@ USED_WITHIN = 2
 """The distance in pixels within which two lines give practically the same picture."""
 BORDER = 3
 """The least distance in pixels between a line and the picture's edge."""
+# Each pair costs a pass over all candidates, and a decision is to take at most 50 ms with 500 of
+# them (docs/locator.md).
 BEST_OF_AXIS = 24
 """The number of places on each axis that are tried in pairs."""
 
@@ -129,6 +131,8 @@ def _joint_entropy(
     """
     masses = [0.0] * len(model.pairs)
     for column, row, weight in zip(x_class, y_class, weights, strict=True):
+        # This is the innermost loop of the choice of lines, so it adds two prepared numbers instead
+        # of looking up a pair.
         masses[column + row] += weight
     cells = [(mass, pair) for mass, pair in zip(masses, model.pairs, strict=True) if mass]
     return entropy([sum(mass * pair[answer] for mass, pair in cells) for answer in range(9)])
@@ -178,6 +182,8 @@ class _Tally:
         beyond = [self._before[bisect_right(self._ends, line - step)] for step in model.steps]
         before = [self._after[bisect_left(self._starts, line + step)] for step in model.steps]
         masses = [
+            # These sums are in floating point, so a mass that is zero may come out slightly below
+            # it.
             max(0.0, self._before[-1] - beyond[0] - before[0]),
             *(near - far for near, far in zip(beyond, [*beyond[1:], 0.0], strict=True)),
             *(near - far for near, far in zip(before, [*before[1:], 0.0], strict=True)),
@@ -253,6 +259,7 @@ class Planner:
         lines = self._lines(belief)
         drawn = lines.gain >= LEAST_GAIN
         together = relevant[: self._limits.combined_marks]
+        # Lines and numbers in one picture tell most for one call.
         if drawn and together:
             yield lines.x, lines.y, self._badges(together)
         picked = relevant[: self._limits.pick_marks]
@@ -303,7 +310,7 @@ AMBIGUOUS_AMONG = 3
 def narrow(
     candidates: tuple[Candidate, ...], viewport: Viewport, ask: Ask, limits: SearchLimits
 ) -> Outcome:
-    """Search with a posterior over the candidates; see `algorithm.search`."""
+    """Search with a posterior over the candidates; see `search`."""
     if not candidates:
         return nothing_to_ask()
     model = line_model(limits, viewport.scale)
@@ -312,6 +319,7 @@ def narrow(
     turns: list[SearchTurn] = []
     calls = 0
     told = False
+    # Nothing is found before one answer could be read, so even a single candidate is confirmed.
     while calls < limits.calls and not (told and _sure(belief, limits)):
         question = planner.next(belief, len(turns) + 1, limits.calls - calls)
         if question is None:
@@ -396,9 +404,9 @@ def search(
     """Find the candidate that `ask` answers about.
 
     Args:
-        candidates: From `candidates.gather`; their order is the order of the outcome's posterior.
+        candidates: From `types.gather`; their order is the order of the outcome's posterior.
         viewport: CSS pixels, with the scale of the picture that the model gets.
-        ask: See the module's docstring. It is never called once the budget is spent.
+        ask: See `types.Ask`. It is never called once the budget is spent.
         limits: Budget, thresholds, assumed mistakes.
         algorithm: `bayes`, or `seed` as the baseline to compare with.
 

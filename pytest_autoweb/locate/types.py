@@ -1,4 +1,4 @@
-"""The words of the vision locator: candidates, questions, answers, endings and its limits."""
+"""The vocabulary of the vision locator: candidates, questions, answers, outcomes and limits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -59,21 +59,22 @@ class SearchLimits:
 
     @property
     def absent_from(self) -> float:
-        """The least probability for `not_found`."""
+        """Return the least probability for `not_found`."""
         return self.closing if self.several_views else self.confidence
 
     @property
     def erratic_from(self) -> float:
-        """The least probability that ends the search because no element fits the answers."""
+        """Return the least probability that ends the search because no element fits the answers."""
         return self.closing if self.has_canvas else self.confidence
 
     @property
     def erratic_before(self) -> float:
-        """The prior probability that the target is none of the elements, or answers are erratic."""
+        """Return the prior probability that no element is the target or answers are erratic."""
         return max(self.erratic, self.drawn) if self.has_canvas else self.erratic
 
     def pick_error(self, marks: int) -> float:
         """Return the probability that a wrong number is chosen among `marks` boxes."""
+        # From nine boxes on more numbers are misread, as the simulation in docs/locator.md assumes.
         return min(0.9, max(0.06, 0.035 + 0.003 * marks))
 
 
@@ -96,17 +97,17 @@ class Rect(NamedTuple):
 
     @property
     def right(self) -> float:
-        """The x of the right edge."""
+        """Return the x of the right edge."""
         return self.x + self.width
 
     @property
     def bottom(self) -> float:
-        """The y of the lower edge."""
+        """Return the y of the lower edge."""
         return self.y + self.height
 
     @property
     def area(self) -> float:
-        """The area in square pixels."""
+        """Return the area in square pixels."""
         return self.width * self.height
 
 
@@ -174,7 +175,7 @@ class PictureQuestion:
 
     @property
     def lines(self) -> tuple[tuple[str, float], ...]:
-        """The axis and position of each line."""
+        """Return the axis and position of each line."""
         places = (("x", self.x), ("y", self.y))
         return tuple((axis, place) for axis, place in places if place is not None)
 
@@ -236,6 +237,7 @@ def numbered(
 
 
 def _reading_order(candidate: Candidate) -> tuple[int, float]:
+    # Neighbours in one row seldom begin at exactly the same height.
     return round(candidate.box.y / ROW), candidate.box.x
 
 
@@ -301,6 +303,8 @@ def gather(elements: Sequence[Element]) -> tuple[Candidate, ...]:
     """
     groups = _Groups(len(elements))
     shown = [index for index, one in enumerate(elements) if one.box.area > 0]
+    # Sorted by their left edges, so that each box is compared only with those that begin before it
+    # ends: comparing all pairs would take too long on a page with hundreds of elements.
     shown.sort(key=lambda index: elements[index].box.x)
     for place, index in enumerate(shown):
         box = elements[index].box
@@ -313,6 +317,7 @@ def gather(elements: Sequence[Element]) -> tuple[Candidate, ...]:
     for index in shown:
         children.setdefault(elements[index].parent, []).append(index)
     for index in shown:
+        # Every probed point of such a wrapper hits its child, so no picture can tell the two apart.
         if elements[index].own == 0 and len(children.get(index, ())) == 1:
             groups.join(index, children[index][0])
     members: dict[int, list[int]] = {}
@@ -323,6 +328,7 @@ def gather(elements: Sequence[Element]) -> tuple[Candidate, ...]:
 
 def _candidate(elements: Sequence[Element], group: list[int]) -> Candidate:
     """Return one candidate for a group of elements; the first member is the one to act on."""
+    # A wrapper that has no point of its own comes last, because a click would hit its child anyway.
     group.sort(key=lambda index: (elements[index].own == 0, elements[index].box.area))
     smallest = min((elements[index].box for index in group), key=lambda box: box.area)
     name = max((elements[index].name for index in group), key=len)
@@ -369,6 +375,7 @@ class _Groups:
     def of(self, index: int) -> int:
         """Return the representative of an element's group."""
         while self._above[index] != index:
+            # Halving the path on the way up keeps later look-ups short.
             self._above[index] = self._above[self._above[index]]
             index = self._above[index]
         return index

@@ -9,6 +9,7 @@ from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.marks.drawing import board_of
 from pytest_autoweb.marks.marking import Mark, MarkedPage, PageBox, find_marks, hidden_boxes
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.scripts import OBSERVE_TIMEOUT_MS, run_script, script
 
 _SETTLED_MS = 150.0
@@ -106,8 +107,7 @@ MARGIN = 24
 """Width in pixels of the margin around the page, in which the tags of the lines stand."""
 LIMIT = 300
 """Limit on the candidates in one view."""
-_STILL_MS = 100
-_QUIET_LIMIT_MS = 1_000
+_QUIET_LIMIT_MS = 1_000.0
 _SHOT_MS = 5_000.0
 
 
@@ -174,8 +174,8 @@ def take_view(
 ) -> ViewportView:
     """Look at the viewport: take a screenshot and list the elements that are visible in it.
 
-    Open shadow roots and frames of the same origin are included. Waits until the page has stopped
-    changing, for 1 s at most.
+    Open shadow roots and frames of the same origin are included. Waits until the page is quiet, for
+    1 s at most.
 
     Args:
         page: the page to look at.
@@ -187,7 +187,7 @@ def take_view(
     """
     # Before that, the page may have no body to look at.
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
-    run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
+    wait_until_quiet(page, limit_ms=_QUIET_LIMIT_MS)
     # Hiding the caret would add a style to the page.
     shot = page.screenshot(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS

@@ -10,11 +10,11 @@ from playwright.sync_api import Error, JSHandle, Locator, Page
 
 from pytest_autoweb.marks.drawing import covers, decoded_picture, draw
 from pytest_autoweb.marks.find_again import KnownElement, find_again, selectors, xpaths
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.scripts import (
     OBSERVE_TIMEOUT_MS,
     element_script,
     run_on_elements,
-    run_script,
     run_script_handle,
 )
 
@@ -92,8 +92,6 @@ LISTED = 50
 """Limit on the marks in the list form."""
 _LISTED_CHARS = 30
 _TEXT_CHARS = 500
-_STILL_MS = 100
-_QUIET_LIMIT_MS = 1_000
 _SHOT_MS = 5_000.0
 _READ_MS = 2_000.0
 _TICKED = frozenset({"checkbox", "radio", "switch"})
@@ -237,7 +235,7 @@ def mark_page(
     """Return a picture of the viewport with numbered boxes around elements that can be acted on.
 
     Open shadow roots and frames of the same origin are included. The page is only read: boxes are
-    drawn outside of it. Waits until the page has stopped changing, for 1 s at most.
+    drawn outside of it. Waits until the page is quiet.
 
     Args:
         page: the page to show.
@@ -266,7 +264,7 @@ def _marked(
     hide: Callable[[str], str] | None,
 ) -> MarkedPage:
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
-    run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
+    wait_until_quiet(page)
     # Hiding the caret would add a style to the page.
     shot = page.screenshot(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS

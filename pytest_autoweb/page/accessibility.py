@@ -157,6 +157,7 @@ def ax_outline(
     nodes: Sequence[Mapping[str, Any]],
     frames: Mapping[int, Sequence[Mapping[str, Any]]],
     secrets: Collection[str],
+    boxes: Mapping[int, str] | None = None,
 ) -> tuple[Line, ...]:
     """Return lines for the nodes of `Accessibility.getFullAXTree`.
 
@@ -164,8 +165,11 @@ def ax_outline(
         nodes: the main document's nodes.
         frames: the nodes of inner documents, by the backend node id of their frame element.
         secrets: values of password fields; they are left out.
+        boxes: places on the page by backend node id. With them the lines are written as those of
+            `aria_outline`.
     """
-    reader = _Reader(frames, frozenset(secret for secret in secrets if secret.strip()))
+    hidden = frozenset(secret for secret in secrets if secret.strip())
+    reader = _Reader(frames, hidden, boxes)
     return reader.document(nodes, 0)
 
 
@@ -173,6 +177,7 @@ def ax_outline(
 class _Reader:
     frames: Mapping[int, Sequence[Mapping[str, Any]]]
     hidden: frozenset[str]
+    boxes: Mapping[int, str] | None
 
     def document(self, nodes: Sequence[Mapping[str, Any]], depth: int) -> tuple[Line, ...]:
         by_id = {str(node["nodeId"]): node for node in nodes}
@@ -205,27 +210,72 @@ class _Reader:
         if role == "StaticText":
             # Chromium lists the text of a named element again as its child.
             repeats = name in parent_name or _MASK.fullmatch(name) or name in self.hidden
-            return () if repeats else (Line(f"text {_quoted(name)}", "text"),)
-        return (Line(_described(node, role, name, self.hidden), role, tuple(children)),)
+            if repeats:
+                return ()
+            said = f"text {_quoted(name)}" if self.boxes is None else f"- text: {json.dumps(name)}"
+            return (Line(said, "text"),)
+        for secret in self.hidden:
+            name = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, name)
+        if self.boxes is not None:
+            return self._as_aria(node, role, name, children, self.boxes)
+        return (Line(self._described(node, role, name), role, tuple(children)),)
+
+    def _value(self, node: Mapping[str, Any]) -> str:
+        value = _text(node, "value")
+        return HIDDEN if value and (_MASK.fullmatch(value) or value in self.hidden) else value
+
+    def _described(self, node: Mapping[str, Any], role: str, name: str) -> str:
+        parts = [role] + ([_quoted(name)] if name else [])
+        if value := self._value(node):
+            parts.append(f"value={value if value == HIDDEN else _quoted(value)}")
+        parts += _states(node)
+        if role == "link" and (url := _property(node, "url")):
+            parts.append(f"url={url}")
+        return " ".join(parts)
+
+    def _as_aria(
+        self,
+        node: Mapping[str, Any],
+        role: str,
+        name: str,
+        children: Sequence[Line],
+        boxes: Mapping[int, str],
+    ) -> tuple[Line, ...]:
+        if role == "ListMarker":
+            return ()
+        role = _ARIA_ROLES.get(role, role)
+        attrs = "".join(f" {state}" for state in _states(node) if not _OF_NO_USE.match(state))
+        # The value of a select box is that of the option which is marked as selected.
+        chosen = any(line.kind == "option" for line in children)
+        own = _text(node, "value") and not chosen and role != "button"
+        value = json.dumps(self._value(node)) if own else ""
+        below = tuple(children)
+        if role == "link" and (url := _property(node, "url")):
+            below = (Line(f"- /url: {json.dumps(url)}"), *below)
+        said = Parts(role, json.dumps(name) if name else "", attrs, value, bool(value or below))
+        box = boxes.get(int(node.get("backendDOMNodeId", -1)), "")
+        return (Line(said.text(), role, below, box),)
 
 
-def _described(node: Mapping[str, Any], role: str, name: str, hidden: frozenset[str]) -> str:
-    for secret in hidden:
-        name = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "<hidden>", name)
-    parts = [role] + ([_quoted(name)] if name else [])
-    value = _text(node, "value")
-    if value and (_MASK.fullmatch(value) or value in hidden):
-        parts.append("value=<hidden>")
-    elif value:
-        parts.append(f"value={_quoted(value)}")
+_ARIA_ROLES = {
+    "image": "img",
+    "Iframe": "iframe",
+    "LayoutTable": "table",
+    "LayoutTableRow": "row",
+    "LayoutTableCell": "cell",
+    "MenuListOption": "option",
+}
+_OF_NO_USE = re.compile(r"\[(?:focused|level=)")
+
+
+def _states(node: Mapping[str, Any]) -> list[str]:
+    found = []
     for prop in node.get("properties", ()):
         state = prop.get("value", {}).get("value")
         if prop.get("name") in _STATES and state not in (False, "false", None, ""):
             tail = "" if state is True or state == "true" else f"={state}"
-            parts.append(f"[{prop['name']}{tail}]")
-    if role == "link" and (url := _property(node, "url")):
-        parts.append(f"url={url}")
-    return " ".join(parts)
+            found.append(f"[{prop['name']}{tail}]")
+    return found
 
 
 def _property(node: Mapping[str, Any], name: str) -> str:

@@ -1,5 +1,6 @@
 """The built-in capture modes: ARIA, ARIA_SNAPSHOT, A11Y and RAW_HTML."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from pytest_autoweb.page.capture import (
     inner_frames,
     secret_texts,
 )
-from pytest_autoweb.page.clean_html import clean_html
+from pytest_autoweb.page.clean_html import clean_html, html_outline
 from pytest_autoweb.page.outline import Line
 from pytest_autoweb.page.scripts import MAX_SILENT, run_script
 
@@ -110,6 +111,16 @@ def show_full_tree(root: Page | Frame, budget: int) -> ShownPage:
     Raises:
         NotPossible: it is a frame, or another browser than Chromium.
     """
+    lines, notes = _full_tree(root, boxes=False)
+    return fitted(lines, budget, notes)
+
+
+def brief_full_tree(root: Page | Frame) -> tuple[Line, ...]:
+    """Show the same in fewer tokens, without what is out of sight."""
+    return brief_outline(_full_tree(root, boxes=True)[0], _sight(root))
+
+
+def _full_tree(root: Page | Frame, *, boxes: bool) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     if not isinstance(root, Page):
         raise NotPossible("the browser gives the full tree of a page only, not of a frame")
     browser = root.context.browser
@@ -120,9 +131,25 @@ def show_full_tree(root: Page | Frame, budget: int) -> ShownPage:
     try:
         nodes = session.send("Accessibility.getFullAXTree")["nodes"]
         inner, notes = _inner_trees(session)
+        places = _boxes(session) if boxes else None
     finally:
         session.detach()
-    return fitted(ax_outline(nodes, inner, secrets), budget, notes)
+    return ax_outline(nodes, inner, secrets, places), notes
+
+
+def _boxes(session: CDPSession) -> dict[int, str]:
+    """Return the place of each node in its window, as the script for what is out of sight does."""
+    found: dict[int, str] = {}
+    told = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": []})
+    for document in told["documents"]:
+        numbers, layout = document["nodes"]["backendNodeId"], document["layout"]
+        left, top = document.get("scrollOffsetX", 0), document.get("scrollOffsetY", 0)
+        for index, (x, y, width, height) in zip(layout["nodeIndex"], layout["bounds"], strict=True):
+            edges = (x - left, y - top, width, height)
+            # As Math.round in the page: halves go up.
+            box = ",".join(str(math.floor(edge + 0.5)) for edge in edges)
+            found.setdefault(numbers[index], box)
+    return found
 
 
 def _inner_trees(
@@ -152,6 +179,7 @@ A11Y = CAPTURE_MODES.add(
         name="A11Y",
         summary="Chromium's full accessibility tree; other browsers show `ARIA` and note it",
         show=show_full_tree,
+        brief=brief_full_tree,
     )
 )
 
@@ -162,11 +190,17 @@ def show_html(root: Page | Frame, budget: int) -> ShownPage:
     return ShownPage(cut.text, cut.truncated)
 
 
+def brief_html(root: Page | Frame) -> tuple[Line, ...]:
+    """Show the same with indentation in place of closing tags."""
+    return html_outline(str(run_script(root, "serialize")))
+
+
 RAW_HTML = CAPTURE_MODES.add(
     CaptureMode(
         name="RAW_HTML",
         summary="the live DOM as cleaned HTML; `<shadow-root>` and `<frame-document>` mark what is "
         "inlined",
         show=show_html,
+        brief=brief_html,
     )
 )

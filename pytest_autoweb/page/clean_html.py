@@ -1,23 +1,28 @@
 """HTML shortened and cleaned for a model: what can be acted on remains, the rest is removed."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from html import escape
 from html.parser import HTMLParser
 
 from pytest_autoweb.page.outline import (
     MARKER_TOKENS,
     Cut,
+    Fold,
+    Line,
     estimate_tokens,
+    quarter_tokens,
+    thin_lists,
     truncation_marker,
 )
 
 TEXT_LIMIT = 500
-_ALIKE_LIMIT = 20
 _DATA_ATTR_LIMIT = 50
 _DATA_URI_LIMIT = 50
 _ATTR_LIMIT = 300
+# The line that stands for what is left out of a list.
+_FOLD_COST = 24
 # The functions below recurse, so the depth of a hostile page has to be limited.
 _DEPTH_LIMIT = 250
 
@@ -64,24 +69,34 @@ class _Node:
 def clean_html(html: str, budget_tokens: int) -> Cut:
     """Return the HTML without scripts, styles, comments and secrets, within the token budget.
 
-    Values of password and hidden inputs are always removed. If the result is too long, long runs
-    of similar siblings are thinned, and then the rest is cut between elements; open elements are
-    closed.
+    Values of password and hidden inputs are always removed. If the result is too long, the longest
+    runs of siblings are thinned as far as needed, and then the rest is cut between elements; open
+    elements are closed.
     """
-    parser = _Parser()
-    parser.feed(html)
-    parser.close()
-    root = parser.root
-    _prune(root)
+    root = _read(html)
     whole = _render(root)
     if estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)
-    total = sum(1 for _ in _elements(root))
-    _thin(root)
-    writer = _Writer(budget_tokens - MARKER_TOKENS)
-    writer.write_children(root)
+    lines = _lines(root)
+    total = sum(bool(one.kind) for line in lines for one in line.walk())
+    room = 4 * (budget_tokens - MARKER_TOKENS)
+    writer = _Writer(room)
+    writer.write(thin_lists(lines, room, _element_cost, fold_cost=_FOLD_COST))
     writer.parts.append(f"\n{truncation_marker(writer.shown, total)}")
     return Cut("".join(writer.parts), truncated=True)
+
+
+def html_outline(html: str) -> tuple[Line, ...]:
+    """Return the same elements as an outline, in which the indentation stands for closing tags."""
+    return tuple(line for one in _lines(_read(html)) for line in _in_brief(one))
+
+
+def _read(html: str) -> "_Node":
+    parser = _Parser()
+    parser.feed(html)
+    parser.close()
+    _prune(parser.root)
+    return parser.root
 
 
 class _Parser(HTMLParser):
@@ -186,38 +201,43 @@ def _says_something(node: _Node) -> bool:
     return bool(names & {"id", "role", "tabindex", "title", "contenteditable", "aria-label"})
 
 
-def _thin(node: _Node) -> None:
-    kept: list[_Node | str] = []
-    run, last, dropped = 0, "", 0
-    for child in node.children:
-        if isinstance(child, str):
-            if child.strip() or not dropped:
-                kept.append(child)
-            continue
-        if child.tag != last and dropped:
-            kept.append(f"({dropped} more alike)")
-            dropped = 0
-        run = run + 1 if child.tag == last else 1
-        last = child.tag
-        if run > _ALIKE_LIMIT:
-            dropped += 1
-            continue
-        _thin(child)
-        kept.append(child)
-    if dropped:
-        kept.append(f"({dropped} more alike)")
-    node.children = kept
-
-
 def _attribute(name: str, value: str) -> str:
     return f' {name}="{escape(value)}"' if value else f" {name}"
 
 
-def _elements(node: _Node) -> Iterator[_Node]:
+def _lines(node: _Node) -> tuple[Line, ...]:
+    """Return what is inside an element as lines; those of texts have no kind."""
+    lines: list[Line] = []
+    space = ""
     for child in node.children:
         if not isinstance(child, str):
-            yield child
-            yield from _elements(child)
+            lines.append(Line(space + child.opening, child.tag, _lines(child)))
+        elif child.strip():
+            lines.append(Line(space + escape(child, quote=False)))
+        # What only stands between two elements must not count as one of a list.
+        space = child if isinstance(child, str) and not child.strip() else ""
+    return tuple(lines)
+
+
+def _in_brief(line: Line) -> tuple[Line, ...]:
+    inner = tuple(one for child in line.children for one in _in_brief(child))
+    text = line.text.strip()
+    if text in _WRAPPERS:
+        return inner
+    if len(inner) == 1 and not inner[0].children:
+        return (replace(line, text=text + inner[0].text, children=()),)
+    return (replace(line, text=text, children=inner),)
+
+
+_WRAPPERS = frozenset({"<div>", "<span>", "<tbody>"})
+
+
+def _closing(line: Line) -> str:
+    return f"</{line.kind}>" if line.kind and line.kind not in _VOID else ""
+
+
+def _element_cost(line: Line, _depth: int) -> int:
+    return quarter_tokens(line.text) + quarter_tokens(_closing(line))
 
 
 def _render(node: _Node) -> str:
@@ -231,35 +251,34 @@ def _render(node: _Node) -> str:
 
 
 class _Writer:
-    """A writer of elements that stops before an element and its closing tag exceed the budget."""
+    """A writer of elements that stops before an element and its closing tag exceed the budget.
+
+    It counts in quarters of a token.
+    """
 
     def __init__(self, budget: int) -> None:
         self.parts: list[str] = []
         self.shown = 0
         self._left = budget
 
-    def write_children(self, node: _Node) -> bool:
-        for child in node.children:
-            if isinstance(child, str):
-                if not self._spend(escape(child, quote=False)):
-                    return False
-            elif not self._write(child):
-                return False
-        return True
+    def write(self, lines: Iterable[Line]) -> bool:
+        return all(self._write(line) for line in lines)
 
-    def _write(self, node: _Node) -> bool:
-        closing = "" if node.tag in _VOID else f"</{node.tag}>"
-        cost = estimate_tokens(closing)
-        if not self._spend(node.opening, keep=cost):
+    def _write(self, line: Line) -> bool:
+        if isinstance(line, Fold):
+            return self._spend(f"({line.left_out} more alike)")
+        closing = _closing(line)
+        cost = quarter_tokens(closing)
+        if not self._spend(line.text, keep=cost):
             return False
-        self.shown += 1
+        self.shown += bool(line.kind)
         self._left -= cost
-        complete = self.write_children(node)
+        complete = self.write(line.children)
         self.parts.append(closing)
         return complete
 
     def _spend(self, text: str, keep: int = 0) -> bool:
-        cost = estimate_tokens(text)
+        cost = quarter_tokens(text)
         if cost + keep > self._left:
             return False
         self._left -= cost

@@ -1,15 +1,16 @@
 """Opening the entry page of a case, and telling whether a page changed or ended."""
 
 import re
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from playwright.sync_api import Error, Page, Response
 
-from pytest_autoweb.egress.browser_watch import driver_ended
+from pytest_autoweb import waiting
+from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
+from pytest_autoweb.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.page.scripts import answers, run_script
 from pytest_autoweb.results import Failure
 from pytest_autoweb.values.normal_forms import ascii_host
@@ -44,7 +45,6 @@ def page_digest(page: Page) -> tuple[str, str] | None:
 
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-_SETTLE_MS = 3_000.0
 _LOAD_MS = 15_000.0
 _ANSWER_MS = 10_000.0
 _LOGIN = re.compile(r"(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|auth|sso|session/new)(?:[/._-]|$)")
@@ -56,14 +56,16 @@ _UNRESERVED = "-._~"
 def open_page(
     page: Page, url: str, *, timeout_ms: float, note: Callable[[str], None] = lambda line: None
 ) -> Failure | None:
-    """Go to `url` and wait until the page has loaded and its network is idle, within limits.
+    """Go to `url` and wait until the page has loaded and is quiet, within limits.
 
     Always navigates, so that no state of an earlier visit remains. A page that never stops loading
     is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
     """
-    started = time.monotonic()
+    started = waiting.now()
     try:
-        response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
+        with WATCH.within(lambda: CALL_S):
+            watch(page.context)
+            response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:
@@ -72,12 +74,11 @@ def open_page(
         if response.status >= 500 or response.status in _GONE:
             return _failure(url, f"{url} answered {response.status}", status=response.status)
         note(f"{url} answered {response.status}")
-    left = max(1.0, timeout_ms - (time.monotonic() - started) * 1000)
-    if not _reached(page, "load", min(left, _LOAD_MS)):
+    left = max(1.0, timeout_ms - (waiting.now() - started) * 1000)
+    if not _loaded(page, min(left, _LOAD_MS)):
         note(f"{url} was still loading after {min(left, _LOAD_MS) / 1000:g} s")
-    # A page that polls is never idle, so it does not matter whether this wait succeeds.
-    _reached(page, "networkidle", _SETTLE_MS)
-    if not answers(page, timeout_ms=_ANSWER_MS):
+    # A page that is never quiet is used as it is, unless it does not even answer.
+    if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):
         return _failure(url, f"{url} does not answer: a script of the page does not end")
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
@@ -93,16 +94,9 @@ def _body(response: Response) -> str:
     return first[:300]
 
 
-def settle(page: Page, *, quiet_ms: float) -> None:
-    """Wait until the effects of an action have settled, within limits; never raises."""
-    _reached(page, "networkidle", _SETTLE_MS)
-    with suppress(Error):
-        page.wait_for_timeout(quiet_ms)
-
-
-def _reached(page: Page, state: str, timeout_ms: float) -> bool:
+def _loaded(page: Page, timeout_ms: float) -> bool:
     try:
-        page.wait_for_load_state(state, timeout=timeout_ms)  # type: ignore[arg-type]
+        page.wait_for_load_state("load", timeout=timeout_ms)
     except Error:
         return False
     return True

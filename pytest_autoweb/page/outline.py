@@ -14,9 +14,13 @@ _CJK = re.compile(
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens: one per four characters, and one per Chinese, Japanese, Korean one."""
+    return math.ceil(quarter_tokens(text) / 4)
+
+
+def quarter_tokens(text: str) -> int:
+    """Return four times the estimate, which pieces of a text can add up without rounding."""
     # Tokenisers have short tokens for these scripts and tokens of about four letters for others.
-    wide = sum(1 for _ in _CJK.finditer(text))
-    return wide + math.ceil((len(text) - wide) / 4)
+    return len(text) + 3 * sum(1 for _ in _CJK.finditer(text))
 
 
 def truncation_marker(shown: int, total: int) -> str:
@@ -120,20 +124,46 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
         return Cut(whole, truncated=False)
     total = sum(root.count() for root in roots)
     short = tuple(_with_short_texts(root) for root in roots)
-    thinned = _Thinning(short, budget_tokens - MARKER_TOKENS, asked).lines()
+    thinned = thin_lists(short, budget_tokens - MARKER_TOKENS, _line_tokens, asked=asked)
     kept: list[str] = []
     left = budget_tokens - MARKER_TOKENS
     shown = 0
     for depth, node in _with_depth(thinned):
-        line = "  " * depth + (_told(node, folds) if isinstance(node, _Fold) else node.text)
+        line = "  " * depth + (_told(node, folds) if isinstance(node, Fold) else node.text)
         left -= estimate_tokens(line + "\n")
         if left < 0:
             break
         kept.append(line)
-        shown += not isinstance(node, _Fold)
+        shown += not isinstance(node, Fold)
     if shown == total:
         return Cut("\n".join(kept), truncated=False)
     return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
+
+
+def thin_lists(
+    roots: tuple[Line, ...],
+    budget: int,
+    cost: Callable[[Line, int], int],
+    *,
+    fold_cost: int = 16,
+    asked: "dict[FoldKey, int] | None" = None,
+) -> tuple[Line, ...]:
+    """Return the trees with their longest lists thinned until all fits, or each is at its least.
+
+    What is left out of a list is one line of the class `Fold`.
+
+    Args:
+        roots: the trees.
+        budget: what the trees may cost together.
+        cost: what a node costs by itself on a level.
+        fold_cost: what is reserved for a line that stands for rows left out.
+        asked: the lists of which more was asked for, and the row from which on.
+    """
+    return _Thinning(roots, budget, cost, fold_cost, asked or {}).lines()
+
+
+def _line_tokens(node: Line, depth: int) -> int:
+    return estimate_tokens("  " * depth + node.text + "\n")
 
 
 LONG_TEXT = 1_000
@@ -189,7 +219,7 @@ class Folds:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fold(Line):
+class Fold(Line):
     """Stands for siblings that are left out."""
 
     key: FoldKey = ()
@@ -198,10 +228,13 @@ class _Fold(Line):
     """Row from which more can be asked for; 0 for the list from its beginning."""
 
 
-_KINDS = {"row": "rows", "listitem": "items", "link": "links", "option": "options"}
+_KINDS = {
+    **{"row": "rows", "listitem": "items", "link": "links", "option": "options"},
+    **{"tr": "rows", "li": "items", "a": "links"},
+}
 
 
-def _told(fold: _Fold, folds: Folds | None) -> str:
+def _told(fold: Fold, folds: Folds | None) -> str:
     what = f"{fold.left_out} more {_KINDS.get(fold.kind, 'alike')}"
     if folds is None:
         return f"- text: ({what})"
@@ -248,9 +281,17 @@ def _runs(rows: tuple[Line, ...], above: FoldKey, seen: dict[FoldKey, int]) -> I
 class _Thinning:
     """The search for the longest lists that fit."""
 
-    def __init__(self, roots: tuple[Line, ...], budget: int, asked: dict[FoldKey, int]) -> None:
+    def __init__(
+        self,
+        roots: tuple[Line, ...],
+        budget: int,
+        own: Callable[[Line, int], int],
+        fold_cost: int,
+        asked: dict[FoldKey, int],
+    ) -> None:
         self._roots, self._budget, self._asked = roots, budget, asked
-        self._costs: dict[tuple[str, int], int] = {}
+        self._of, self._fold_cost = own, fold_cost
+        self._costs: dict[tuple[int, int], int] = {}
         self._runs: dict[int, tuple[_Run, ...]] = {}
         self._longest = LEAST_ROWS
         self._room = self._wide = 0
@@ -300,19 +341,20 @@ class _Thinning:
         while pending:
             node, depth = pending.pop()
             if depth >= 0:
-                total += self._own(node.text, depth)
+                total += self._own(node, depth)
             for run in self._runs.get(id(node), ()):
                 head, tail, before = self._kept(run, limit, wide)
                 kept = (*run.rows[head], *run.rows[tail])
-                total += _FOLD_TOKENS * (len(kept) < len(run.rows)) + _FOLD_TOKENS * bool(before)
+                total += self._fold_cost * ((len(kept) < len(run.rows)) + bool(before))
                 pending.extend((row, depth + 1) for row in kept)
             if total > self._budget:
                 break
         return total
 
-    def _own(self, text: str, depth: int) -> int:
-        if (known := self._costs.get((text, depth))) is None:
-            known = self._costs[text, depth] = estimate_tokens("  " * depth + text + "\n")
+    def _own(self, node: Line, depth: int) -> int:
+        # No node goes away meanwhile, so its id stands for it alone.
+        if (known := self._costs.get((id(node), depth))) is None:
+            known = self._costs[id(node), depth] = self._of(node, depth)
         return known
 
     def _thin(self, node: Line, limit: int) -> tuple[Line, ...]:
@@ -332,9 +374,5 @@ class _Thinning:
         return tuple(kept)
 
 
-def _fold(run: _Run, first: int, left_out: int, next_row: int) -> _Fold:
-    return _Fold("", run.rows[first].kind, key=run.key, left_out=left_out, next_row=next_row)
-
-
-_FOLD_TOKENS = 16
-"""Tokens reserved for a line that stands for rows left out."""
+def _fold(run: _Run, first: int, left_out: int, next_row: int) -> Fold:
+    return Fold("", run.rows[first].kind, key=run.key, left_out=left_out, next_row=next_row)

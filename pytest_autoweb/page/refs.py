@@ -8,12 +8,12 @@ from typing import Any
 from playwright.sync_api import Error, Frame, FrameLocator, JSHandle, Locator, Page
 
 from pytest_autoweb.page.frames import RefView
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.ref_listing import SHORT, Lengths, ListedItem, ref_view
 from pytest_autoweb.page.scripts import (
     MAX_FRAMES,
     OBSERVE_TIMEOUT_MS,
     run_on_elements,
-    run_script,
     run_script_handle,
 )
 
@@ -111,8 +111,6 @@ def _literal(value: str | int) -> str:
 ELEMENT_LIMIT = 400
 """Limit on the elements that are examined in one document."""
 _FRAME_DEPTH = 4
-_STILL_MS = 100
-_QUIET_LIMIT_MS = 1_000
 _FRAME_MS = 3_000.0
 _BATCH = 40
 
@@ -120,9 +118,8 @@ _BATCH = 40
 def observe(page: Page | Frame, *, budget_tokens: int = 1_500, lengths: Lengths = SHORT) -> RefView:
     """Return the page as a numbered list, including frames and open shadow roots.
 
-    Waits until the document has stopped changing, for 1 s at most, so that the effects of an action
-    are on the list. Every locator was verified to match exactly its element when the list was made.
-    The page is only read.
+    Waits until the page is quiet, so that the effects of an action are on the list. Every locator
+    was verified to match exactly its element when the list was made. The page is only read.
 
     Raises:
         Error: Playwright's error if the page does not answer even at the second try.
@@ -136,7 +133,7 @@ def observe(page: Page | Frame, *, budget_tokens: int = 1_500, lengths: Lengths 
 
 def _view(page: Page | Frame, budget_tokens: int, lengths: Lengths) -> RefView:
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
-    run_script(page, "quiet", {"still": _STILL_MS, "limit": _QUIET_LIMIT_MS})
+    wait_until_quiet(page)
     walk = _Walk()
     found = list(walk.document(page, (), 0, None))
     return ref_view(found, budget_tokens=budget_tokens, complete=walk.complete, lengths=lengths)

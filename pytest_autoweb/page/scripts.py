@@ -1,13 +1,15 @@
 """Execution of the scripts in `js/` in a page, with a deadline that even a busy page keeps."""
 
 import json
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from playwright.sync_api import Error, Frame, JSHandle, Locator, Page
 
-from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb import waiting
+from pytest_autoweb.egress.browser_watch import WATCH, call_within
 
 _FOLDER = Path(__file__).parent / "js"
 
@@ -19,6 +21,13 @@ MAX_FRAMES = 60
 """Limit on the frames of a page that are looked at, in the order of the page."""
 MAX_SILENT = 3
 """Frames that do not answer in time; after so many the others are not asked."""
+
+
+_LEFT = "context was destroyed"
+"""In Playwright's error when a page was left while a script ran in it."""
+
+
+T = TypeVar("T")
 
 
 class CallResult(NamedTuple):
@@ -42,9 +51,12 @@ def script(name: str) -> str:
 
 @cache
 def _wrapped(name: str) -> str:
+    text = script(name)
+    # Short scripts are sent often, so they do without what they do not use.
+    aria = f"({script('aria')})(dom)" if "aria" in text else "null"
     return (
-        f"async arg => {{ const dom = ({script('dom')})(); const aria = ({script('aria')})(dom);"
-        f" const made = ({script(name)})({{dom, aria}}, arg);"
+        f"async arg => {{ const dom = ({script('dom')})(); const aria = {aria};"
+        f" const made = ({text})({{dom, aria}}, arg);"
     )
 
 
@@ -57,14 +69,13 @@ def run_script(
 ) -> Any:
     """Run `js/NAME.js` and return its result, a JSON value.
 
-    `evaluate` has no timeout, so a page in an endless loop would hang the test.
-    `wait_for_function` has one, and if the script returns a text, one visit to the page is enough.
+    A page in an endless loop fails in time. A page that is left meanwhile is followed to the next.
+
+    Raises:
+        Error: Playwright's error if the page does not answer, or the script fails.
     """
-    handle = context.wait_for_function(
-        f"{_wrapped(name)} return 'v' + dom.stringify(await made); }}", arg=arg, timeout=timeout_ms
-    )
-    # The prefix makes every result truthy, which ends the wait.
-    return json.loads(handle.json_value()[1:])
+    code = f"{_wrapped(name)} return dom.stringify(await made); }}"
+    return json.loads(_within(context, timeout_ms, lambda: context.evaluate(code, arg)))
 
 
 def run_script_handle(
@@ -75,9 +86,19 @@ def run_script_handle(
     timeout_ms: float = OBSERVE_TIMEOUT_MS,
 ) -> JSHandle:
     """Run `js/NAME.js` and return a handle of its result, an object that stays in the page."""
-    return context.wait_for_function(
-        f"{_wrapped(name)} return made; }}", arg=arg, timeout=timeout_ms
-    )
+    code = f"{_wrapped(name)} return made; }}"
+    return _within(context, timeout_ms, lambda: context.evaluate_handle(code, arg))
+
+
+def _within(context: Page | Frame, timeout_ms: float, call: Callable[[], T]) -> T:
+    ends = waiting.now() + timeout_ms / 1000
+    while True:
+        left = max(1.0, (ends - waiting.now()) * 1000)
+        try:
+            return call_within(context, left, call)
+        except Error as error:
+            if _LEFT not in str(error) or waiting.now() >= ends:
+                raise
 
 
 @cache
@@ -114,11 +135,11 @@ def call_function(context: Page | Frame, code: str, *, timeout_ms: float) -> Cal
         # An expression is tried first; code that is none is run as statements.
         text = script(form).replace("USER_CODE", code)
         try:
-            handle = context.wait_for_function(text, timeout=timeout_ms)
+            told = _within(context, timeout_ms, partial(context.evaluate, text))
         except Exception as error:
             # Errors of the code itself are caught in the page, so this one is a compile error.
             if form == "call_expression" and "SyntaxError" in str(error):
                 continue
             raise
-        return CallResult(**json.loads(handle.json_value()))
+        return CallResult(**json.loads(told))
     raise AssertionError("unreachable: the second form returns or raises")

@@ -1,5 +1,6 @@
 """What a case sets up before its task starts: the browser as its pages see it, storage, script."""
 
+import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, Field
 from pytest_autoweb.egress.origin_policy import parse_origin
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.scripts import call_function, script
+from pytest_autoweb.redaction import SECRET
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import FieldError, Spec, fitting
 from pytest_autoweb.values.number_words import UnknownLocale, locale_of
@@ -220,11 +222,23 @@ def set_clock(context: BrowserContext, setup: Setup) -> None:
         context.clock.install(time=setup.clock.time)
 
 
-def add_cookies(context: BrowserContext, setup: Setup, entry_url: str) -> None:
-    """Set the case's cookies; one without URL and domain is set for the entry URL."""
+def add_cookies(
+    context: BrowserContext,
+    setup: Setup,
+    entry_url: str,
+    reveal: Callable[[str], str] = lambda text: text,
+) -> None:
+    """Set the case's cookies; one without URL and domain is set for the entry URL.
+
+    Args:
+        context: gets the cookies.
+        setup: of the case.
+        entry_url: the URL for cookies that name no other.
+        reveal: puts the values of secrets in.
+    """
     cookies: list[Any] = []
     for cookie in setup.cookies:
-        fields = cookie.model_dump(exclude_none=True)
+        fields = {**cookie.model_dump(exclude_none=True), "value": reveal(cookie.value)}
         if cookie.domain is None and cookie.url is None:
             # Playwright takes either a URL or a domain with a path.
             fields["url"] = entry_url
@@ -236,10 +250,28 @@ def add_cookies(context: BrowserContext, setup: Setup, entry_url: str) -> None:
         context.add_cookies(cookies)
 
 
-def run_setup_js(page: Page, js: str, *, timeout_ms: float = _SETUP_MS) -> Failure | None:
-    """Run the case's `setup.js` in the page and await it."""
+def run_setup_js(
+    page: Page,
+    js: str,
+    *,
+    timeout_ms: float = _SETUP_MS,
+    reveal: Callable[[str], str] = lambda text: text,
+) -> Failure | None:
+    """Run the case's `setup.js` in the page and await it.
+
+    Args:
+        page: the entry page.
+        js: a function, an expression or statements.
+        timeout_ms: the time it may take, in milliseconds.
+        reveal: puts the values of secrets in, in a form that fits into any of JavaScript's quotes.
+    """
+
+    def as_written(found: re.Match[str]) -> str:
+        data = reveal(found[0]).encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{data[at : at + 4]}" for at in range(0, len(data), 4))
+
     try:
-        result = call_function(page, js, timeout_ms=timeout_ms)
+        result = call_function(page, SECRET.sub(as_written, js), timeout_ms=timeout_ms)
     except Error as error:
         problem = str(error).strip().splitlines()[0]
     else:

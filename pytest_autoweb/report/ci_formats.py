@@ -31,6 +31,8 @@ def junit_properties(cell: CellResult) -> list[tuple[str, str]]:
         "model_calls": usage.calls,
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
         "cost_usd": _cost(usage.cost_usd, usage.calls, usage.unpriced_calls),
     }
     if cell.must_pass:

@@ -1,40 +1,56 @@
-"""`index.html` and the film of one search: self-contained pages that open from disk."""
+"""`index.html`, the parts of a large one, and the film of one search: pages that open from disk."""
 
 import base64
 import hashlib
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.panels import panels_in_order
 from pytest_autoweb.results import Location
-from pytest_autoweb.runs.saving import plain
+from pytest_autoweb.runs.saving import compact_json, plain
 
 _FRAME = (
     *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
     *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
 """The files on which all panels rely."""
-_LAST = ("locations.js", "detail.js", "main.js")
+_LAST = ("locations.js", "detail.js", "parts.js", "main.js")
 """The file that shows one cell, and the one that starts the page once every panel is known."""
 
-_JSON_ESCAPES = str.maketrans(
-    {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"}
-)
+_JSON_ESCAPES = {
+    "<": r"\u003c",
+    ">": r"\u003e",
+    "&": r"\u0026",
+    "\u2028": r"\u2028",
+    "\u2029": r"\u2029",
+}
 
 
-def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
+LINKED = "'self' file:"
+"""The sources of a policy that stand for files beside the page, from disk or from a server."""
+
+
+def render_html(
+    report: dict[str, Any],
+    pictures: dict[str, str],
+    *,
+    linked: Collection[str] | None = (),
+    key: str = "",
+) -> str:
     """Render the page for a report as it is in `report.json`.
 
     Args:
-        report: the report, already shortened to its size limit.
+        report: the report, already shortened to its size limit; or, with a key, that of a large
+            run, whose cells name the part and the place of their details.
         pictures: `data:` URIs by path below the run folder.
+        linked: the paths of pictures to load from beside the page; None stands for all.
+        key: what opens the parts of a large report; empty if the page holds all details.
     """
     built_in = [panel for panel in panels_in_order() if panel.files]
     files = (*_FRAME, *(name for panel in built_in for name in panel.files), *_LAST)
@@ -47,14 +63,29 @@ def render_html(report: dict[str, Any], pictures: dict[str, str]) -> str:
         f"autoweb report {report['ts']}",
         tuple(name for name in files if name.endswith(".css")),
         tuple(name for name in files if name.endswith(".js")),
-        {"report": report, "pictures": pictures, "panels": names},
+        {
+            "report": report,
+            "pictures": pictures,
+            "linked": None if linked is None else sorted(linked),
+            "panels": names,
+            "key": key,
+        },
+        beside=(
+            *(("img-src",) if linked is None or linked else ()),
+            *(("frame-src",) if key else ()),
+        ),
     )
 
 
 def self_contained(
-    template: str, title: str, styles: tuple[str, ...], scripts: tuple[str, ...], data: Any
+    template: str,
+    title: str,
+    styles: tuple[str, ...],
+    scripts: tuple[str, ...],
+    data: Any,
+    beside: Collection[str] = (),
 ) -> str:
-    """Return a page that needs no other file and loads nothing from outside.
+    """Return a page that loads nothing from outside.
 
     Args:
         template: a file of `templates/report`, like the following.
@@ -62,29 +93,60 @@ def self_contained(
         styles: files that become its style.
         scripts: modules in the order of their imports; they become one.
         data: what the script draws, a JSON value.
+        beside: the directives of the policy that allow files beside the page: `img-src`,
+            `frame-src`. Without them, the page needs no other file.
     """
     style, script = _style(styles), _script(scripts)
+    pictures = f"data: {LINKED}" if "img-src" in beside else "data:"
+    frames = f"frame-src {LINKED}; " if "frame-src" in beside else ""
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src {pictures}; {frames}base-uri 'none'; form-action 'none'"
     )
+    # The template marks style, script and data as safe: they are this package's own files, and
+    # JSON without any `<`, `>` or `&`.
+    return _template(template).render(
+        title=title, policy=policy, style=style, script=script, data=inert(compact_json(data))
+    )
+
+
+def part_frame(key: str) -> tuple[str, str]:
+    """Return what stands in a part before and after its cells, each an `inert_script`.
+
+    Args:
+        key: what has to be sent to the part to get a cell.
+    """
+    script, between = _script(("part.js",)), "\0"
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    page = _template("part.html.j2").render(
+        policy=policy, script=script, key=inert(compact_json(key)), cells=between
+    )
+    before, _, after = page.partition(between)
+    return before, after
+
+
+def inert_script(text: str) -> str:
+    """Return a script element with JSON that the browser keeps and does not run."""
+    return f'<script type="application/json" class="cell">{inert(text)}</script>\n'
+
+
+def inert(text: str) -> str:
+    """Return JSON that cannot end its script element."""
+    for character, escape in _JSON_ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
+
+
+def _template(name: str) -> Template:
     environment = Environment(
         loader=FileSystemLoader(_folder()),
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    # The template marks style, script and data as safe: they are this package's own files, and
-    # JSON without any `<`, `>` or `&`.
-    return environment.get_template(template).render(
-        title=title, policy=policy, style=style, script=script, data=_inert(data)
-    )
-
-
-def _inert(data: Any) -> str:
-    """Return JSON that cannot end its script element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(_JSON_ESCAPES)
+    return environment.get_template(name)
 
 
 def _hash(content: str) -> str:

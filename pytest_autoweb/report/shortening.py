@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.saving import compact_json
 
 SMALLEST_TEXT = 120
@@ -33,19 +35,61 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
     models. The field `shortened` says how far this went.
 
     Args:
-        report: the report as JSON values.
+        report: the report as JSON values; if it says itself how far it was shortened, the steps up
+            to that one are not taken again.
         max_chars: the most characters of the JSON that `compact_json` writes.
     """
     text = compact_json(report)
     copy: dict[str, Any] = json.loads(text)
     if len(text) <= max_chars:
         return copy
-    for name, reduce in _STEPS.items():
+    names = list(_STEPS)
+    taken = names.index(report["shortened"]) + 1 if report.get("shortened") else 0
+    for name in names[taken:]:
+        reduce = _STEPS[name]
         reduce(copy, max_chars)
         copy["shortened"] = name
         if len(compact_json(copy)) <= max_chars:
             break
     return copy
+
+
+def shorten_large(report: Report, max_chars: int) -> dict[str, Any]:
+    """Do the same for a report without evidence, of which not even that much fits into memory.
+
+    It begins without attempts, and takes up those that there is room for: small ones first, and
+    those of passed cells last.
+    """
+    bare = report.model_copy(
+        update={"cases": tuple(case.model_copy(update={"cells": ()}) for case in report.cases)}
+    )
+    short: dict[str, Any] = json.loads(bare.model_dump_json()) | {"shortened": ""}
+    _drop_same(short, max_chars)
+    rows: list[tuple[CellResult, dict[str, Any]]] = []
+    for case, filled in zip(report.cases, short["cases"], strict=True):
+        for cell in case.cells:
+            row = json.loads(cell.model_dump_json(exclude={"attempts", "arms"}))
+            filled["cells"].append(row | {"attempts": [], "arms": []})
+            rows.append((cell, filled["cells"][-1]))
+    short["shortened"] = "attempts"
+    _note(short, "prompts, captures and calls were left out")
+    room = max_chars - len(compact_json(short))
+    return _with_attempts(short, rows, room) if room > 0 else shorten(short, max_chars)
+
+
+def _with_attempts(
+    short: dict[str, Any], rows: list[tuple[CellResult, dict[str, Any]]], room: int
+) -> dict[str, Any]:
+    """Add the attempts of as many cells as there is room for."""
+    sized = [(cell, row, cell.model_dump_json(include={"attempts", "arms"})) for cell, row in rows]
+    sized.sort(key=lambda each: (each[0].outcome == "passed", len(each[2])))
+    for _, row, text in sized:
+        room -= len(text)
+        if room < 0:
+            _note(short, "attempts were left out")
+            return short
+        row |= json.loads(text)
+    return short | {"shortened": "same_cases"}
 
 
 def truncated(text: str, keep: int) -> str:

@@ -202,9 +202,8 @@ def failed_steps(cell: CellResult) -> str:
     last = cell.attempts[-1]
     if not last.plan_steps and (not last.stage_ms or "plan" in last.stage_ms):
         return "plan"
-    steps = [str(step.step_index) for step in last.step_results if step.status == "failed"]
-    if steps:
-        return ", ".join(steps)
+    if steps := last.failed_steps():
+        return steps
     if not last.executed:
         return "run"
     if last.checks_passed is False:

@@ -1,6 +1,6 @@
 """One attempt at a cell, and the results of its checks."""
 
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -151,6 +151,21 @@ class Attempt(Record):
     """The path of the last screenshot, below the cell's folder."""
     duration_ms: float = 0.0
     """The duration of the whole attempt, in milliseconds."""
+
+    def failed_steps(self) -> str:
+        """Return the numbers of the steps that failed, such as `2, 3`."""
+        failed = (step for step in self.step_results if step.status == "failed")
+        return ", ".join(str(step.step_index) for step in failed)
+
+    def charged(self, exchange: Exchange) -> Self:
+        """Return the attempt with one more call, and its usage added to that of the stage."""
+        used = self.usage.get(exchange.stage, Usage()) + exchange.usage
+        return self.model_copy(
+            update={
+                "exchanges": (*self.exchanges, exchange),
+                "usage": {**self.usage, exchange.stage: used},
+            }
+        )
 
 
 class AttemptFields(TypedDict, total=False):

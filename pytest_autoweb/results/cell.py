@@ -174,4 +174,4 @@ class CellResult(PlannedCell):
     @property
     def total_usage(self) -> Usage:
         """Return the usage of all stages together."""
-        return sum(self.usage.values(), Usage())
+        return Usage.total(self.usage.values())

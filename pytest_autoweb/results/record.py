@@ -1,5 +1,6 @@
 """The base of everything that is saved, the closed sets of words, and what model calls cost."""
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -99,17 +100,23 @@ class Usage(Record):
     """Calls answered by a cassette."""
 
     def __add__(self, other: "Usage") -> "Usage":
-        costs = [c for c in (self.cost_usd, other.cost_usd) if c is not None]
+        return Usage.total((self, other))
+
+    @staticmethod
+    def total(usages: "Iterable[Usage]") -> "Usage":
+        """Return the usage of several calls together, for any number at the price of one."""
+        every = tuple(usages)
+        costs = [each.cost_usd for each in every if each.cost_usd is not None]
         return Usage(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            calls=sum(each.calls for each in every),
+            input_tokens=sum(each.input_tokens for each in every),
+            output_tokens=sum(each.output_tokens for each in every),
+            cached_tokens=sum(each.cached_tokens for each in every),
+            reasoning_tokens=sum(each.reasoning_tokens for each in every),
             cost_usd=sum(costs) if costs else None,
-            unpriced_calls=self.unpriced_calls + other.unpriced_calls,
-            latency_s=self.latency_s + other.latency_s,
-            replayed_calls=self.replayed_calls + other.replayed_calls,
+            unpriced_calls=sum(each.unpriced_calls for each in every),
+            latency_s=sum(each.latency_s for each in every),
+            replayed_calls=sum(each.replayed_calls for each in every),
         )
 
 

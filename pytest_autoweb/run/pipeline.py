@@ -33,6 +33,7 @@ from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.correct.naming_model import AskedCell
 from pytest_autoweb.correct.retry_rules import Rules
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
+from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.egress.guarded_page import guarded_page
 from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
@@ -268,7 +269,10 @@ def _make_attempt(
         with resources.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
             this = this.at(case.entry_url)
-            with _tools(cell, case, server, resources, folder, log, this) as tools:
+            with (
+                _tools(cell, case, server, resources, folder, log, this) as tools,
+                WATCH.within(lambda: tools.budget.left),
+            ):
                 stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
                     stages = (_relogin(resources), *stages)
@@ -296,7 +300,8 @@ def _make_attempt(
 def _relogin(resources: CellResources) -> NamedStage:
     def run(attempt: Attempt, tools: Tools) -> Attempt:
         if resources.relogin:
-            resources.relogin(tools.case, tools.page)
+            with WATCH.within(lambda: CALL_S):
+                resources.relogin(tools.case, tools.page)
         return attempt
 
     return NamedStage("relogin", run)
@@ -426,7 +431,7 @@ def _open_page(
     ) as page:
         limit_talk(page.context)
         set_clock(page.context, case.setup)
-        add_cookies(page.context, case.setup, case.entry_url)
+        add_cookies(page.context, case.setup, case.entry_url, reveal)
         yield page
 
 

@@ -57,6 +57,8 @@ def pack(folder: Path, blobs: Path, *, ts: str, shard: tuple[int, int]) -> Path:
     path = blobs / f"report-{ts}-{number}-of-{of}.zip"
     with (
         whole_file(path) as file,
+        # ZIP knows no dates before 1980, which some file systems give; such a file gets the first
+        # one.
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed,
     ):
         packed.writestr(BLOB_FILE, json_text(Blob(ts=ts, shard=shard)))
@@ -94,6 +96,8 @@ def unpack(path: Path, folder: Path) -> Blob:
             entries = _trusted(path, packed)
             blob = Blob.model_validate_json(packed.read(BLOB_FILE))
             for entry in entries:
+                # Reading an entry gives no more bytes than it declares, so the sizes that were
+                # checked hold.
                 target = folder / PurePosixPath(entry.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with packed.open(entry) as source, target.open("wb") as out:

@@ -1,7 +1,11 @@
 """Reads a run back from its folder: every planned cell appears, whatever became of it."""
 
+import gc
 import json
+import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -59,6 +63,8 @@ CONTROLS_FOLDER = "controls"
 """The folder of a run of `autoweb verify --controls`, inside the run folder that it is about."""
 
 Model = TypeVar("Model", bound=BaseModel)
+Take = Callable[[CellResult], CellResult]
+"""Receives each cell as it is read, and returns what of it is to be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,48 +84,72 @@ class _Unreadable(Exception):
     """Raised when a saved file cannot be read; the message says why."""
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Stop the garbage collector, which finds nothing in a run but looks at all of it many times.
+
+    It takes up half the time in which ten thousand cells are read and counted.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 def is_run_folder(folder: Path) -> bool:
     """Tell whether the folder holds a run."""
     return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
 
 
-def read_run(folder: Path) -> RecordedRun:
+def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
     """Read a run folder.
 
     A planned cell without a result is `broken` if it had started, because then its process died,
     and `skipped` if not. A result that cannot be read is `broken`. Without a manifest, only cells
     with a folder are known.
+
+    Args:
+        folder: the run folder.
+        take: receives each cell once, in the order in which they are read. Large runs are read with
+            one that keeps no evidence, since that of ten thousand cells does not fit into memory.
     """
     notes: list[str] = []
     info = _read_info(folder, notes)
     began = info.started if info else datetime.now(UTC)
-    own = _read_cells(folder, began, notes)
+    own = tuple(map(take, _read_cells(folder, began, notes)))
     notes += _merge_notes(folder)
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)
-    cells = with_later_controls(own, _later_controls(folder / CONTROLS_FOLDER, began, notes))
+    later = map(take, _later_controls(folder / CONTROLS_FOLDER, began, notes))
+    cells = with_later_controls(own, tuple(later))
     return RecordedRun(folder, info or _info_from(cells, began), cells, tuple(notes))
 
 
-def _later_controls(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
-    return tuple(
-        cell.model_copy(update={"folder": f"{CONTROLS_FOLDER}/{cell.folder}"})
-        for cell in _read_cells(folder, began, notes)
-        if is_control(cell.model)
-    )
+def _later_controls(folder: Path, began: datetime, notes: list[str]) -> Iterator[CellResult]:
+    for cell in _read_cells(folder, began, notes):
+        if is_control(cell.model):
+            yield cell.model_copy(update={"folder": f"{CONTROLS_FOLDER}/{cell.folder}"})
 
 
-def _read_cells(folder: Path, began: datetime, notes: list[str]) -> tuple[CellResult, ...]:
+def _read_cells(folder: Path, began: datetime, notes: list[str]) -> Iterator[CellResult]:
     planned = _placed(_read_manifest(folder, notes).cells)
-    cells = [_cell_of_plan(folder, cell.folder, cell, began) for cell in planned]
     known = {cell.folder for cell in planned}
+    for cell in planned:
+        yield _cell_of_plan(folder, cell.folder, cell, began)
     strangers = [
-        _cell_without_plan(folder, where, began)
-        for where in _cell_folders(folder)
-        if where not in known
+        _cell_without_plan(folder, where, began) for where in _strange_folders(folder, known)
     ]
     strangers.sort(key=lambda c: (c.case_path, c.case_id, c.model, c.capture_mode, c.repeat))
-    return (*cells, *strangers)
+    yield from strangers
+
+
+def size_of_cells(folder: Path) -> int:
+    """Return the bytes of all saved results of a run folder, without reading one."""
+    files = (folder / where / CELL_FILE for where in _folders_of_cells(folder))
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _merge_notes(folder: Path) -> tuple[str, ...]:
@@ -182,13 +212,28 @@ def _inside(folder: str) -> str:
     return str(path)
 
 
-def _cell_folders(folder: Path) -> list[str]:
-    found = {
-        path.parent.relative_to(folder).as_posix()
-        for name in (CELL_FILE, STARTED_FILE)
-        for path in folder.glob(f"cells/*/*/*/{name}")
-    }
-    return sorted(found)
+def _strange_folders(folder: Path, known: set[str]) -> list[str]:
+    """Return the folders with a result, or with a sign of a start, that nobody planned."""
+    return sorted(
+        where
+        for where in _folders_of_cells(folder)
+        if where not in known
+        and any((folder / where / name).exists() for name in (CELL_FILE, STARTED_FILE))
+    )
+
+
+def _folders_of_cells(folder: Path, where: str = "cells", depth: int = 3) -> Iterator[str]:
+    """Yield the folders `cells/*/*/*`, without a look into them."""
+    if depth == 0:
+        yield where
+        return
+    try:
+        with os.scandir(folder / where) as found:
+            inner = [entry.name for entry in found if entry.is_dir()]
+    except OSError:
+        return
+    for name in inner:
+        yield from _folders_of_cells(folder, f"{where}/{name}", depth - 1)
 
 
 def _cell_of_plan(root: Path, where: str, plan: PlannedCell, began: datetime) -> CellResult:
@@ -231,6 +276,8 @@ def _saved_cell(root: Path, where: str) -> CellResult | str:
     try:
         cell = _load(path, CellResult)
     except _Unreadable as error:
+        # Records refuse fields that they do not know, so a result of a newer version looks damaged
+        # until its version is read.
         newer = _saved_version(path)
         if newer is not None and newer > CELL_VERSION:
             return f"written by a newer version of pytest-autoweb (cell version {newer})"
@@ -279,6 +326,7 @@ def _begun_at(folder: Path) -> datetime | None:
 
 def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
     """Return what the cells reveal about their run, for when `run.json` is missing."""
+    # Times with and without a time zone cannot be compared themselves.
     started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
     return RunInfo(
         ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",

@@ -27,6 +27,7 @@ MANIFEST_FILE = "manifest.json"
 RUN_FILE = "run.json"
 
 _RUN_FOLDER_SIGNS = (MANIFEST_FILE, RUN_FILE, "cells", "report.json")
+# On Windows these names are devices, whatever extension follows.
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 80
@@ -78,6 +79,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         with temporary.open("wb") as file:
             yield file
             file.flush()
+            # Without this a crash of the machine could leave the final name with nothing behind it.
             # A disk takes milliseconds, which other cells in flight can use.
             waiting.blocking(partial(os.fsync, file.fileno()))
         temporary.replace(path)

@@ -36,7 +36,7 @@ class GateResult(Record):
 
     @property
     def title(self) -> str:
-        """Name and model."""
+        """Return the gate's name, with the model if it is about one."""
         return f"{self.name} ({self.model})" if self.model else self.name
 
 

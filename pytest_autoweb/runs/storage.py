@@ -57,6 +57,7 @@ def save_run(rows: RunRows, storage: Path) -> Path:
         OSError: the folder cannot be written.
     """
     storage.mkdir(parents=True, exist_ok=True)
+    # Underscores separate the parts of the file's name.
     commit = re.sub("_+", "-", safe_name(rows.commit or "unversioned"))
     suffix = f"_{safe_name(rows.name)}" if rows.name else ""
     with FileLock(storage / LOCK_FILE):

@@ -153,6 +153,7 @@ _PAGE_CLAIMS = "to_have_title to_have_url"
 
 
 def _claims(names: str) -> Members:
+    # Playwright writes the negation into the name: `not_to_be_visible` beside `to_be_visible`.
     both = [form for name in names.split() for form in (name, f"not_{name}")]
     return {name: ApiMember("call", timeout=True) for name in both}
 

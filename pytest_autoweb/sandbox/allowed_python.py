@@ -1,7 +1,7 @@
 """The parts of Python that generated code may use: syntax, builtins, modules, attribute names.
 
 This is the only declaration. The lint refuses everything else before the code runs, and the worker
-offers nothing else while it runs. The permitted parts of Playwright are declared in `members`.
+offers nothing else while it runs. The permitted parts of Playwright are in `allowed_members`.
 """
 
 import ast
@@ -64,6 +64,8 @@ REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
 }
 """Rule, message and hint for refused syntax that models actually write."""
 
+# `type` and `print` are replaced by harmless functions of these names (`shims`). `BaseException` is
+# missing because `Refused` is one, and code must not swallow it.
 BUILTINS = words(
     "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate "
     "filter float format frozenset hash hex int isinstance iter len list map max min "
@@ -223,15 +225,15 @@ MACHINERY = frozenset(
 )
 """Attributes of what Python itself is made of: generators, frames, code, classes, formats.
 
-A dataclass of the code names its fields as it likes, and then that name may be read of everything,
-so it must be none of these: `gi_frame` of a generator would be a way out.
+Code names the fields of its dataclasses freely, and may then read an attribute of that name from
+any object. So no field may have one of these names: a generator's `gi_frame` would be a way out.
 """
 ATTRIBUTES = PLAYWRIGHT_ATTRIBUTES | PYTHON_ATTRIBUTES
 """Every attribute name that code accepted by the lint may contain."""
 
 
 def may_be_a_field(name: str) -> bool:
-    """Tell whether code may call a field or a method of its dataclass so."""
+    """Tell whether code may give a field or a method of its dataclass this name."""
     return not name.startswith("_") and (name in ATTRIBUTES or name not in MACHINERY)
 
 

@@ -1,4 +1,4 @@
-"""Translation of the worker's `call` frames into Playwright calls, limited to the allow-list."""
+"""Translates the worker's `call` frames into Playwright calls, limited to the allow-list."""
 
 from typing import Any, NamedTuple
 
@@ -115,6 +115,8 @@ class Binder:
             return receiver, _EXIT
         if kind == "Page" and method == READ_FILE:
             return Receiver(item, kind, "file"), _EXIT
+        # A global function such as `collect_urls` is sent as a call of the page, because every call
+        # has a receiver.
         if kind == "Page" and method in FUNCTIONS:
             return Receiver(item, kind, "step"), FUNCTIONS[method]
         member = member_of(kind, method)
@@ -141,6 +143,7 @@ class Binder:
     def _argument(self, data: Any, callbacks: bool) -> Any:
         def special(tag: str, inner: Any) -> Any:
             if tag == "$p" and isinstance(inner, dict) and isinstance(inner.get("root"), str):
+                # The check of the whole frame did not look inside arguments, which may be any data.
                 check_chain(inner.get("chain"))
                 found = self._resolve(inner["root"], inner["chain"])
                 if found.kind not in {"Locator", "FrameLocator"}:

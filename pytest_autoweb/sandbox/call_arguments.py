@@ -17,6 +17,7 @@ from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
 from pytest_autoweb.values.url_globs import UrlGlob
 
+# In base64 this still fits into one frame of the worker (`MAX_FROM_WORKER`).
 MAX_UPLOAD_BYTES = 2_000_000
 MAX_SAVED_BYTES = 20_000_000
 """Limit on one file that a page offers for download and the code saves."""
@@ -76,6 +77,7 @@ def bare_name(name: object) -> str:
         raise Refusal("AW502", "a file name must be text")
     # Compatibility forms, such as full-width dots, must not hide a name from the checks below.
     folded = unicodedata.normalize("NFKC", name)
+    # Windows drops a dot or a space at the end, and takes `con.txt` for the console.
     if not _BARE_NAME.fullmatch(folded) or folded[-1] in ". " or _DEVICES.fullmatch(folded):
         raise Refusal(
             "AW502", f"{name[:80]!r} is not a bare file name; give one such as 'report.csv'"
@@ -111,7 +113,8 @@ def own_request(
 ) -> dict[str, Any]:
     """Return the arguments of a request by `page.request` as they may be sent.
 
-    The attempt's proxy refuses other origins as well, also those to which a server redirects.
+    The attempt's proxy refuses other origins as well, also those to which a server redirects, and
+    breaks off replies that are too large.
 
     Raises:
         Refusal: the case does not allow the address, or a header is one that pages may not set.
@@ -132,6 +135,8 @@ def own_request(
         if plain not in _HEADERS and not plain.startswith("x-"):
             raise Refusal("AW504", f"the header {str(name)[:40]!r} is set by the browser alone")
     place = "url_or_request" if bound.method == "fetch" else "url"
+    # The driver unpacks a reply whatever its size, so none is asked for that could grow.
+    options["headers"] = {**headers, "accept-encoding": "identity"}
     return {**options, place: allowed_url(url, bound.page.url, border)}
 
 
@@ -153,6 +158,7 @@ def as_sent(kwargs: Mapping[str, Any]) -> tuple[str, str | None]:
 def kept_download(download: Any, border: SandboxBorder) -> str:
     """Save a download in the cell's folder and return the bare name that it has there."""
     suggested = unicodedata.normalize("NFKC", str(download.suggested_filename))
+    # Cut at the front, so that the extension remains.
     plain = re.sub(r"[^\w.-]+", "_", suggested).strip("._")[-_NAME_CHARS:] or "download"
     path = artifact_path(plain, border)
     download.save_as(path)

@@ -1,5 +1,6 @@
 """The calls of one step, as tool calls for the report and as answers for a retry of the step."""
 
+import hashlib
 import json
 import re
 import time
@@ -52,6 +53,7 @@ class StepRecord:
     def __init__(self, step_index: int, earlier: Iterable[AnsweredCall]) -> None:
         self.entries: list[AnsweredCall] = []
         self._step = step_index
+        # A retry makes these calls itself, so they are no part of what it has to catch up with.
         self._earlier = [entry for entry in earlier if not entry.live]
         self._replayed = 0
 
@@ -72,6 +74,8 @@ class StepRecord:
             DivergedError: the record holds a different call at this place.
         """
         entry = self._earlier[self._replayed]
+        # Code that depends on the time or on chance may take another path, on which the recorded
+        # answers would be those of other calls.
         if entry.key != key:
             raise DivergedError(
                 "the continued step took another path: the first run called "
@@ -132,7 +136,7 @@ def _told(value: Any) -> str:
 
 
 def key_of(frame: dict[str, Any], page: str) -> str:
-    """Return a text that is equal for equal calls: receiver, method and arguments.
+    """Return a digest that is equal for equal calls: receiver, method and arguments.
 
     All functions count as equal, and so do all objects that `page` stands for, because a retry
     may choose another frame.
@@ -144,4 +148,6 @@ def key_of(frame: dict[str, Any], page: str) -> str:
     names = ("root", "chain", "expect", "method", "args", "kwargs")
     text = json.dumps({name: frame[name] for name in names}, sort_keys=True)
     # A retry creates its functions anew, under other numbers.
-    return _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')
+    text = _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')
+    # Arguments may be megabytes, and the keys of all calls of a step are kept.
+    return hashlib.sha256(text.encode()).hexdigest()

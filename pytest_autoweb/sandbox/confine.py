@@ -24,6 +24,8 @@ _PROT_EXEC = 4
 # From this number on, x86-64 numbers mean the x32 variant of a call.
 _X32 = 0x4000_0000
 
+# In both tables an entry is a name, its number on x86-64 and its number on ARM64 (`-` if it has
+# none). What neither of them lists fails with EPERM, because a C library may try it harmlessly.
 _COMPUTING = """
     read 0 63 | write 1 64 | close 3 57 | mmap 9 222 | mprotect 10 226 | munmap 11 215
     mremap 25 216 | brk 12 214 | madvise 28 233 | futex 202 98 | sched_yield 24 124
@@ -32,7 +34,7 @@ _COMPUTING = """
     rt_sigprocmask 14 135 | rt_sigreturn 15 139 | sigaltstack 131 132
     restart_syscall 219 128 | exit 60 93 | exit_group 231 94 | tgkill 234 131
 """
-# Each entry is a name, its number on x86-64 and its number on ARM64 (`-` if there is none).
+# No library makes these calls harmlessly, so they end the process, and the step fails with AW508.
 _BREAKING_OUT = """
     execve 59 221 | execveat 322 281 | fork 57 - | vfork 58 - | clone 56 220
     clone3 435 435 | ptrace 101 117 | process_vm_readv 310 270 | process_vm_writev 311 271
@@ -117,6 +119,8 @@ SystemCall = Callable[..., int]
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
 _VERSION = 1
 # Number of kinds of file access that Landlock knows from an ABI on; each kind is one bit.
+# ABI 2 added moving files between folders, 3 truncating, and 5 control calls on devices. A bit that
+# the running kernel does not know would make it refuse the whole ruleset.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 _TCP_BIND_AND_CONNECT = _SOCKETS_AND_SIGNALS = 0b11
 
@@ -185,6 +189,7 @@ def raise_seccomp(call: SystemCall) -> bool:
     prctl, seccomp = _PRCTL_AND_SECCOMP[machine]
     program = array("B", filter_program(MACHINES[machine], os.getpid()))
     address, length = program.buffer_info()
+    # The kernel's `struct sock_fprog`: how many instructions of eight bytes there are, and where.
     described = struct.pack("HP", length // 8, address)
     # A container may refuse one of these two calls and allow the other.
     return (
@@ -263,6 +268,8 @@ def _resource() -> Any:
 
 
 def _limit(resource: Any, memory_mb: int, cpu_s: float, out_fd: int) -> None:
+    # Set in the worker and never by the test process: Chromium would inherit the limit of address
+    # space from there, and V8 reserves far more than it uses, so the browser would not start.
     cpu = max(1, int(cpu_s))
     wanted = {
         "RLIMIT_AS": memory_mb * 1_000_000,
@@ -312,6 +319,8 @@ def _denying_hook(out_fd: int) -> Callable[[str, tuple[Any, ...]], None]:
             name = event.encode("ascii")
             write(out, b'{"op":"denied","event":"%b","line":%d}\n' % (name, line))
         finally:
+            # This is EXIT_DENIED. It stands in `finally`, because the event must not pass if
+            # telling the host of it fails.
             leave(78)
 
     return hook

@@ -8,6 +8,8 @@ from urllib.parse import ParseResult
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
 
+# A handle keeps its object alive in the test process, so without a limit generated code could fill
+# that process's memory.
 MAX_HANDLES = 20_000
 
 
@@ -54,7 +56,7 @@ class Handles:
         return self._ids[key]
 
     def replace(self, old: Any, new: Any) -> None:
-        """Have the number of one object stand for another one of its class."""
+        """Let the number of one object stand for another object of the same class."""
         for (_, kind), number in [item for item in self._ids.items() if item[0][0] == id(old)]:
             del self._ids[id(old), kind]
             self._ids[id(new), kind] = number

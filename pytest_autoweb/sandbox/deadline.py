@@ -70,6 +70,7 @@ class Budget:
         wanted = _milliseconds(requested, min(default, self._call_ms)) * self.patience
         # Only then is a timeout the fault of the step's limit instead of the call's own timeout.
         self.cut = wanted > left
+        # At least one millisecond, because zero would mean "no limit" to Playwright.
         self.granted_ms = float(max(1, round(min(wanted, left))))
         return self.granted_ms
 
@@ -97,6 +98,9 @@ def _milliseconds(requested: object, default: float) -> float:
 
 T = TypeVar("T")
 
+# What ends a call are timers on the event loop on which Playwright makes it. Neither a thread nor a
+# trace function can interrupt a call that waits for the browser. A signal can, but does not exist
+# on Windows, and leaves a page whose script never ends as dead as before.
 # Time for the browser to answer after its script was stopped.
 _AFTER_STOP_S = 0.6
 _PROBE_S = 1.5
@@ -337,6 +341,7 @@ def _terminate(session: Any) -> None:
         request.switch()
 
 
+# Private to Playwright, as is `_dispatcher_fiber`; only this module relies on them.
 def _loop_of(page: Any) -> asyncio.AbstractEventLoop | None:
     loop = getattr(page, "_loop", None)
     return loop if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed() else None

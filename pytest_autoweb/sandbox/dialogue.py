@@ -118,6 +118,8 @@ class Listeners:
 
 
 CALLBACK_S = 2.0
+"""Seconds for a function of the code to deal with an event; the page stands still meanwhile."""
+
 _LISTENING = frozenset(
     {"on", "once", "remove_listener", "add_locator_handler", "remove_locator_handler"}
 )
@@ -165,6 +167,7 @@ class Dialogue:
         self.patient_with: str | None = None
         self.log: list[str] = []
         self._log_chars = 0
+        self._exchanged_before = worker.exchanged
         self._number = 0
         self._callback_number = 0
         self._open: list[int] = []
@@ -201,6 +204,7 @@ class Dialogue:
             if self.gone is not None:
                 raise self.gone
             said = self._received(deadline)
+            self._check_traffic()
             if over(said):
                 return said
             match said["op"]:
@@ -232,6 +236,11 @@ class Dialogue:
         to nothing: no dialog could be answered, and no predicate of a `with` block asked.
         """
         return not (self._listeners.urgent or self._facade.open_waits)
+
+    def _check_traffic(self) -> None:
+        limit = self._limits.exchanged_mb
+        if self._worker.exchanged - self._exchanged_before > limit * 1_000_000:
+            raise self._ended("AW505", f"the step exchanged more than {limit} MB with its page")
 
     def _ended(self, rule: str, reason: str) -> WorkerGoneError:
         """Stop the worker and return the error to raise."""
@@ -302,7 +311,7 @@ class Dialogue:
         try:
             bound = self._bind(frame)
             known = self._recalled(bound, key)
-            # A pause is no call that may be late: it takes as long as the code says.
+            # A pause cannot be late: it takes exactly as long as the code asks for.
             waits = bound.member.timeout or bound.method == MANAGER_EXIT
             patient = waits and key == self.patient_with
             self.budget.patience = self._limits.patience if patient else 1.0
@@ -386,11 +395,11 @@ class Dialogue:
     # -- output ------------------------------------------------------------------------
 
     def _take_log(self, text: str) -> None:
-        clean = self._border.redact(text)
-        self._log_chars += len(clean) + 1
+        self._log_chars += len(text) + 1
         if self._log_chars > self._limits.output_chars:
             limit = self._limits.output_chars
             raise self._ended("AW505", f"the step wrote more than {limit} characters")
+        clean = self._border.redact(text)
         self.log.append(clean)
         for line in clean.splitlines():
             self._border.on_log(line)

@@ -74,12 +74,15 @@ class Limits:
     output_chars: int = 200_000
     calls: int = 2_000
     """Calls of one step across the border."""
+    exchanged_mb: int = 200
+    """Megabytes that one step may send to its page and read from it, in both directions together;
+    the host keeps what was read until the next step."""
     call_s: float = float("inf")
     """The most wall seconds of a call that names no timeout of its own, if that is less than
     Playwright's default."""
     patience: float = 1.0
-    """How many times its own timeout the call may take at which the last run of this block ended;
-    of use only in a run that continues or repeats the block."""
+    """Factor for the timeout of the one call at which the last run of this block ended; used only
+    in a run that continues or repeats the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +127,22 @@ class RecalledCall(Protocol):
     """What is known of a call before it is made."""
 
     duplicate: bool
-    """Made before in the same state of the page; for a call that acts, known after `done`."""
+    """Whether it was made before in the same state of the page; known of a call that acts only
+    after `done`."""
     answered: bool
-    """`value` is what it gives; it need not be made."""
+    """Whether `value` is its result, so that it need not be made."""
     value: JsonValue
 
     def done(self, value: JsonValue) -> None:
-        """It was made and gave this."""
+        """Take note that the call was made and gave this value."""
         ...
 
 
 class CallMemory(Protocol):
-    """Knows the calls that were made before."""
+    """A memory of the calls that were made before."""
 
     def ask(self, page: Page, method: str, identity: str, *, acting: bool) -> RecalledCall:
-        """What is known of a call; `identity` is receiver, method and arguments in full."""
+        """Return what is known of a call; `identity` is receiver, method and arguments in full."""
         ...
 
 
@@ -187,11 +191,12 @@ class SandboxBorder:
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)
-    """Names of `members.FINDERS` that this cell offers. Called with what the method was called on
-    (Page, Frame or Locator) and the code's arguments; returns a Playwright Locator."""
+    """The finders that this cell offers, by their names in `allowed_members.FINDERS`. Each is
+    called with the object of the call (Page, Frame or Locator) and the code's arguments, and
+    returns a Playwright Locator."""
     functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
-    """Names of `FUNCTIONS` and `PAGE_FUNCTIONS` that this cell offers. Called with the code's
-    arguments; returns a JSON value."""
+    """The functions that this cell offers, by their names in `FUNCTIONS` and `PAGE_FUNCTIONS`. Each
+    is called with the code's arguments and returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far: they are not charged to the step."""
     recall: CallMemory | None = None
@@ -199,12 +204,12 @@ class SandboxBorder:
 
     @property
     def offered(self) -> frozenset[str]:
-        """Names of the step language that only some cells have, and this one does; for the lint."""
+        """Return the optional names of the step language that this cell has, for the lint."""
         return frozenset(self.finders) | frozenset(self.functions)
 
 
 class StepEngine(Protocol):
-    """Runs the blocks of one attempt one after the other in a shared namespace."""
+    """A runner of the blocks of one attempt, one after the other, in a shared namespace."""
 
     def run_step(
         self,
@@ -231,7 +236,7 @@ class StepEngine(Protocol):
 
     @property
     def answer(self) -> tuple[bool, JsonValue]:
-        """Whether `answer(...)` was called in this attempt, and with what."""
+        """Return whether `answer(...)` was called in this attempt, and with what."""
         ...
 
     def close(self) -> None:

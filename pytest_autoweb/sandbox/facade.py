@@ -1,11 +1,12 @@
-"""Performance of the worker's calls on the real Playwright objects, within the rules."""
+"""Performs the worker's calls on the real Playwright objects, within the rules."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.sandbox import call_arguments
@@ -22,15 +23,23 @@ from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
 from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
-from pytest_autoweb.sandbox.page_results import bounded_result, measure, reads
+from pytest_autoweb.sandbox.page_results import (
+    REPLY_LIMITS,
+    bounded_result,
+    measure,
+    reads,
+    whole_reply,
+)
 
-# The time in which a call that is over should have ended by itself.
+# Beyond its limit a call gets this long to end by itself before the browser is ended.
 _LATE_S = 4.0
+# An hour, because the time that is left to the step decides how long a reopened wait may take.
 _AGAIN_MS = 3_600_000.0
 MAX_PAGES = 20
 """Open pages of an attempt beyond which code opens no more."""
 _SPIN_S = 0.02
 _PASSWORDS = "input[type=password]"
+_BROKEN_OFF = re.compile(r"aborted|ECONNRESET|socket hang up")
 # Methods whose arguments go through Playwright's own serializer, which supports infinity.
 _TAKES_ANY_NUMBER = _RESULTS = SCRIPT_METHODS - {"wait_for_function"}
 
@@ -258,6 +267,8 @@ class Facade:
             raise TypeError("the default timeout is a number of milliseconds")
         # Zero means "no limit" to Playwright, which no step may have.
         wanted = float(requested) if requested > 0 else DEFAULT_MS
+        # Kept here instead of on the page: each call is made with a timeout of its own anyway, and
+        # the checks of the case use the same page.
         self._navigation_ms = wanted
         if method == "set_default_timeout":
             self._default_ms = wanted
@@ -302,16 +313,20 @@ class Facade:
 
     def _send(self, bound: Bound, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
         """Send a request of the code's own through the attempt's proxy, and tell of it."""
+        # `fetch` without a method is a GET.
         method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
         url, body = call_arguments.as_sent(kwargs)
         sent = partial(SentRequest, method, url, body)
         try:
             response = function(**kwargs)
         except Exception as error:
-            self._border.sent(sent(None, str(error).splitlines()[0][:200], bound.page.url))
+            told = str(error).splitlines()[0][:200]
+            self._border.sent(sent(None, told, bound.page.url))
+            if isinstance(error, Error) and _BROKEN_OFF.search(told):
+                raise Error(f"{told}: {REPLY_LIMITS}") from None
             raise
         self._border.sent(sent(response.status, "", bound.page.url))
-        return response
+        return whole_reply(response)
 
     # -- waiting for events ------------------------------------------------------------
 

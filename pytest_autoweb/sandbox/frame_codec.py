@@ -16,6 +16,9 @@ from typing import Any
 
 MAX_TO_WORKER = 16_000_000
 MAX_FROM_WORKER = 4_000_000
+MAX_VALUES_FROM_WORKER = 100_000
+"""Limit on the values in a frame. Four million bytes of brackets keep the host busy for ten
+seconds, and become a hundred times as much memory."""
 MAX_DEPTH = 40
 MAX_PATTERN_CHARS = 2_000
 MAX_KEYS = 1_000
@@ -23,6 +26,8 @@ MAX_KEYS = 1_000
 have the same hash, and ten thousand such keys keep the host busy for a minute."""
 MAX_NAME_CHARS = 200
 """Limit on the name of a variable that outlives its step."""
+# It never goes back, so that a line of quotes takes no longer than any other.
+_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.S)
 _REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
 
 Special = Callable[[Any], "dict[str, Any] | None"]
@@ -49,6 +54,25 @@ def to_line(frame: Mapping[str, Any], limit: int = MAX_TO_WORKER) -> bytes:
     if len(line) > limit:
         raise WireError(f"value is too large for the wire ({len(line)} bytes)")
     return line
+
+
+def check_values(line: bytes) -> int:
+    """Return how many values the line of a worker's frame holds, before it is read.
+
+    Raises:
+        WireError: too many.
+    """
+    found = _marks(line)
+    if found > MAX_VALUES_FROM_WORKER:
+        # Marks inside texts are no values.
+        found = _marks(_TEXT.sub(b"", line))
+    if found > MAX_VALUES_FROM_WORKER:
+        raise WireError(f"value has more than {MAX_VALUES_FROM_WORKER:,} parts")
+    return found
+
+
+def _marks(line: bytes) -> int:
+    return line.count(b",") + line.count(b"[") + line.count(b"{")
 
 
 def from_line(line: bytes) -> dict[str, Any]:
@@ -130,6 +154,7 @@ def _check_keys(keys: Sized) -> None:
 
 def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
     """Decode the value that JSON data stands for."""
+    # A `$dict` is a list of lists, so one level of a value may take two levels of data.
     if depth > MAX_DEPTH * 2:
         raise WireError("data is nested too deeply")
     if isinstance(data, list):
@@ -147,6 +172,7 @@ def _decode_tagged(tag: str, data: Any, special: Unspecial, depth: int) -> Any:
     if tag in _OF_VALUES:
         if not isinstance(data, list):
             raise WireError(f"bad {tag}")
+        # Nothing in a tuple is hashed, so its length does no harm.
         if tag != "$tuple":
             _check_keys(data)
         data = [decode(item, special, depth + 1) for item in data]

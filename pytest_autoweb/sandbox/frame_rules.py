@@ -7,11 +7,12 @@ place, so that no code behind this module meets a lone surrogate.
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_autoweb.sandbox.frame_codec import MAX_NAME_CHARS, WireError, from_line
+from pytest_autoweb.sandbox.frame_codec import MAX_NAME_CHARS, WireError, check_values, from_line
 
 # The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64
 MAX_NAME = 60
+MAX_CAUSES = 100
 
 _ANY = object
 _OPT_INT = (int, type(None))
@@ -50,6 +51,7 @@ def read_frame(line: bytes) -> dict[str, Any]:
     Raises:
         WireError: it does not have the exact shape of a known frame.
     """
+    check_values(line)
     frame: dict[str, Any] = _clean(from_line(line), 0)
     op = frame.pop("op", None)
     if not isinstance(op, str) or op not in _SHAPES:
@@ -92,6 +94,8 @@ def _check_done(frame: dict[str, Any]) -> None:
 
 
 def _check_causes(causes: list[Any]) -> None:
+    if len(causes) > MAX_CAUSES:
+        raise WireError("an error has too many causes")
     for cause in causes:
         pair = isinstance(cause, list) and len(cause) == 2
         if not pair or not all(isinstance(text, str) for text in cause):
@@ -112,6 +116,8 @@ def _clean(data: Any, depth: int) -> Any:
     if depth > 200:
         raise WireError("data is nested too deeply")
     if isinstance(data, str):
+        # JSON can spell half a surrogate pair, which could later be written to no file and no
+        # report.
         return data.encode("utf-8", "replace").decode("utf-8")
     if isinstance(data, list):
         return [_clean(item, depth + 1) for item in data]

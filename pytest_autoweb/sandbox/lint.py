@@ -499,7 +499,7 @@ def lint_code(
 ) -> tuple[LintFinding, ...]:
     """Return every reason why the code is refused; the result is empty if it may run.
 
-    The world is closed: whatever `policy` and `members` do not list is a finding. Never raises.
+    Whatever `allowed_python` and `allowed_members` do not list is a finding. Never raises.
 
     Args:
         code: Python source of one block or of a whole script.

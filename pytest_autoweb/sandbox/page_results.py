@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-from playwright.sync_api import Error
+from playwright.sync_api import APIResponse, Error
 
+from pytest_autoweb.egress.proxy import OWN_ANSWER, REPLIES_BYTES, REPLY_BYTES
 from pytest_autoweb.sandbox import size_limits
 from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal
@@ -12,6 +13,10 @@ from pytest_autoweb.sandbox.crossing_values import Refusal
 # Methods whose script is called with an element, or several, before its argument.
 _OF_ELEMENTS = frozenset({"evaluate_all", "eval_on_selector", "eval_on_selector_all"})
 _OF_SELECTORS = frozenset({"eval_on_selector", "eval_on_selector_all"})
+REPLY_LIMITS = (
+    f"a reply may have {REPLY_BYTES:,} bytes (half as many if it does not say its length), all"
+    f" replies of an attempt {REPLIES_BYTES:,}"
+)
 _NO_EXPRESSION, _NO_EVAL = "SyntaxError", "EvalError"
 
 
@@ -66,12 +71,29 @@ def _told(kind: str, method: str, told: Any) -> Any:
 def _statements(kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run a script of several statements, whose result is that of the last one."""
     source = args[0] if args else kwargs["expression"]
+    # Called like this, `eval` runs in the global scope, which is where Playwright runs statements.
     bounded = size_limits.bounded_script(f"(0, eval)({json.dumps(source)})", of_elements=False)
     told = getattr(item, method)(*_with_script(args, 0, bounded), **_named(kwargs, bounded))
     if told[0] == "error" and str(told[1]).startswith(_NO_EVAL):
         # The page's content security policy forbids it, but does not bind Playwright.
         return getattr(item, method)(*args, **kwargs)
     return _told(kind, method, told)
+
+
+def whole_reply(response: APIResponse) -> APIResponse:
+    """Return the reply to a request without a page, if it is the server's and all of it is there.
+
+    Raises:
+        Error: the attempt's proxy answered in its place, or may have broken it off: a reply that
+            does not say its length ends wherever the connection does.
+    """
+    headers = response.headers
+    if OWN_ANSWER.lower() in headers:
+        raise Error(response.text().strip())
+    framed = "content-length" in headers or "transfer-encoding" in headers
+    if not framed and len(response.body()) > REPLY_BYTES // 2:
+        raise Error(REPLY_LIMITS)
+    return response
 
 
 def reads(kind: str, method: str) -> bool:

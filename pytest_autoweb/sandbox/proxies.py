@@ -39,6 +39,7 @@ class HostChannel(Protocol):
 class Proxy:
     """A Playwright object as generated code sees it."""
 
+    # The lint lets no code write a name with an underscore in front, so these are out of its reach.
     __slots__ = ("_border", "_chain", "_root")
     kind = ""
 

@@ -37,7 +37,7 @@ BORDER_RULES: dict[str, str] = {
     "AW502": "A file name that is not a bare name, or an upload that the case does not list.",
     "AW503": "A secret is used where it may not be typed, or no secret has that name.",
     "AW504": "A call that is not on the list, or with arguments of a kind that may not pass.",
-    "AW505": "The step made too many calls or wrote too much output.",
+    "AW505": "The step made too many calls, wrote too much, or exchanged too much with its page.",
     "AW506": "The worker used up its memory or its processor time, or it died.",
     "AW507": "The worker broke the protocol.",
     "AW508": "The worker tried something that only the operating system can grant.",

@@ -23,7 +23,8 @@ MAX_ITEMS = 5_000
 """Values in all arguments of one call."""
 MAX_SELECTOR_PARTS = 500
 MAX_NESTED_STEPS = 1
-"""Levels of conditions in a selector that may look through the whole page again."""
+"""Levels of conditions in a selector that may look through the whole page again; each level
+multiplies the time by the number of elements."""
 MAX_REPETITIONS = 2
 """Repetitions without a limit in an expression that is matched in this process."""
 MAX_COUNTS = {"click_count": 20, "steps": 1_000}
@@ -115,6 +116,8 @@ class _Weight:
             for key, item in value.items():
                 self.add(key)
                 self.add(item)
+            # Functions of the step language match such a pattern in this process and not in the
+            # worker.
             if isinstance(value.get("matches"), str) and self._method in FUNCTIONS:
                 _check_here(value["matches"])
 
@@ -125,6 +128,7 @@ def check_selector(selector: str) -> None:
         raise Refusal(RULE, f"a selector has at most {MAX_SELECTOR_PARTS} parts")
     depth = 0
     for token in re.finditer(rf"{_SEARCH.pattern}|[\[\](){{}}]", selector):
+        # Without its brackets, a search is still there and a mere bracket is not.
         text = token[0]
         if depth > MAX_NESTED_STEPS and text.strip("([{}])"):
             raise Refusal(RULE, "a condition inside a condition of a selector may not search again")
@@ -156,9 +160,11 @@ def _check_here(pattern: str) -> None:
 def _check_snapshot(text: str) -> None:
     for found in _SNAPSHOT_PATTERN.finditer(text):
         try:
+            # JavaScript writes named groups as `(?<name>…)`. A look-behind begins in the same way
+            # and becomes unreadable here, so it is refused.
             check_pattern(re.compile(found[1].replace("(?<", "(?P<")))
         except re.error:
-            # Playwright reports what it cannot read either; what it can, was not seen here.
+            # If only Playwright can read it, nobody has checked it, so it may not pass.
             raise Refusal(RULE, f"/{found[1]:.60}/ of a snapshot cannot be read") from None
 
 

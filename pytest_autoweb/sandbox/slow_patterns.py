@@ -11,7 +11,7 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 _MANY = 10
-"""A repetition that may be longer than this counts as one without a limit."""
+"""A repetition with a higher limit than this counts as one without a limit."""
 _REPEATS = frozenset({c.MAX_REPEAT, c.MIN_REPEAT})
 _ALL = frozenset(range(256))
 _SAME_TWICE = re.compile(r"[(|:]([^()|]+)\|\1[)|]")
@@ -20,6 +20,7 @@ _SAME_TWICE = re.compile(r"[(|:]([^()|]+)\|\1[)|]")
 def slow_part(pattern: str, flags: int = 0) -> str:
     """Return a word for what makes an expression slow, or "" if nothing does."""
     try:
+        # With `re.DEBUG` the parser would print what it reads.
         parsed = _parser.parse(pattern, flags & ~re.DEBUG)
     except (re.error, RecursionError, OverflowError):
         return "an expression that cannot be read"
@@ -82,7 +83,7 @@ def _is_ambiguous(body: Any, flags: int, *, bars: bool) -> bool:
 
 
 def _divides(items: list[tuple[Any, Any]], place: int, flags: int) -> bool:
-    """Tell whether the item at a place shows without doubt where each round is."""
+    """Tell whether the item at this place shows beyond doubt where a round begins and ends."""
     if _varies(items[place]):
         return False
     head, tail = items[:place], items[place + 1 :]

@@ -1,7 +1,7 @@
 """The process that runs generated code: no Playwright, no secrets, no files, no network.
 
-`process.WorkerProcess` starts it with `python -I -S -c`, an empty environment and only two pipes.
-Its modules arrive through a pipe too, so it reads no file of this package.
+`worker_process.WorkerProcess` starts it with `python -I -S -c`, an empty environment and only two
+pipes. Its modules arrive through a pipe too, so it reads no file of this package.
 """
 
 import dataclasses
@@ -25,6 +25,8 @@ _MODULE = "step"
 # Others would be loaded from disk at their first use.
 _ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "utf-16", "latin-1", "iso-8859-1", "cp1252"})
 _ON_ERRORS = frozenset({None, "strict", "ignore", "replace"})
+# What exceeds these bounds is left out without an error, because it only serves to restart a step
+# and to explain a failure.
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
 _MAX_CAUSES = 5
@@ -66,9 +68,11 @@ class Pipe:
 
     def send(self, frame: dict[str, Any]) -> None:
         """Send one frame; raises WireError, having written nothing, if it does not fit."""
-        line = memoryview(frame_codec.to_line(frame, frame_codec.MAX_FROM_WORKER))
-        while line:
-            line = line[os.write(self._out, line) :]
+        line = frame_codec.to_line(frame, frame_codec.MAX_FROM_WORKER)
+        frame_codec.check_values(line)
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(self._out, rest) :]
 
     def receive(self) -> dict[str, Any]:
         """Wait for one frame, and end the process if the host is gone."""
@@ -129,12 +133,15 @@ class Worker:
                     self._run(frame)
                 case "restore":
                     self.names.update(frame_codec.decode(frame["vars"], self._unspecial))
+                # Pages raise events between two steps, too, for listeners of an earlier one.
                 case "cb":
                     self._serve_callback(frame)
 
     # -- running a block ---------------------------------------------------------------
 
     def _run(self, frame: dict[str, Any]) -> None:
+        # A block that is run again starts with the variables as they were when it began, because
+        # whatever its first run appended or counted would otherwise be there twice.
         if frame["rerun"]:
             self.names.clear()
             self.names.update(_copied(self._at_start))
@@ -172,6 +179,7 @@ class Worker:
         return None
 
     def _line_of(self, error: BaseException) -> int | None:
+        # When the block itself cannot be compiled, no frame of it is in the traceback.
         if isinstance(error, SyntaxError) and error.filename == self._file:
             return error.lineno
         line, trace = None, error.__traceback__
@@ -204,14 +212,16 @@ class Worker:
     def _snapshot(self, names: list[str]) -> dict[str, Any]:
         """Return the variables that survive a restart: plain values, and handles of the host."""
         kept: dict[str, Any] = {}
-        room = _MAX_VARS_BYTES
+        room, parts = _MAX_VARS_BYTES, frame_codec.MAX_VALUES_FROM_WORKER // 2
         for name in names:
             try:
                 data = frame_codec.encode(self.names[name], self._without_callbacks)
-                room -= len(frame_codec.to_line({"value": data}))
+                line = frame_codec.to_line({"value": data})
+                parts -= frame_codec.check_values(line)
+                room -= len(line)
             except frame_codec.WireError:
                 continue
-            if room < 0:
+            if room < 0 or parts < 0:
                 break
             kept[name] = data
         return kept
@@ -251,6 +261,8 @@ class Worker:
         value: Any = None
         error: str | None = None
         try:
+            # Looked up within `try`: a number that nobody registered must be answered, too, or the
+            # host would wait in vain.
             function = self._callbacks[frame["callback"]]
             args = frame_codec.decode(frame["args"], self._unspecial)
             result = function(*args[: _arity(function, len(args))])

@@ -131,6 +131,8 @@ class ThreadedLines:
 
 def line_reader(pipe: IO[bytes], limit: int) -> LineReader:
     """Return a reader of a worker's pipe that accepts no line longer than `limit` bytes."""
+    # Windows cannot wait for a pipe with a time limit. Elsewhere a thread only costs time: without
+    # it a call that needs no browser takes 0.13 ms instead of 0.20.
     if sys.platform == "win32":
         return ThreadedLines(pipe, limit)
     return PolledLines(pipe, limit)
@@ -139,6 +141,8 @@ def line_reader(pipe: IO[bytes], limit: int) -> LineReader:
 START_S = 30.0
 """Limit for starting, which takes a tenth of a second but much longer on a loaded machine."""
 
+# In the order of their imports: the worker executes them one after the other and has no finder
+# that could fetch a later one.
 _MODULES = (
     "rule_ids",
     "allowed_members",
@@ -203,10 +207,12 @@ class WorkerProcess:
         memory_mb: its limit of address space.
         cpu_s: its limit of processor time.
         walls: the walls it was asked to raise around itself.
+        exchanged: bytes of frames that it has sent and was sent so far.
     """
 
     def __init__(self, *, memory_mb: int, cpu_s: float, walls: Walls = _ALL_WALLS) -> None:
         self.memory_mb, self.cpu_s, self.walls = memory_mb, cpu_s, walls
+        self.exchanged = 0
         self._layers: Layers | None = None
         self._gone: WorkerGoneError | None = None
         try:
@@ -221,6 +227,7 @@ class WorkerProcess:
                 env=_environment(),
                 cwd=os.sep,
                 close_fds=True,
+                # Ctrl-C must reach only the test process, which then ends its workers itself.
                 start_new_session=True,
             )
         except OSError as error:
@@ -273,7 +280,9 @@ class WorkerProcess:
             WorkerGoneError: the worker does not read any more.
             WireError: the frame cannot be sent.
         """
-        self._write(to_line(frame))
+        line = to_line(frame)
+        self.exchanged += len(line)
+        self._write(line)
 
     def receive(self, deadline: float, *, patient: bool = True) -> dict[str, Any]:
         """Return the worker's next frame.
@@ -294,6 +303,7 @@ class WorkerProcess:
             raise DeadlineError from None
         if line is None:
             raise self._end(self._reason_of_death())
+        self.exchanged += len(line)
         if line == _RUNNING_LINES:
             # The host did not ask for the lines, so the signal means that processor time is over.
             raise self._end(self._too_long(self._reported_line()))
@@ -358,6 +368,7 @@ class WorkerProcess:
 
     def _reason_of_death(self) -> WorkerGoneError:
         try:
+            # The pipe closes a moment before the exit status can be read.
             code = self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
             return WorkerGoneError("AW507", "the worker closed its pipe")

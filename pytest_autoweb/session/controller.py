@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -37,6 +38,7 @@ from pytest_autoweb.session.shared_run import SharedRun
 if TYPE_CHECKING:
     from pytest_autoweb.gates.gate_context import Spending
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs
+    from pytest_autoweb.report.details import RunReading
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -56,6 +58,7 @@ class RunController:
         self._bad_cases = False
         self._sandbox = ""
         self._notices: list[str] = []
+        self._reading: RunReading | None = None
         self._report: Report | None = None
         self._alone: Counter[str] = Counter()
         self._gate_inputs: GateInputs | None = None
@@ -200,15 +203,18 @@ class RunController:
         return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _finish(self, run: RunSession, session: pytest.Session) -> None:
+        from pytest_autoweb.report.details import read_for_report
         from pytest_autoweb.report.write import write_report
         from pytest_autoweb.runs.blob import pack
 
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+        # Read once for all that follows: ten thousand cells take seconds.
+        self._reading = read_for_report(run.run_folder)
         self._report_agreement(run)
-        self._decide(run, session)
-        self._fail_without_verdict(run, session)
+        self._decide(run, session, self._reading.run)
+        self._fail_without_verdict(run, session, self._reading.run)
         chars = self._settings.report_max_chars
-        self._report = write_report(run.run_folder, max_chars=chars, analysis=None)
+        self._report = write_report(run.run_folder, max_chars=chars, reading=self._reading)
         if self._settings.local_analyze:
             self._analyse(run)
         nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -237,7 +243,7 @@ class RunController:
             save_agreements(run.run_folder, run.agreements)
             self._notices += [agreement_line(found) for found in run.agreements]
 
-    def _decide(self, run: RunSession, session: pytest.Session) -> None:
+    def _decide(self, run: RunSession, session: pytest.Session, saved: "RecordedRun") -> None:
         """Judge the run by its gates; whatever goes wrong here, the report is still written."""
         from pytest_autoweb.gates.gate_decision import decide
 
@@ -245,7 +251,7 @@ class RunController:
         ended = int(session.exitstatus)
         try:
             if self._settings.shard is None:
-                self._decision = decide(run.run_folder, self._gate_inputs, _spending(run))
+                self._decision = decide(saved, self._gate_inputs, _spending(run))
             elif self._gate_inputs.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb gate` on the merged report")
         except Exception as error:
@@ -257,25 +263,31 @@ class RunController:
         if self._decision and self._decision.failed:
             session.exitstatus = ended or pytest.ExitCode.TESTS_FAILED
         if int(session.exitstatus) != ended:
-            save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
-        self._keep(run)
+            self._save_new_end(run, session)
+        self._keep(saved)
 
-    def _fail_without_verdict(self, run: RunSession, session: pytest.Session) -> None:
+    def _save_new_end(self, run: RunSession, session: pytest.Session) -> None:
+        """Save that the run ended otherwise than pytest said."""
+        assert self._reading is not None
+        info = self._run_info(run, session.exitstatus)
+        save_run_info(run.run_folder, info)
+        self._reading = replace(self._reading, run=replace(self._reading.run, info=info))
+
+    def _fail_without_verdict(
+        self, run: RunSession, session: pytest.Session, saved: "RecordedRun"
+    ) -> None:
         """Fail a run in which checks were to be judged and a model was never graded."""
-        from pytest_autoweb.runs.run_folder import read_run
-
         if int(session.exitstatus) != pytest.ExitCode.OK:
             return
-        if ungraded := no_verdicts(read_run(run.run_folder).cells):
+        if ungraded := no_verdicts(saved.cells):
             self._notices += ungraded
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
+            self._save_new_end(run, session)
 
-    def _keep(self, run: RunSession) -> None:
+    def _keep(self, saved: "RecordedRun") -> None:
         from pytest_autoweb.gates.gate_decision import keep, rows_of
-        from pytest_autoweb.runs.run_folder import read_run
 
-        rows = self._decision.rows if self._decision else rows_of(read_run(run.run_folder))
+        rows = self._decision.rows if self._decision else rows_of(saved)
         storage = self._settings.rootdir / self._settings.storage
         try:
             path, why = keep(
@@ -288,15 +300,17 @@ class RunController:
 
     def _analyse(self, run: RunSession) -> None:
         from pytest_autoweb.report.write import write_report
-        from pytest_autoweb.session.local_analysis import analyse, local_model
+        from pytest_autoweb.session.local_analysis import analyse, full_name
 
         assert self._report is not None
-        client = run.model(local_model(self._settings))
-        analysis = analyse(self._report, self._settings, client)
+        model = full_name(self._settings.local_model)
+        analysis = analyse(self._report, model, run.model(model))
         if analysis.error:
             self._notices.append(f"no local analysis: {analysis.error}")
         chars = self._settings.report_max_chars
-        self._report = write_report(run.run_folder, max_chars=chars, analysis=analysis)
+        self._report = write_report(
+            run.run_folder, max_chars=chars, analysis=analysis, reading=self._reading
+        )
 
     def _run_info(self, run: RunSession, exitstatus: int | pytest.ExitCode) -> RunInfo:
         workers = self._config.getoption("numprocesses", None)
@@ -343,13 +357,12 @@ class RunController:
     def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
         for notice in self._notices:
             terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
-        if self._report is None or self._report.summary is None:
+        if self._report is None or self._report.summary is None or self._reading is None:
             return
         from pytest_autoweb.gates.gate_decision import gate_lines
         from pytest_autoweb.report.terminal import terminal_lines
-        from pytest_autoweb.runs.run_folder import read_run
 
-        run = read_run(Path(self.shared.run_folder))
+        run = self._reading.run
         terminalreporter.section("autoweb")
         lost = terminalreporter.stats.get(UNSOLVED, [])
         for lines in (str(report.longrepr) for report in lost if len(lost) <= TOLD_CELLS):

@@ -8,7 +8,6 @@ from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
-from pytest_autoweb.options import Settings
 from pytest_autoweb.report.json_report import Analysis, Report
 from pytest_autoweb.results import Attempt, CellResult
 
@@ -16,25 +15,34 @@ MAX_INPUT_CHARS = 24_000
 MAX_ERROR_LINES = 4
 
 
-def analyse(report: Report, settings: Settings, client: Client) -> Analysis:
-    """Ask the local model about the run; without an answer, `error` says why."""
+def analyse(report: Report, model: str, client: Client) -> Analysis:
+    """Ask a model about the run; without an answer, `error` says why.
+
+    Args:
+        report: the facts.
+        model: the model's full name.
+        client: asks it.
+    """
     messages = render("analysis", report=fence(compact_input(report), "run"))
     prompt = "\n\n".join(message.content for message in messages)
-    model = settings.local_model
-    request = Request(model=local_model(settings), messages=messages, stage="analysis")
+    request = Request(model=model, messages=messages, stage="analysis")
     # What it said before it was cut off is worth reading, too.
     answer = ask_once(client, request, str, usable=strip_reasoning).outcome
     if isinstance(answer, ModelError):
         first = (answer.detail.splitlines() or [""])[0]
+        model = _short_name(model)
         problem = f"{model} gave no answer ({answer.cause}: {first})"
         return Analysis(prompt=prompt, model=model, text=None, error=problem)
-    return Analysis(prompt=prompt, model=model, text=strip_reasoning(answer.text))
+    return Analysis(prompt=prompt, model=_short_name(model), text=strip_reasoning(answer.text))
 
 
-def local_model(settings: Settings) -> str:
-    """Return the full name of the analysis model; a bare name is one of Ollama's."""
-    name = settings.local_model
+def full_name(name: str) -> str:
+    """Return the full name of a model that analyses runs; a bare name is one of Ollama's."""
     return name if "/" in name else f"ollama_chat/{name}"
+
+
+def _short_name(name: str) -> str:
+    return name.removeprefix("ollama_chat/")
 
 
 def compact_input(report: Report) -> str:

@@ -37,7 +37,7 @@ from pytest_autoweb.run.prepared_cell import CellResources
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.flights import how_many
-from pytest_autoweb.session.local_analysis import local_model
+from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.webservers.launch import ServerPool, stop_all
@@ -258,7 +258,7 @@ class RunSession:
             SettingsError: one line per model that cannot, or that has no price under a cap.
             ModelError: the gateway does not start.
         """
-        others = [local_model(self.settings)] if self.settings.local_analyze else []
+        others = [full_name(self.settings.local_model)] if self.settings.local_analyze else []
         judges = [self._judges.named(None).name] if self.settings.judge_model else []
         naming = [self.settings.failure_model] if self.settings.failure_model else []
         called = self._called([*self.settings.models, *judges, *naming])

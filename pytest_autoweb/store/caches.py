@@ -1,4 +1,4 @@
-"""Where kept answers of tools lie when they outlive a process: in a store's table."""
+"""Keeps answers of tools that outlive a process, in a store's table."""
 
 import datetime as dt
 import logging

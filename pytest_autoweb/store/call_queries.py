@@ -295,6 +295,8 @@ def precedent(
         parameters: `target`, `arguments` or both; those given must be equal.
         run_id: look only in this run; empty means in all runs.
     """
+    # Texts were cleaned when they were stored, so what is looked up must be cleaned in the same
+    # way, and Postgres would refuse a NUL character in a query, too.
     of_tool = [ToolCallRecord.tool_name == clean(tool)]
     if run_id:
         of_run = (

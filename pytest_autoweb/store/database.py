@@ -102,7 +102,7 @@ class Store:
     """An open store.
 
     Args:
-        url: the address, as `address.read_address` returns it.
+        url: the address, as `read_address` returns it.
         wait_s: the longest wait for another writer.
     """
 
@@ -129,11 +129,14 @@ class Store:
             connection = connection.execution_options(autoweb_write=True)
             with connection.begin():
                 if not self._sqlite and (alone or not self._migrated):
+                    # Both end with the transaction, so no connection goes back to the pool with a
+                    # lock.
                     connection.execute(text(f"SET LOCAL lock_timeout = '{self._wait_s}s'"))
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 if not self._migrated:
                     migrate(connection)
                 yield connection
+            # Only after the commit, because a transaction that is rolled back has migrated nothing.
             self._migrated = True
 
     @contextmanager
@@ -201,4 +204,5 @@ def _sqlite_engine(url: URL, wait_s: int) -> Engine:
 
 
 def _postgres_engine(url: URL) -> Engine:
+    # The ping replaces a connection that the server has closed meanwhile.
     return create_engine(url, connect_args={"connect_timeout": CONNECT_S}, pool_pre_ping=True)

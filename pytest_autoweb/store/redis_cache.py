@@ -1,4 +1,4 @@
-"""Kept answers of tools in Redis, for which no other package of the store is needed."""
+"""Keeps answers of tools in Redis, which needs no other package of the store."""
 
 import logging
 

@@ -130,6 +130,7 @@ def _point(cells: Sequence[Any]) -> ModelInRun:
 
 def _reduced(cell: Any) -> Reduced:
     kept = {name: cell[name] for name in Reduced.model_fields if name in cell}
+    # The store keeps no checksums, and no rate depends on them.
     return Reduced(**kept, checksums={})
 
 
@@ -144,6 +145,8 @@ def runs(
         offset: how many of the newest runs to skip.
         model: return only runs with cells of this model; empty means all runs.
     """
+    # The id settles the order of runs that began at the same moment, so that no run appears on two
+    # pages of the list or on none.
     wanted = select(RunRow.id).order_by(RunRow.started_at.desc(), RunRow.id)
     if model:
         wanted = wanted.where(RunRow.id.in_(select(CellRow.run_id).where(CellRow.model == model)))
@@ -167,6 +170,7 @@ def _summaries(connection: Connection, identities: Sequence[str]) -> Iterator[Ru
             count_if(contestant & (CellRow.outcome == "failed")).label("failed"),
             count_if(contestant & (CellRow.outcome == "broken")).label("broken"),
         )
+        # An outer join, because a run that collected no cell would otherwise be missing.
         .outerjoin(CellRow, CellRow.run_id == RunRow.id)
         .where(RunRow.id.in_(identities))
         .group_by(RunRow.id)

@@ -61,6 +61,7 @@ def _day(connection: Connection, day: dt.date) -> None:
         .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
         .where(_in(CorrectionRecord.created_at, within))
     ).one()
+    # Not the present moment, so that the same records always give the same row.
     moments = [moment for moment in (calls[3], corrections[3]) if moment is not None]
     if not moments:
         return
@@ -148,6 +149,7 @@ def prune(store: Store, *, before: dt.datetime, now: dt.datetime) -> int:
         old = connection.execute(select(RunRow.id).where(RunRow.started_at < before)).scalars()
         gone = list(old)
         for run in gone:
+            # Asked first, because once the rows are gone nothing says which roll-ups counted them.
             reach = reach_of(connection, run)
             connection.execute(delete(RunRow).where(RunRow.id == run))
             roll_up(connection, reach.days, reach.tools)
@@ -172,6 +174,8 @@ def sync_run(store: Store, folder: Path) -> SyncResult:
     """
     rows = read_rows(folder)
     with store.write() as connection:
+        # Asked before the old rows go: roll-ups that counted them must be computed again even if
+        # the new rows no longer touch their day or tool.
         before = reach_of(connection, rows.run["id"])
         connection.execute(delete(RunRow).where(RunRow.id == rows.run["id"]))
         connection.execute(insert(RunRow).values(**rows.run))

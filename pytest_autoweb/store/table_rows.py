@@ -28,6 +28,7 @@ LONGEST = 20_000
 """The most characters that are kept of a text; the run's own files have the rest."""
 _SHORT = 300
 """The same for the text of an element, of which a page may have thousands."""
+# From here on a number does not fit an integer column of Postgres.
 _LARGEST = 2**31
 
 
@@ -39,6 +40,8 @@ def row_id(*parts: object) -> str:
 
 def clean(text: str) -> str:
     """Return a text of limited length without NUL and lone surrogates, which Postgres refuses."""
+    # UTF-16 joins the two halves of a pair to their character, and leaves only lone ones to
+    # replace.
     text = (
         text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     )
@@ -58,6 +61,8 @@ MOST_CALLS = 20
 
 def parameter(text: str) -> str:
     """Return a parameter or result of a call as it is kept: redacted, bounded and clean."""
+    # Redacted before the cut that counts, because half a key is not recognised as one; this one
+    # only bounds the work.
     text = redact_keys(text[: 4 * MOST_OF_A_CALL])
     return clean(text if len(text) <= MOST_OF_A_CALL else text[:MOST_OF_A_CALL] + "…")
 
@@ -244,6 +249,8 @@ def _cell(cell: CellResult) -> Row:
     kept = type(small).model_fields.keys() & tables.CellRow.__table__.columns.keys()
     return {
         **{name: clean_value(getattr(small, name)) for name in kept},
+        "cached_tokens": cell.total_usage.cached_tokens,
+        "reasoning_tokens": cell.total_usage.reasoning_tokens,
         "correction": cell.correction,
         "control": is_control(cell.model),
         "reason": clean(cell.reason),
@@ -254,7 +261,7 @@ def _cell(cell: CellResult) -> Row:
 
 
 def _failure(cell: CellResult) -> Failure | None:
-    """Return why the cell failed; of a failed cell without an own failure, its last attempt's."""
+    """Return why the cell failed; without a failure of its own, why its last attempt did."""
     if cell.failure or not cell.attempts or cell.outcome not in ("failed", "broken"):
         return cell.failure
     return cell.attempts[-1].failure
@@ -301,8 +308,8 @@ def _of_line(
         # An arm run for comparison shares the first attempt, whose rows exist already; it is
         # looked at again only to know which call the arm's first correction was about.
         shared = line.beside and place == 0
-        # The cell's own attempts have ids without the arm: they were so before there were arms,
-        # and writing an old run again must find its rows.
+        # The ids of the cell's own attempts leave out the arm, as all ids did before there were
+        # arms, because writing an old run again must find its rows.
         names = (arm, attempt.attempt_index) if line.beside and place else (attempt.attempt_index,)
         own = row_id(cell_id, *names)
         calls = [] if control else call_rows(attempt, own, began)

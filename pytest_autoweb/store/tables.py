@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Id = String(32)
-"""The type of ids: 32 hexadecimal digits, made by `fields.row_id`."""
+"""The type of ids: 32 hexadecimal digits, made by `table_rows.row_id`."""
 
 
 class UtcTime(TypeDecorator[dt.datetime]):
@@ -108,6 +108,10 @@ class CellRow(Base):
     """The number of model calls."""
     input_tokens: Mapped[int] = mapped_column(BigInteger)
     output_tokens: Mapped[int] = mapped_column(BigInteger)
+    cached_tokens: Mapped[int | None] = mapped_column(BigInteger)
+    """Those of the tokens sent that a service read from its cache; None in rows from before."""
+    reasoning_tokens: Mapped[int | None] = mapped_column(BigInteger)
+    """Those of the tokens written that were thoughts; None in rows from before."""
     cost_usd: Mapped[float | None]
     """The cost in US dollars; None when no call had a price."""
     cost_complete: Mapped[bool]

@@ -154,6 +154,7 @@ _TIME = re.compile(
     r"(?:(?<=\d)t|(?<![\d.:]))(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?![\d:])"
     rf"(?: ?{_ZONE}(?![\w:]))?"
 )
+# The empty groups stand for a fraction and a time zone, so that both patterns have eight groups.
 _DOTTED_TIME = re.compile(r"(?:(?<= )|(?<=\dt))(\d{1,2})\.(\d\d)(?:\.(\d\d))?()(?= uhr$|$)()()()()")
 _FAR = timedelta(hours=14)
 """The largest offset from UTC that any time zone has."""

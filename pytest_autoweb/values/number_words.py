@@ -93,6 +93,8 @@ def unsigned_readings(body: str, locale: str | None) -> frozenset[Fraction]:
 @cache
 def _separators(locale: str) -> tuple[str, str]:
     symbols = locale_of(locale).number_symbols["latn"]
+    # In many locales the group sign is a kind of space, and making a text canonical strips spaces
+    # at its ends, so nothing would be left of it.
     return normalise(symbols["decimal"]), canonical_text(symbols["group"]) or " "
 
 

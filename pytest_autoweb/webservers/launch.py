@@ -1,4 +1,4 @@
-"""Starting the web servers that case files name, sharing them among workers, stopping them."""
+"""Starts the web servers that case files name, shares them among workers, and stops them."""
 
 import hashlib
 import json
@@ -32,6 +32,7 @@ from pytest_autoweb.webservers.supervisor import Config, is_supervised, start_ma
 
 _POLL_S = 0.1
 _ANSWER_S = 2.0
+# Longer than the supervisor waits for its server (`GRACE_S`) before it kills it.
 _STOP_S = 10.0
 _LOG_LINES = 20
 _LOG_CHARS = 4000
@@ -218,6 +219,7 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            # Ctrl-C must reach only pytest, which then ends its servers properly.
             start_new_session=True,
             check=False,
         )
@@ -237,7 +239,8 @@ def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -
         if config["static"] and config["port"] == 0:
             url = _static_url(webserver, folder, data) or ""
         status = _status(url) if url else None
-        # The answer may be that of another process that took the port before our server could.
+        # A server may answer 5xx while it is still starting. And the answer may be that of another
+        # process, which took the port before our server could.
         if status is not None and status < 500 and is_supervised(folder):
             return RunningServer(folder, ServerHandle(url=url, data=data))
         waiting.sleep(_POLL_S)

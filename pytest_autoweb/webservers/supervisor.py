@@ -187,6 +187,7 @@ class _EndConditions:
 
 def _keep_command(folder: Path, config: Config, watch: _EndConditions) -> str:
     """Run the command until it ends or has to be ended, and return its exit code."""
+    # In a process group of its own, by which its children are ended with it.
     process = subprocess.Popen(
         config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL, start_new_session=True
     )

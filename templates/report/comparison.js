@@ -99,7 +99,7 @@ function view(c, links) {
     c.changed.length > 0 && el("p.notice", `These differ between the sides in at least one case and may explain the difference: ${c.changed.join(", ")}.`),
     c.notes.map((note) => el("p.notice", text(note))),
     flipsTable(c, flips, links),
-    c.left_out.length > 0 && fold(`${plural(c.left_out.length, "case")} left out`, "", () => leftOut(c.left_out), "more"));
+    c.left_out.length > 0 && fold(`${plural(c.cases_left_out ?? c.left_out.length, "case")} left out`, "", () => leftOut(c), "more"));
 }
 
 const NO_RATE = { value: null, interval: null, passed_trials: 0, trials: 0 };
@@ -157,14 +157,15 @@ function differencePicture(c) {
 }
 
 function flipsTable(c, flips, links) {
+  const differing = c.gained + c.lost;
   if (!flips.length) return el("p.soft.flips-title", c.same ? `${plural(c.same, "case")} compared, none differs.` : "No case could be compared.");
   const rest = flips.slice(FLIPS_AT_ONCE, FLIPS_LISTED);
   return el("div",
-    el("h3.flips-title", `${plural(flips.length, "case")} differ${flips.length === 1 ? "s" : ""}, ${c.same} ${c.same === 1 ? "does" : "do"} not`,
+    el("h3.flips-title", `${plural(differing, "case")} differ${differing === 1 ? "s" : ""}, ${c.same} ${c.same === 1 ? "does" : "do"} not`,
       el("span.soft.small", ` B passes ${c.gained} more often, ${c.lost} less often`)),
     flipRows(c, flips.slice(0, FLIPS_AT_ONCE), links),
     rest.length > 0 && fold(`${rest.length} more`, "", () => flipRows(c, rest, links), "more"),
-    flips.length > FLIPS_LISTED && el("p.soft.small", `${flips.length - FLIPS_LISTED} more in report.json`));
+    differing > FLIPS_LISTED && el("p.soft.small", `${differing - FLIPS_LISTED} more in report.json`));
 }
 
 function flipRows(c, flips, links) {
@@ -184,9 +185,10 @@ function direction(c, { flip }) {
   return el("span.direction.is-" + (flip === "gained" ? "passed" : "failed"), flip === "gained" ? "better now" : "worse now");
 }
 
-function leftOut(rows) {
-  return el("div.scroll-x", el("table.rows.small-table", el("tbody", rows.map((row) =>
-    el("tr", el("td.case-name", { title: row.case_path }, text(row.case_id), row.capture_mode && el("span.tag", ` ${row.capture_mode}`)), el("td", text(row.message)))))));
+function leftOut({ left_out: rows, cases_left_out: all = rows.length }) {
+  return [el("div.scroll-x", el("table.rows.small-table", el("tbody", rows.map((row) =>
+    el("tr", el("td.case-name", { title: row.case_path }, text(row.case_id), row.capture_mode && el("span.tag", ` ${row.capture_mode}`)), el("td", text(row.message))))))),
+    all > rows.length && el("p.soft.small", `${all - rows.length} more in report.json`)];
 }
 
 addPanel("comparison", ({ report, links }) => new Comparisons(report, links).section());

@@ -36,9 +36,21 @@ export class Detail {
     const { cell } = entry;
     const attempts = cell.attempts;
     const chosen = attempts.find((a) => a.attempt_index === attemptIndex) ?? attempts[attempts.length - 1];
-    this.dialog.replaceChildren(
-      this.bar(neighbours),
-      el("div.detail-body", this.head(entry, siblings), this.rejudged(entry), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell)));
+    this.fill(neighbours, this.head(entry, siblings), this.rejudged(entry), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell));
+  }
+
+  /* Show what the page itself knows of a cell whose details are elsewhere. */
+  showLine(entry, neighbours, says) {
+    const { cell } = entry;
+    this.fill(neighbours,
+      el("header.detail-head", badge(cell.outcome), el("h2", { id: "detail-title" }, text(cell.case_id)), el("p.by", "on ", modelName(cell.model)),
+        el("p.task", { dir: "auto" }, cell.user_task),
+        cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)))),
+      el("p.soft", { role: "status" }, says), el("p.small", fileLink(`${cell.folder}/cell.json`)));
+  }
+
+  fill(neighbours, ...content) {
+    this.dialog.replaceChildren(this.bar(neighbours), el("div.detail-body", content));
     if (!this.dialog.open) this.dialog.showModal();
     else this.dialog.querySelector(`button[data-focus="${this.focus ?? "close"}"]:not(:disabled)`)?.focus();
     this.focus = undefined;
@@ -87,7 +99,7 @@ export class Detail {
   sibling(other) {
     const { cell } = other;
     const label = `${OUTCOMES[cell.outcome].label}: ${cell.model}, ${cell.capture_mode}, repeat ${cell.repeat}`;
-    return el("button.cell.is-" + cell.outcome, { type: "button", title: label, "aria-label": label, "aria-current": String(other === this.entry), on: { click: () => this.go(other, true) } },
+    return el("button.cell.is-" + cell.outcome, { type: "button", title: label, "aria-label": label, "aria-current": String(other.key === this.entry.key), on: { click: () => this.go(other, true) } },
       icon(cell.outcome), text(cell.model + (cell.repeat > 1 ? ` ×${cell.repeat}` : "")));
   }
 
@@ -179,10 +191,20 @@ export class Detail {
 
   shot(cell, path, label) {
     if (!path) return null;
-    const source = this.pictures[`${cell.folder}/${path}`];
-    if (!source) return el("p.soft.small", `${label}: screenshot in `, fileLink(`${cell.folder}/${path}`));
-    const picture = () => el("img", { src: source, alt: `${label}, ${cell.case_id} on ${cell.model}`, loading: "lazy" });
-    return el("button.shot", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => this.enlarge(label, picture()) } }, picture());
+    const source = this.picture(cell, path);
+    const elsewhere = () => el("p.soft.small", `${label}: screenshot in `, fileLink(`${cell.folder}/${path}`));
+    if (!source) return elsewhere();
+    const picture = (on) => el("img", { src: source, alt: `${label}, ${cell.case_id} on ${cell.model}`, loading: "lazy", on });
+    const button = el("button.shot", { type: "button", "aria-label": `Enlarge: ${label}`, on: { click: () => this.enlarge(label, picture()) } },
+      picture({ error: () => button.replaceWith(elsewhere()) }));
+    return button;
+  }
+
+  /* Return the address of a picture: of what the page holds, or of a file in the cell's folder. */
+  picture(cell, path) {
+    const { embedded, linked } = this.pictures, whole = `${cell.folder}/${path}`;
+    if (embedded[whole]) return embedded[whole];
+    return (linked === null || linked.has(whole)) && isInside(whole) ? address(whole) : null;
   }
 
   enlarge(label, picture) {
@@ -193,7 +215,7 @@ export class Detail {
   /* Return what other parts need to show pictures of a cell. */
   views(cell) {
     return {
-      source: (path) => this.pictures[`${cell.folder}/${path}`],
+      source: (path) => this.picture(cell, path),
       fileLink: (path) => fileLink(`${cell.folder}/${path}`),
       enlarge: (label, picture) => this.enlarge(label, picture),
     };
@@ -233,9 +255,11 @@ function entryLink(url) {
   return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, text(url));
 }
 
+const isInside = (path) => path.split("/").every((piece) => piece && piece !== "..");
+const address = (path) => path.split("/").map(encodeURIComponent).join("/");
+
 function fileLink(path) {
-  const safe = path.split("/").every((piece) => piece && piece !== "..");
-  return safe ? el("a", { href: path.split("/").map(encodeURIComponent).join("/"), target: "_blank", rel: "noopener" }, text(path)) : text(path);
+  return isInside(path) ? el("a", { href: address(path), target: "_blank", rel: "noopener" }, text(path)) : text(path);
 }
 
 function failureNote(failure) {
@@ -316,6 +340,6 @@ function stagesOf(a) {
   const names = [...new Set([...Object.keys(a.stage_ms), ...Object.keys(a.usage)])];
   return names.map((stage) => {
     const u = a.usage[stage] ?? { calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: null, unpriced_calls: 0 };
-    return { stage, seconds: (a.stage_ms[stage] ?? 0) / 1000, calls: u.calls, input_tokens: u.input_tokens, output_tokens: u.output_tokens, cost: { usd: u.cost_usd, complete: u.unpriced_calls === 0 } };
+    return { stage, seconds: (a.stage_ms[stage] ?? 0) / 1000, calls: u.calls, input_tokens: u.input_tokens, output_tokens: u.output_tokens, cached_tokens: u.cached_tokens, reasoning_tokens: u.reasoning_tokens, cost: { usd: u.cost_usd, complete: u.unpriced_calls === 0 } };
   });
 }

@@ -5,9 +5,11 @@ import { el } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { fillContents, footer, masthead } from "./page.js";
 import { drawPanels } from "./panels.js";
+import { Parts } from "./parts.js";
 
 const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
-const { report, pictures, panels } = JSON.parse(document.getElementById("data").textContent);
+const LATE_MS = 200;
+const { report, pictures, linked, panels, key: partsKey } = JSON.parse(document.getElementById("data").textContent);
 
 try {
   const theme = localStorage.getItem("autoweb-theme");
@@ -16,14 +18,18 @@ try {
   /* Without storage, there is no remembered choice to apply. */
 }
 
-const entries = report.cases.flatMap((item) =>
-  item.cells.map((cell) => ({
-    item,
-    cell,
-    key: cell.folder.replace(/^cells\//, ""),
-    words: [cell.case_id, cell.model, cell.user_task, cell.reason, cell.entry_url, cell.case_path].join("\n").toLowerCase(),
-  })),
-);
+const parts = partsKey ? new Parts(partsKey) : null;
+/* Of a large run the page holds a line of each cell, without what it shares with its case and what is empty. */
+const wholeCell = (item, { case_path = item.case_path, reason = "", duration_ms = 0, ...line }) =>
+  ({ case_id: item.id, case_path, entry_url: item.entry_url, user_task: item.user_task, tags: item.tags, reason, duration_ms, slow: false, ...line });
+
+const entries = report.cases.flatMap((item) => {
+  const shared = [item.id, item.user_task, item.entry_url, item.case_path].join("\n").toLowerCase();
+  return item.cells.map((line) => {
+    const cell = parts ? wholeCell(item, line) : line;
+    return { item, cell, key: cell.folder.replace(/^cells\//, ""), shared, own: (cell.model + "\n" + cell.reason).toLowerCase() };
+  });
+});
 const byKey = new Map(entries.map((entry) => [entry.key, entry]));
 const contestants = entries.filter((entry) => !CONTROLS.has(entry.cell.model));
 
@@ -50,7 +56,7 @@ function go(entry, replace = false, quietly = false) {
 const shownEntries = contestants.length ? contestants : entries;
 const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...report.models];
 const matrix = new Matrix(report.cases, shownEntries, ranking, go);
-const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), pictures, report.rejudging, go);
+const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), { embedded: pictures, linked: linked && new Set(linked) }, report.rejudging, go);
 
 /* Return what opens a cell by its folder, or null if this run has no such cell. */
 const links = {
@@ -100,7 +106,19 @@ function follow() {
   const siblings = entries.filter((e) => e.item === to.entry.item && isControl(e) === isControl(to.entry));
   const list = matrix.visible.includes(to.entry) ? matrix.visible : entries;
   const at = list.indexOf(to.entry);
-  detail.show(to.entry, to.attempt, siblings, { before: list[at - 1], after: list[at + 1] });
+  const neighbours = { before: list[at - 1], after: list[at + 1] };
+  if (parts) load(to, siblings, neighbours);
+  else detail.show(to.entry, to.attempt, siblings, neighbours);
+}
+
+/* Show a cell once its details are here; say that they are on their way if that takes noticeable time. */
+async function load({ entry, attempt }, siblings, neighbours) {
+  const late = setTimeout(() => shown === entry && detail.showLine(entry, neighbours, "Loading the details…"), LATE_MS);
+  const cell = await parts.load(entry.cell);
+  clearTimeout(late);
+  if (shown !== entry) return;
+  if (cell) detail.show({ ...entry, cell }, attempt, siblings, neighbours);
+  else detail.showLine(entry, neighbours, "The details could not be loaded: they lie in the folder details, beside this page.");
 }
 
 function draw() {

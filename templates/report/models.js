@@ -117,7 +117,8 @@ export function stageTable(stages) {
   return el("table.rows.small-table",
     el("thead", el("tr", ["Stage", "Time", "Calls", "Tokens in", "Out", "Cost"].map((h, i) => el(i ? "th.num" : "th", { scope: "col" }, h)))),
     el("tbody", stages.map((s) => el("tr", el("td", s.stage), el("td.num", seconds(s.seconds)), el("td.num", s.calls ? count(s.calls) : ""),
-      el("td.num", s.calls ? tokens(s.input_tokens) : ""), el("td.num", s.calls ? tokens(s.output_tokens) : ""), el("td.num", s.calls ? money(s.cost.usd, s.cost.complete) : "")))));
+      el("td.num", s.calls ? tokens(s.input_tokens) : "", s.cached_tokens > 0 && el("div.soft.small", `${tokens(s.cached_tokens)} cached`)),
+      el("td.num", s.calls ? tokens(s.output_tokens) : "", s.reasoning_tokens > 0 && el("div.soft.small", `${tokens(s.reasoning_tokens)} thoughts`)), el("td.num", s.calls ? money(s.cost.usd, s.cost.complete) : "")))));
 }
 
 function captureTable(captures) {

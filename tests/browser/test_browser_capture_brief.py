@@ -12,12 +12,12 @@ from pytest_autoweb.results import CaptureModeName
 NO_READER = "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)"
 
 
-MODES: tuple[CaptureModeName, ...] = ("ARIA", "ARIA_SNAPSHOT")
+MODES: tuple[CaptureModeName, ...] = ("ARIA", "ARIA_SNAPSHOT", "A11Y")
 
 
 @pytest.fixture(params=MODES)
 def mode(request: pytest.FixtureRequest) -> CaptureModeName:
-    """One of the two modes that have a brief form."""
+    """One of the modes with roles and names."""
     chosen: CaptureModeName = request.param
     return chosen
 
@@ -139,7 +139,9 @@ def test_what_lies_behind_a_dialog_is_only_counted(
     assert "Yes" in text
     assert "Pay" not in text
     assert "Far" not in text
-    assert text.endswith("(2 elements behind this: close it first)")
+    # Chromium's own tree has nothing of what a modal dialog makes inert.
+    counted = not (mode == "A11Y" and dialog.startswith("<dialog"))
+    assert text.endswith("(2 elements behind this: close it first)") == counted
 
 
 def test_addresses_are_shown_where_names_do_not_tell_links_apart(
@@ -147,13 +149,14 @@ def test_addresses_are_shown_where_names_do_not_tell_links_apart(
 ) -> None:
     text = listing(
         blank,
-        "<a href='/start?session=1'>Start</a><ul><li><a href='/item/1/edit'>Edit</a></li>"
+        "<base href='http://x.example'><a href='/start?session=1'>Start</a>"
+        "<ul><li><a href='/item/1/edit'>Edit</a></li>"
         "<li><a href='/item/2/edit'>Edit</a></li></ul>"
         "<a href='/chart?id=4'><span></span>&nbsp;</a>",
         mode=mode,
     )
 
-    assert text.splitlines() == [
+    assert text.replace("http://x.example", "").splitlines() == [
         'link "Start"',
         "list:",
         '  link "Edit" -> …/1…',
@@ -221,3 +224,17 @@ def test_the_rest_of_a_table_can_be_asked_for(mode: CaptureModeName, blank: Page
     assert "row: row 200 |" in second
     assert "row: row 5 |" not in second
     assert 'button "Pay"' in second
+
+
+def test_the_rest_of_a_table_in_html_can_be_asked_for_too(blank: Page) -> None:
+    rows = "".join(f"<tr><td>row {n}<td>some words</tr>" for n in range(1, 301))
+    folds = Folds()
+
+    first = listing(blank, f"<table>{rows}</table><button>Pay</button>", 500, folds, "RAW_HTML")
+    folds.ask(1, 200)
+    second = listing(blank, "", 500, folds, "RAW_HTML")
+
+    assert "more rows; page.show_more(1))" in first
+    assert {"<td>row 1", "<td>row 300"} <= {line.strip() for line in first.splitlines()}
+    assert "<td>row 200" in second
+    assert "<button>Pay" in second

@@ -5,6 +5,7 @@ from local_site import Site
 from playwright.sync_api import Page
 
 from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.page.quiet import wait_until_quiet
 
 LIMIT = 10_000
 
@@ -79,3 +80,81 @@ def test_late_content_is_waited_for(page: Page, site: Site) -> None:
     open_page(page, url, timeout_ms=LIMIT)
 
     assert page.inner_text("body") == "late"
+
+
+SLEEP = "const sleep = (ms) => new Promise((done) => setTimeout(done, ms));"
+SHOW = "const show = () => { document.body.append('late') };"
+COMES_LATE = {
+    "a chain of timers": "(async () => { for (let i = 0; i < 5; i++) await sleep(150); show() })()",
+    "a slow request": "fetch('/slow').then(show)",
+    "one request after another": "fetch('/data').then(() => fetch('/slow')).then(show)",
+    "a worker": "const code = 'const end = Date.now() + 250; while (Date.now() < end);"
+    " postMessage(1)';"
+    " new Worker(URL.createObjectURL(new Blob([code]))).onmessage = show",
+    "a busy scheduler": "const c = new MessageChannel(); let left = 20; c.port1.onmessage = () => {"
+    " const end = Date.now() + 30; while (Date.now() < end); if (--left) c.port2.postMessage(0);"
+    " else show() }; addEventListener('load', () => c.port2.postMessage(0))",
+    "another page": "setTimeout(() => { location.href = '/other' }, 200)",
+}
+
+
+@pytest.mark.parametrize("how", COMES_LATE)
+def test_what_comes_late_is_waited_for_after_opening_and_after_a_click(
+    page: Page, site: Site, how: str
+) -> None:
+    site.put("/data", "1")
+    site.put("/slow", "1")
+    site.delays["/slow"] = 0.7
+    site.put("/other", "late")
+    begin = f"{SLEEP} {SHOW} {COMES_LATE[how]}"
+    opened = site.put("/opened", f"<body><script>{begin}</script></body>")
+    click = f"document.querySelector('button').onclick = () => {{ {begin} }}"
+    clicked = site.put("/clicked", f"<body><button>Go</button><script>{click}</script></body>")
+
+    assert open_page(page, opened, timeout_ms=LIMIT) is None
+    assert "late" in page.inner_text("body").split()
+
+    if how == "a busy scheduler":
+        return  # it waits for the load event
+    assert open_page(page, clicked, timeout_ms=LIMIT) is None
+    page.click("button")
+    assert wait_until_quiet(page)
+    assert "late" in page.inner_text("body").replace("Go", "").split()
+
+
+RESTLESS = {
+    "timers, observers and events of its own": "window.setTimeout = window.requestAnimationFrame ="
+    " window.requestIdleCallback = () => 0; window.MutationObserver = class { observe() {} };"
+    " EventTarget.prototype.dispatchEvent = () => { throw new Error('no') }",
+    "lies about its timers": "EventTarget.prototype.dispatchEvent = function (event) {"
+    " if (event.detail) event.detail.left = 1e9; return true }",
+    "changes for ever": "setInterval(() => { document.title += '.' }, 10)",
+    "asks for ever": "(function again() { fetch('/data').then(again) })()",
+    "timers for ever": "(function again() { setTimeout(again, 20) })()",
+}
+
+
+@pytest.mark.parametrize("how", RESTLESS)
+def test_a_page_that_is_never_quiet_is_used_as_it_is(page: Page, site: Site, how: str) -> None:
+    site.put("/data", "1")
+    url = site.put("/restless", f"<h1>Shop</h1><script>{RESTLESS[how]}</script>")
+
+    assert open_page(page, url, timeout_ms=LIMIT) is None
+    assert page.evaluate("document.querySelector('h1').textContent") == "Shop"
+
+
+def test_a_page_does_not_see_that_its_timers_are_noted(page: Page, site: Site) -> None:
+    open_page(page, site.put("/a", "<h1>A</h1>"), timeout_ms=LIMIT)
+
+    seen = page.evaluate(
+        """async () => [
+          String(setTimeout), setTimeout.name, setTimeout.length, typeof setTimeout(() => {}, 5),
+          new BroadcastChannel('a') instanceof BroadcastChannel,
+          new BroadcastChannel('a').constructor === BroadcastChannel,
+          class extends Worker {}.name, Object.keys(window).filter((key) => key.includes('quiet')),
+          await new Promise((done) => setTimeout(done, 5, 'passed on')),
+        ]"""
+    )
+
+    assert "[native code]" in seen[0]
+    assert seen[1:] == ["setTimeout", 1, "number", True, True, "", [], "passed on"]

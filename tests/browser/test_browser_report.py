@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pytest_autoweb.report import details
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.shortening import shorten
@@ -385,7 +386,7 @@ def test_repeats_and_capture_modes_share_the_matrix(tmp_path: Path, open_page: O
 
 
 def test_a_cell_of_many_opens(tmp_path: Path, open_page: Open) -> None:
-    """`benchmarks/report_page.py` has the times, also of 2,000 cells."""
+    """`benchmarks/report.py` has the times, also of 10,000 cells."""
     samples = [c for c in realistic_cells() if not c.model.startswith("builtin/")]
     cells = []
     for i in range(300):
@@ -432,3 +433,100 @@ def test_turns_and_errors_corrected_on_the_way_are_counted(tmp_path: Path, open_
     detail = page.locator("dialog, .detail").first
     expect(detail).to_contain_text("3 turns, 1 error corrected on the way")
     expect(detail).to_contain_text("TimeoutError: late")
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of 720 cells in parts, with pictures beside the page."""
+    monkeypatch.setattr(details, "IN_ONE_FILE", 0)
+    monkeypatch.setattr(details, "PART_CHARS", 100_000)
+    cells = [
+        each.model_copy(update={"case_id": key.case_id, "folder": key.folder, "reason": HOSTILE})
+        for copy in range(12)
+        for each in realistic_cells()
+        for key in [CellKey(f"{each.case_id}-{copy}", each.model)]
+    ]
+    save_screenshots(save_run(tmp_path, cells), cells)
+    write_report(tmp_path, max_chars=8_000_000)
+    return tmp_path
+
+
+def test_cells_of_a_large_run_come_from_files_beside_the_page(large: Path, open_page: Open) -> None:
+    page = open_page(large)
+    button = page.locator(".matrix button.is-failed").first
+    button.click()
+
+    body = page.locator("#detail")
+    expect(body.locator(".steps li").first).to_contain_text("Fill in the user name")
+    expect(body.locator(".reason").first).to_contain_text("<img src=x onerror=")
+    picture = body.locator("img").first
+    expect(picture).to_have_js_property("naturalWidth", 640)
+    assert picture.evaluate("node => node.src").startswith("file:")
+    body.get_by_text("Prompts and replies").click()
+    body.get_by_text("plan ·").last.click()
+    expect(body).to_contain_text("MODE: PLAN_ONLY")
+    title = body.locator("#detail-title").inner_text()
+    page.get_by_role("button", name="Next").click()
+    expect(body.locator(".metrics")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".matrix button.cell:focus")).to_have_count(1)
+
+    again = open_page(large, "#" + (button.get_attribute("data-key") or ""))
+    expect(again.locator("#detail-title")).to_have_text(title)
+    assert page.title().startswith("autoweb report")
+
+
+def test_of_many_rows_those_near_the_view_are_drawn(large: Path, open_page: Open) -> None:
+    page = open_page(large)
+    cells = page.locator(".matrix button.cell")
+    cells.first.focus()
+    assert cells.count() < 200
+    first = page.locator(".matrix button.cell:focus").get_attribute("aria-label")
+
+    page.keyboard.press("End")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageDown")
+    for _ in range(150):
+        page.keyboard.press("ArrowDown")
+
+    last = page.locator(".matrix button.cell:focus")
+    expect(last).to_be_in_viewport()
+    assert last.get_attribute("aria-label") != first
+    assert cells.count() < 300
+    row = page.locator(".matrix tr", has=last)
+    assert row.get_attribute("aria-rowindex") == page.locator(".matrix").get_attribute(
+        "aria-rowcount"
+    )
+    page.get_by_role("searchbox").fill("user-admin-7")
+    expect(page.locator(".matrix tbody tr")).to_have_count(1)
+    page.get_by_role("searchbox").fill("")
+    expect(page.get_by_role("status").first).to_contain_text("Open one")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(cells).to_have_count(432)
+
+
+def test_a_part_answers_only_to_its_own_report(large: Path, open_page: Open) -> None:
+    (large / "thief.html").write_text(
+        "<iframe src='details/0.html'></iframe><script>let got = 0;"
+        "addEventListener('message', () => got++);"
+        "const ask = () => document.querySelector('iframe').contentWindow"
+        ".postMessage({key: '', place: 0, asked: 1}, '*')</script>"
+    )
+    page = open_page(large)
+    page.goto((large / "thief.html").as_uri())
+
+    page.evaluate("ask()")
+    page.wait_for_timeout(300)
+
+    assert page.evaluate("got") == 0
+
+
+def test_a_page_sent_alone_says_where_its_details_are(large: Path, browser: Browser) -> None:
+    (large / "details").rename(large / "elsewhere")
+    page = browser.new_page()
+    page.goto((large / "index.html").as_uri())
+    page.locator(".matrix button.cell").first.click()
+
+    expect(page.locator("#detail")).to_contain_text("could not be loaded", timeout=20_000)
+    expect(page.locator("#detail")).to_contain_text("cell.json")
+    page.close()

@@ -18,6 +18,12 @@ from pytest_autoweb.page.setup import (
     set_clock,
 )
 
+PIN = "7'\"`${}\\é𝄞"
+
+
+def _reveal(text: str) -> str:
+    return text.replace("<secret:pin>", PIN)
+
 
 def test_a_storage_state_file_is_found_beside_the_case(
     browser: Browser, site: Site, tmp_path: Path
@@ -121,13 +127,23 @@ def test_cookies_are_set_for_the_entry_page_unless_they_say_otherwise(
     cookies = (
         Cookie(name="a", value="1"),
         Cookie(name="b", value="2", domain="other.example"),
-        Cookie(name="c", value="3", url="http://third.example/x"),
+        Cookie(name="c", value="<secret:pin>", url="http://third.example/x"),
     )
 
-    add_cookies(fresh_context, Setup(cookies=cookies), site.url)
+    add_cookies(fresh_context, Setup(cookies=cookies), site.url, _reveal)
 
-    found = {(c.get("name"), c.get("domain")) for c in fresh_context.cookies()}
-    assert found == {("a", "127.0.0.1"), ("b", "other.example"), ("c", "third.example")}
+    found = {(c.get("name"), c.get("value"), c.get("domain")) for c in fresh_context.cookies()}
+    assert found == {
+        ("a", "1", "127.0.0.1"),
+        ("b", "2", "other.example"),
+        ("c", PIN, "third.example"),
+    }
+
+
+@pytest.mark.parametrize("quote", ["'", '"', "`"])
+def test_setup_code_gets_secrets_in_any_quotes(blank: Page, quote: str) -> None:
+    assert run_setup_js(blank, f"window.pin = {quote}<secret:pin>{quote}", reveal=_reveal) is None
+    assert blank.evaluate("window.pin") == PIN
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from ollama_server import OllamaServer
 from openai_server import Answer, OpenAIServer
 
+from pytest_autoweb.cli import main
 from pytest_autoweb.testing import scripted_plan
 
 SCRIPT = """```python
@@ -84,8 +85,10 @@ def test_a_run_is_recorded_and_replayed_without_the_server(
     assert "--autoweb-record-mode" in missed["failure"]["message"]
 
 
-def test_the_local_analysis_is_in_the_second_report(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+def test_the_local_analysis_is_in_the_second_report_and_another_model_may_replace_it(
+    project: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     said = "Models press buttons by text; use roles."
     with OpenAIServer([Answer(said)]) as server:
@@ -100,6 +103,27 @@ def test_the_local_analysis_is_in_the_second_report(
     assert report["local_analysis"] == said
     assert report["local_analysis_model"] == "qwen3:8b"
     assert "CASE login" in json.dumps(server.requests[-1].body)
+
+    # The server is gone, so the model that is asked by default says nothing, and nothing changes.
+    monkeypatch.chdir(project.path)
+    capsys.readouterr()
+    assert main(["analyze", "autoweb-report"]) == 1
+    heard = capsys.readouterr()
+    assert "Facts" in heard.out
+    assert "builtin/noop" in heard.out
+    assert "qwen3:8b gave no answer" in heard.err
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with OpenAIServer([Answer("Wait longer.\x1b[31m")]) as server:
+        models = {"models": {"wise": {"model": "openai/wise", "api_base": server.api_base}}}
+        (project.path / "models.json").write_text(json.dumps(models))
+        asked = ["analyze", "autoweb-report", "--model=wise", "--models-file=models.json"]
+        assert main(asked) == 0
+    said_now = capsys.readouterr().out
+    assert said_now.index("Facts") < said_now.index("opinion of") < said_now.index("Wait longer.")
+    assert "\x1b" not in said_now
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    assert report["local_analysis"].startswith("Wait longer.")
+    assert report["local_analysis_model"] == "wise"
 
 
 def test_without_ollama_there_is_a_warning_and_the_report(

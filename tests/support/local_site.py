@@ -1,6 +1,8 @@
 """A local server for pages that tests make up."""
 
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -13,6 +15,7 @@ class Site:
     def __init__(self) -> None:
         self.replies: dict[str, tuple[int, dict[str, str], bytes]] = {}
         self.hits: list[str] = []
+        self.delays: dict[str, float] = {}
         self.authorizations: list[str] = []
         site = self
 
@@ -21,13 +24,16 @@ class Site:
                 site.hits.append(self.path)
                 if given := self.headers.get("authorization"):
                     site.authorizations.append(given)
+                time.sleep(site.delays.get(self.path, 0))
                 status, headers, body = site.find(self.path)
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                # Whoever asked may have heard enough.
+                with suppress(OSError):
+                    self.wfile.write(body)
 
             do_POST = do_GET
 

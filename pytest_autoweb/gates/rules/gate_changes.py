@@ -63,6 +63,8 @@ def drops(context: GateContext) -> Iterator[GateResult]:
         return
     margin = limits["pass_rate"]
     closed = {}
+    # Pairs leave out cells without a verdict, so a run whose hardest cells broke would look better
+    # than it is.
     if filled := _missing_as_failed(context.compared, baseline):
         closed = {pair.b.model: _drop(pair, margin) for pair in compare_runs(baseline, filled)}
     for pair in context.pairs:
@@ -235,7 +237,8 @@ def _growth(name: str, pair: Comparison, change: Change, margin: float) -> GateR
 def _missing_as_failed(rows: RunRows, baseline: RunRows) -> RunRows | None:
     """Count missing scores as failures where the baseline has a score.
 
-    None: there is nothing to fill in.
+    Returns:
+        None if there is nothing to fill in.
     """
     known = {_place(row) for row in baseline.rows if row.outcome in GRADED}
     filled = tuple(

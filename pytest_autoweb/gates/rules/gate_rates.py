@@ -15,6 +15,7 @@ from pytest_autoweb.runs.side_files import GateResult
 
 _PASSED = GOOD["after_repair"]
 _LISTED = 20
+# A rate that equals the demand reaches it, although shares such as 7/10 are inexact in binary.
 _ROUNDING = 1e-9
 
 

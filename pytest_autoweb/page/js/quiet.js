@@ -1,19 +1,94 @@
-// Waits until the document has not changed for a moment, within a limit.
-(tools, { still, limit }) => new Promise((done) => {
-  let timer = 0;
-  const finish = () => {
-    observer.disconnect();
-    clearTimeout(timer);
-    done(true);
+// Waits until nothing has happened in a document, and in its frames of the same origin, for a
+// while, and nothing is announced to happen soon.
+// Returns whether it became quiet within the limit.
+(tools, { name, still, patient, soon, limit }) => new Promise((done) => {
+  const FRAMES = 20, AGAIN = 25, FRAME = 16;
+  const began = performance.now();
+  const observers = [];
+  const watched = new WeakSet();
+  let touched = began, unseen = false, over = false;
+
+  const documents = (root = document, found = []) => {
+    if (found.length >= FRAMES) return found;
+    found.push(root);
+    for (const view of root.querySelectorAll('iframe, frame')) {
+      let inner = null;
+      try { inner = view.contentDocument; } catch { /* another origin */ }
+      if (inner) documents(inner, found);
+    }
+    return found;
   };
-  const again = () => {
-    clearTimeout(timer);
-    timer = setTimeout(finish, still);
+  const watch = (root) => {
+    if (watched.has(root)) return;
+    watched.add(root);
+    const observer = new MutationObserver(() => { touched = performance.now(); });
+    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    observers.push(observer);
   };
-  const observer = new MutationObserver(again);
-  observer.observe(document, {
-    subtree: true, childList: true, attributes: true, characterData: true,
+  // A page is sent elsewhere without a script by <meta http-equiv="refresh" content="0; url=…">.
+  const refreshes = (root) => {
+    const meta = root.querySelector('meta[http-equiv="refresh" i]');
+    const parts = meta && /^\s*(\d+(?:\.\d+)?)\s*[;,]\s*url\s*=/i.exec(meta.content);
+    return Boolean(parts) && Number(parts[1]) * 1000 <= soon;
+  };
+  const moves = (root) => Boolean(root.getAnimations) && root.getAnimations().some((one) => {
+    const end = one.effect && one.effect.getComputedTiming().endTime;
+    return one.playState === 'running' && end - (one.currentTime || 0) <= soon;
   });
-  setTimeout(finish, limit);
-  again();
+  const ask = (view) => {
+    const detail = { left: 0, unseen: false, later: setTimeout };
+    view.dispatchEvent(new view.CustomEvent(name, { detail }));
+    return detail;
+  };
+  // Own timers are not among those that the page has announced.
+  const { later } = ask(window);
+  // The milliseconds until all that a document has announced is due.
+  const announced = (root) => {
+    if (!root.defaultView) return 0;
+    const detail = ask(root.defaultView);
+    unseen = unseen || detail.unseen === true;
+    const left = Math.min(Number(detail.left) || 0, soon);
+    return Math.max(left, refreshes(root) || moves(root) ? AGAIN : 0);
+  };
+  // Databases answer unseen, so more patience is had with their pages.
+  const calm = () => unseen ? Math.max(still, patient) : still;
+  const loading = (root) => root.readyState !== 'complete' || (root.fonts && root.fonts.status === 'loading');
+
+  const finish = (quiet) => {
+    if (over) return;
+    over = true;
+    for (const observer of observers) observer.disconnect();
+    done(quiet);
+  };
+  // The milliseconds until the page may be quiet.
+  const left = () => {
+    const roots = documents(), passed = performance.now() - began;
+    roots.forEach(watch);
+    const wait = roots.some(loading) ? AGAIN : 0;
+    // What announces or changes something again and again is not waited for.
+    return passed >= soon ? wait : Math.max(wait, touched + calm() - began - passed, ...roots.map(announced));
+  };
+  const look = () => {
+    const wait = left();
+    // What is left of a short wait passes while a frame is drawn.
+    if (wait > FRAME) later(look, Math.min(wait - FRAME / 2, AGAIN));
+    else settle();
+  };
+  // What is queued already comes first: frames to draw, messages of a scheduler, idle callbacks.
+  const settle = () => {
+    let called = false;
+    const idle = () => {
+      if (called) return;
+      called = true;
+      const wait = left();
+      if (wait > FRAME) look();
+      else if (wait > 0) later(settle, wait);
+      else finish(true);
+    };
+    requestAnimationFrame(() => window.requestIdleCallback ? requestIdleCallback(idle) : later(idle));
+    // A page that is not drawn has no frames.
+    later(idle, patient);
+  };
+  later(() => finish(false), limit);
+  look();
 })

@@ -15,7 +15,7 @@ EGRESS = "egress"
 """The block asks the other origin, and the proxy refuses."""
 
 SHORT = Limits(step_s=0.25)
-LITTLE = Limits(output_chars=2_000, calls=50)
+LITTLE = Limits(output_chars=2_000, calls=50, exchanged_mb=4)
 
 
 class Attack(NamedTuple):

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Error, Page
 from trap import Trap
 
 from pytest_autoweb.egress.origin_policy import OriginPolicy
-from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.proxy import REPLY_BYTES, EgressProxy
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
@@ -253,6 +253,8 @@ def _furnish(site: Site, trap: Trap) -> None:
     site.put("/popup", "<title>Popup</title><h1>Popup</h1>")
     site.put("/file.csv", "a,b\n1,2\n", headers={"content-type": "text/csv"})
     site.put("/hop", "", status=302, headers={"location": trap.url})
+    site.put("/large", "x" * (REPLY_BYTES + 1))
+    site.put("/swelling", "", headers={"content-encoding": "gzip"})
     site.put("/chain", "", status=307, headers={"location": "/hop"})
 
 

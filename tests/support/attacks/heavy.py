@@ -45,6 +45,13 @@ _BODY = (
     "d.textContent = 'x'.repeat(5e6); document.body.append(d) }\")\n"
 )
 
+
+def _worker(script: str) -> str:
+    """A page's worker; its addresses begin at those of the page."""
+    absolute = script.replace("fetch('/'", "fetch('${location.origin}/'")
+    return f"new Worker(URL.createObjectURL(new Blob([`{absolute}`])))"
+
+
 TALK = pages(
     ("console flood", _MANY.format(100_000) + "console.log('line ' + i)"),
     ("console megabytes", f"console.log({_BIG.format('2e7')})"),
@@ -66,6 +73,9 @@ TRAFFIC = pages(
      f"x.send({_BIG.format('2e8')})"),
     ("POST flood", _MANY.format(50)
      + f"fetch('/', {{method: 'POST', body: {_BIG.format('2e5')}}}).catch(() => 0)"),
+    ("POST of a worker", _worker(f"fetch('/', {{method: 'POST', body: {_BIG.format('2e8')}}})")),
+    ("POST flood of a worker", _worker(_MANY.format(40)
+     + f"fetch('/', {{method: 'POST', body: {_BIG.format('2e7')}}})")),
     ("beacons", _MANY.format(100) + f"navigator.sendBeacon('/', {_BIG.format('5e3')})"),
     ("request flood", _MANY.format(400) + "fetch('/?' + i).catch(() => 0)"),
     ("long addresses", _MANY.format(20) + f"fetch('/?' + i + {_BIG.format('5e4')}).catch(() => 0)"),

@@ -36,6 +36,9 @@ ATTACKS = rows(
     ("a number without end", "AW304", "AW507", _WRITE("b'9' * 10_000 + b'\\n'")),
     ("a number that is none", "AW304", "AW507", _WRITE("b'{\"op\":\"log\",\"text\":NaN}\\n'")),
     ("a line without end", "AW304", "AW507", _WRITE("b'x' * 5_000_000")),
+    ("values without end", "AW304", "AW507", _WRITE("b'[' + b'[],' * 300_000 + b'1]\\n'")),
+    ("values behind open quotes", "AW304", "AW507",
+     _WRITE("b'[\"' + b'\\\\\",' * 400_000 + b'\\n'")),
     ("a closed pipe", "AW304", "AW506 AW507 AW508",
      ALL_OF_PYTHON + "os['close'](page._border.pipe._out)\npage.title()"),
 )  # fmt: skip

@@ -49,6 +49,8 @@ _PYTHON = [
     _hungry("a loop in a value", ERROR, "x = []\nx.append(x)\nanswer(x)"),
     _hungry("a deep value", ERROR, "x = []\nfor i in range(5000):\n    x = [x]\nanswer(x)"),
     _hungry("a huge answer", ERROR, "answer('a' * 5_000_000)"),
+    _hungry("an answer of many values", ERROR, "answer([[]] * 200_000)"),
+    _hungry("many variables of many values", "nothing", "x = [1] * 60_000\ny = [2] * 60_000"),
     _hungry("many variables", "nothing", "x = {n: str(n) * 5 for n in range(20_000)}"),
     _much("much output", "for i in range(10 ** 6):\n    print('x' * 100)"),
     _much("one long line", "print('x' * 3_000_000)"),
@@ -61,6 +63,8 @@ _PYTHON = [
 
 _BROWSER = [
     _much("many calls", "for i in range(100):\n    page.title()", on_page=True),
+    _much("many large texts", "for i in range(40):\n    page.fill('#user', 'a' * 150_000)",
+          on_page=True),
     Attack("processor time", "", "AW506", "x = 7\nwhile x:\n    x += 1",
            limits=Limits(step_s=10, cpu_s=1)),
     _on_page("a long pause", TIMEOUT, "page.wait_for_timeout(1e9)"),
@@ -79,6 +83,8 @@ _BROWSER = [
              "page.click('text=Ask')"),
     _on_page("a predicate that hangs", TIMEOUT,
              "with page.expect_request(lambda r: sum(iter(int, 1))):\n    page.click('text=Next')"),
+    _on_page("a huge reply", ERROR, "page.request.get('/large')"),
+    _on_page("a reply that swells", ERROR, "page.request.get('/swelling')"),
     _on_page("a huge window", ERROR, "page.set_viewport_size({'width': 10 ** 9, 'height': 1})"),
     _on_page("a number without end", ERROR, "page.mouse.move(float('inf'), 1)"),
     _on_page("a number beyond floats", ERROR, "page.mouse.move(10 ** 400, 1)"),

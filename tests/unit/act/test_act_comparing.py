@@ -485,3 +485,32 @@ def test_a_choice_that_fits_roughly_is_resolved(
         taken,
         candidates,
     )
+
+
+def fields(*kinds: str) -> list[Mark]:
+    """Fields without any name, by their types."""
+    return [
+        mark(number, "", tag="input", role="textbox", attributes={"type": kind} if kind else {})
+        for number, kind in enumerate(kinds, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expected", "kinds", "taken"),
+    [
+        ("password field", ("", "password"), {2}),
+        ("Passwort-Eingabefeld", ("email", "password"), {2}),
+        ("密码输入框", ("text", "password"), {2}),
+        ("email input", ("email", "password", ""), {1}),
+        ("password field", ("", "text"), {1, 2}),
+        ("text field", ("", "password"), {1, 2}),
+    ],
+)
+def test_the_kind_of_a_nameless_field_counts_where_a_field_is_of_that_kind(
+    expected: str, kinds: tuple[str, ...], taken: set[int]
+) -> None:
+    page = fields(*kinds)
+    found = {n: resolve(Choice(n, expected), page) for n in range(1, len(kinds) + 1)}
+
+    assert {n for n, one in found.items() if one.status == "number_only"} == taken
+    assert {n for n, one in found.items() if one.status == "text_not_found"} == found.keys() - taken

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.page.clean_html import clean_html
-from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.page.clean_html import clean_html, html_outline
+from pytest_autoweb.page.outline import estimate_tokens, render_outline
 
 PLENTY = 100_000
 
@@ -86,13 +86,41 @@ def test_a_cut_is_at_an_element_and_says_how_much_is_shown() -> None:
     assert body.count("<li>") == body.count("</li>") == body.count("</a>")
 
 
-def test_long_runs_of_alike_siblings_give_way_before_the_rest() -> None:
-    rows = "".join(f"<li>row {n}</li>" for n in range(500))
+@pytest.mark.parametrize("gap", ["", "\n  "])
+def test_a_list_keeps_as_much_of_head_and_tail_as_the_budget_allows(gap: str) -> None:
+    rows = "".join(f"<li>row {n}</li>{gap}" for n in range(500))
 
-    cut = clean_html(f"<ul>{rows}</ul><button>Pay</button>", 200)
+    cut = clean_html(f"<ul>{rows}</ul><button>Pay</button>", 1_000)
 
+    shown = [int(n) for n in re.findall(r"row (\d+)", cut.text)]
+    count = re.search(r"\((\d+) more alike\)", cut.text)
     assert "<button>Pay</button>" in cut.text
-    assert "(480 more alike)" in cut.text
+    assert count
+    assert int(count[1]) + len(shown) == 500
+    assert (shown[0], shown[-1]) == (0, 499)
+    assert 800 < estimate_tokens(cut.text) <= 1_000
+
+
+def test_a_short_list_stays_whole_beside_a_long_one() -> None:
+    short = "".join(f"<dt>name {n}</dt> <dd>value {n}</dd>" for n in range(12))
+    rows = "".join(f"<tr><td>row {n}</td><td>{n}</td></tr>" for n in range(500))
+
+    text = clean_html(f"<dl>{short}</dl><table>{rows}</table>", 1_200).text
+
+    assert re.findall(r"value (\d+)", text) == [str(n) for n in range(12)]
+    assert text.count("more alike") == 1
+
+
+def test_in_brief_the_indentation_stands_for_closing_tags() -> None:
+    html = "<div><ul id=a><li>one <b>two</b></li> <li><a href='/x'>a &lt; b</a></li></ul></div>"
+
+    assert render_outline(html_outline(html)).splitlines() == [
+        '<ul id="a">',
+        "  <li>",
+        "    one",
+        "    <b>two",
+        '  <li><a href="/x">a &lt; b',
+    ]
 
 
 TAGS = """<div > </div> <p\tclass=a> <script> </script> <!-- --> &amp; <svg/> <![CDATA[ <?php <b/> "

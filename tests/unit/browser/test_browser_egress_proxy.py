@@ -2,7 +2,9 @@
 
 import base64
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from local_site import Site
 from trap import Trap
 
 from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy
-from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.proxy import REPLY_BYTES, EgressProxy
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +128,62 @@ def test_a_tunnel_speaks_only_what_is_listed(
     assert tls.endswith("established\r\n\r\n")
     assert blocked == [f"https://{host}"]
     assert len(site.hits) == hits + 1
+
+
+def read_tunnel(proxy: EgressProxy, host: str, first: str, *, agent: str = "") -> bytes:
+    """What comes through a tunnel, in answer to what is sent first."""
+    pair = f"{proxy.settings['username']}:{proxy.settings['password']}"
+    token = base64.b64encode(pair.encode()).decode()
+    head = f"CONNECT {host} HTTP/1.1\r\nProxy-Authorization: Basic {token}\r\n{agent}\r\n"
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(65_536).endswith(b"established\r\n\r\n")
+        connection.sendall(first.encode())
+        with connection.makefile("rb") as stream:
+            return stream.read()
+
+
+def test_a_reply_that_playwrights_driver_would_keep_is_bounded(site: Site) -> None:
+    cut: list[str] = []
+    host = site.url.split("/")[2]
+    site.put("/fits", "x" * REPLY_BYTES)
+    site.put("/large", "x" * (REPLY_BYTES + 1))
+    site.put("/packed", "x", headers={"content-encoding": "gzip"})
+    get = f"GET /%s HTTP/1.1\r\nHost: {host}\r\n\r\n"
+    with EgressProxy(OriginPolicy(site.url), cut.append, cut.append) as proxy:
+        large = read_tunnel(proxy, host, get % "large")
+        packed = read_tunnel(proxy, host, get % "packed")
+        by_page = read_tunnel(proxy, host, get % "large", agent="User-Agent: Chrome\r\n")
+        fitting = [len(read_tunnel(proxy, host, get % "fits")) > REPLY_BYTES for _ in range(7)]
+
+    assert (large[9:12], packed[9:12]) == (b"502", b"502")
+    assert len(by_page) > REPLY_BYTES
+    assert fitting == [True] * 6 + [False]
+    assert cut == [
+        f"page.request: the reply of http://{host} has more than 8,000,000 bytes",
+        f"page.request: the reply of http://{host} was compressed, which nobody asked for",
+        "page.request: the replies in this attempt have more than 64,000,000 bytes",
+    ]
+
+
+def test_what_is_said_inside_tls_is_bounded_as_well() -> None:
+    """The server says so much as soon as it hears what a TLS handshake begins with."""
+    cut: list[str] = []
+
+    def talk() -> None:
+        connection = server.accept()[0]
+        with connection, suppress(OSError):
+            connection.recv(100)
+            connection.sendall(b"x" * 30_000_000)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        threading.Thread(target=talk, daemon=True).start()
+        with EgressProxy(OriginPolicy(f"https://{host}"), cut.append, cut.append) as proxy:
+            heard = read_tunnel(proxy, host, "\x16\x03\x01")
+
+    assert 0 < len(heard) <= REPLY_BYTES
+    assert len(cut) == 1
 
 
 def test_nothing_is_served_once_it_is_closed(site: Site) -> None:

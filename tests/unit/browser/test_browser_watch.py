@@ -78,6 +78,17 @@ def test_a_call_that_does_not_come_back_ends_the_browser(
     assert ours(driver) == []
 
 
+def test_a_call_waits_no_longer_than_its_cell_has_left(
+    driver: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_watch, "LEAST_S", 0.4)
+    watch = BrowserWatch()
+
+    with watch.on(), watch.within(lambda: 0.5):
+        waiting_for(driver)
+    assert watch.reason == "a call to the browser did not come back within 0.5 s"
+
+
 def test_a_call_that_comes_back_in_time_ends_nothing(driver: subprocess.Popen[bytes]) -> None:
     watch = BrowserWatch()
 

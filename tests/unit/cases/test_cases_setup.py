@@ -25,6 +25,10 @@ MISTAKES = {
     "{permissions: [geolocatoin]}": ("permissions[0]", "must be 'accelerometer', "),
     "{color_scheme: darkish}": ("color_scheme", "must be 'light', 'dark' or 'no-preference'"),
     "{geolocation: {latitude: 91, longitude: 0}}": ("geolocation.latitude", "must be at most 90"),
+    "{storage_state: '{{ secrets.pin }}.json'}": (
+        "storage_state",
+        "a secret cannot stand here: it would stay <secret:pin>",
+    ),
     "{http_credentials: {username: ana, password: hunter22}}": (
         "http_credentials.password",
         "must be a secret, such as '{{ secrets.password }}'",

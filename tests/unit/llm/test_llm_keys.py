@@ -1,7 +1,12 @@
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM
 
+from pytest_autoweb.llm.litellm_client import LiteLLMClient
+from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec
 from pytest_autoweb.llm.provider_keys import MASK, KeyMask, drop_empty_secrets, without_secrets
 
 
@@ -58,3 +63,46 @@ def test_an_empty_key_variable_counts_as_unset() -> None:
     drop_empty_secrets(environ)
 
     assert environ == {"OTHER_API_KEY": "x", "EMPTY": ""}
+
+
+AWS_ALONE = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or AWS_BEARER"
+SERVICES: dict[str, tuple[str, dict[str, str], str]] = {
+    "nothing set": (
+        "azure/mine",
+        {},
+        "set AZURE_API_BASE and AZURE_API_VERSION and AZURE_API_KEY in the environment",
+    ),
+    "all but one": (
+        "azure/mine",
+        {"AZURE_API_BASE": "http://127.0.0.1:9", "AZURE_API_VERSION": "v1"},
+        "set AZURE_API_KEY in the environment",
+    ),
+    "one of two": ("gemini/any", {}, "set GOOGLE_API_KEY or GEMINI_API_KEY in the environment"),
+    "no role": ("bedrock/any.model-v1:0", {"FOUND": ""}, AWS_ALONE),
+    "a role of the machine": ("bedrock/any.model-v1:0", {"FOUND": "yes"}, ""),
+    "a token": ("bedrock/any.model-v1:0", {"AWS_BEARER_TOKEN_BEDROCK": "t", "FOUND": ""}, ""),
+    "no boto3": ("bedrock/any.model-v1:0", {}, "provider bedrock needs boto3: pip install boto3"),
+}
+
+
+@pytest.mark.parametrize("what", SERVICES)
+def test_a_check_names_what_a_service_needs_and_only_that(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    model, environ, problem = SERVICES[what]
+    for name in [name for name in os.environ if name.startswith(("AWS", "AZURE", "GOO", "GEM"))]:
+        monkeypatch.delenv(name)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    def found(_aws: object) -> str | None:
+        """What litellm gets from boto3, which would ask the network."""
+        if "FOUND" not in environ:
+            raise ImportError
+        return environ["FOUND"] or None
+
+    monkeypatch.setattr(BaseAWSLLM, "get_credentials", found)
+
+    told = LiteLLMClient().provider_problem(ModelSpec(name=model), Endpoint(model))
+
+    assert told is None if not problem else told is not None and problem in told

@@ -52,3 +52,15 @@ def test_an_unknown_cost_is_called_unknown_and_a_partial_one_a_bound() -> None:
 def test_values_hold_no_character_that_xml_refuses(text: str) -> None:
     for _, value in junit_properties(cell(CellKey("a", "m"), "failed", reason=text)):
         assert not any(ord(c) < 32 or 0xD800 <= ord(c) <= 0xDFFF for c in value)
+
+
+def test_cached_and_reasoning_tokens_are_told_beside_the_others() -> None:
+    used = Usage(
+        calls=1, input_tokens=900, output_tokens=80, cached_tokens=600, reasoning_tokens=70
+    )
+    result = cell(CellKey("a", "m"), "passed").model_copy(update={"usage": {"generate": used}})
+
+    properties = dict(junit_properties(result))
+
+    assert properties["autoweb.cached_tokens"] == "600"
+    assert properties["autoweb.reasoning_tokens"] == "70"

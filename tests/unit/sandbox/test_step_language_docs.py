@@ -6,6 +6,7 @@ import pytest
 
 from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.engine import Limits
+from pytest_autoweb.sandbox.frame_codec import MAX_FROM_WORKER, MAX_VALUES_FROM_WORKER
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.rule_ids import RULES
 
@@ -47,6 +48,8 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"{limits.memory_mb} MB",
         f"{limits.output_chars:,} characters",
         f"{limits.calls:,}",
+        f"{limits.exchanged_mb} MB",
+        f"{MAX_FROM_WORKER // 1_000_000} MB and {MAX_VALUES_FROM_WORKER:,} values",
     } <= stated
     assert (
         f"{allowed_python.MAX_SOURCE_CHARS:,} characters, {allowed_python.MAX_NODES:,} parts"

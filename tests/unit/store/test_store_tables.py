@@ -87,17 +87,23 @@ def test_nothing_of_a_change_of_tables_stays_when_it_breaks_off(tmp_path: Path) 
     connection.close()
 
 
+_KINDS_OF_TOKENS = "SELECT cached_tokens, reasoning_tokens FROM cells"
+
+
 def test_attempts_of_an_older_store_learn_what_made_them(store_url: str, tmp_path: Path) -> None:
     first = attempt(1, [call("fill", False)], False)
     cells = [tried("one", "m", first, attempt(2, [], True), correction="reflexion")]
     with Store(read_address(store_url)) as store:
         sync_run(store, save(tmp_path / "run", cells))
         with store.write() as connection:
+            counted = connection.execute(text(_KINDS_OF_TOKENS)).one()
             config = Config()
             config.set_main_option("script_location", "pytest_autoweb:store/migrations")
             config.attributes["connection"] = connection
             command.downgrade(config, "0001")
 
+    assert tuple(counted) == (0, 0)
     with Store(read_address(store_url)) as store, store.read() as connection:
+        assert tuple(connection.execute(text(_KINDS_OF_TOKENS)).one()) == (None, None)
         rows = connection.execute(text("SELECT arm, beside FROM attempts ORDER BY attempt_index"))
         assert [(arm, bool(beside)) for arm, beside in rows] == [("", False), ("reflexion", False)]

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Compare a cell with the same episode in plain Playwright, in the same browser.
+
+    python benchmarks/cell.py
+    python benchmarks/cell.py --task click-button --pairs 40 --profile cell.prof
+
+Needs the extra `demo`, which brings MiniWoB. Both arms open a fresh context of one Chromium, go to
+the same address, start the same episode (`episode.js`, by its seed), perform the same solution
+(`oracles.yaml`), and look whether the page gave the full reward. The plain arm does nothing else.
+The cell is an item of an ordinary session of pytest with `builtin/oracle`: behind its egress proxy,
+in the sandbox, with capture, judge, evidence and result on disk. Its time is that of pytest's call
+of the item, with the closing of its context.
+
+The arms take turns, and each pair swaps their order, so a machine that is busy for a while slows
+both down. "Beside plain" is the median of the ratios within the pairs. The stages are those of
+`cell.json`; what they do not explain is `around`: context, proxy, worker, result.
+"""
+
+import argparse
+import cProfile
+import json
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+HERE = Path(__file__).parent
+REWARDED = "() => window.__autoweb.done && window.__autoweb.raw > 0"
+SEEDS = (1, 2, 3)
+
+
+class Pairs:
+    """A plugin of the session: times each cell, and a plain episode before or after it."""
+
+    def __init__(self, profile: str) -> None:
+        self.pairs: list[tuple[float, float]] = []
+        self.stages: list[dict[str, float]] = []
+        self._result: Any = None
+        self._profile = cProfile.Profile() if profile else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Time the cell, and an episode beside it once the server is known."""
+        first = plain = None
+        if self._result is not None and len(self.pairs) % 2:
+            first = plain = self._episode(item)
+        if self._profile and self._result is not None:
+            self._profile.enable()
+        began = time.perf_counter()
+        yield
+        took = time.perf_counter() - began
+        if self._profile:
+            self._profile.disable()
+        if self._result.outcome != "passed":
+            raise SystemExit(f"{item.name} did not pass: {self._result.reason}")
+        plain = first or self._episode(item)
+        attempt = self._result.attempts[0]
+        around = took * 1000 - sum(attempt.stage_ms.values())
+        # The first cell starts the browser.
+        self.pairs.append((took, plain))
+        self.stages.append({**attempt.stage_ms, "around": around})
+
+    def pytest_autoweb_cell_finished(self, result: Any) -> None:
+        """Remember the cell that has just ended."""
+        self._result = result
+
+    def _episode(self, item: Any) -> float:
+        browser: Browser = item._request.getfixturevalue("browser")
+        case = item.cell.case
+        url = self._result.attempts[0].entry_url_used.rpartition("/")[0]
+        task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")
+        script = (HERE / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
+        solution = compile(_solution(task), "oracle", "exec")
+        began = time.perf_counter()
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{url}/{task}.html")
+        page.evaluate(script)
+        exec(solution, {"page": page, "re": re})
+        rewarded = page.evaluate(REWARDED)
+        context.close()
+        if not rewarded:
+            raise SystemExit(f"{case.id}: the plain episode earned no reward")
+        return time.perf_counter() - began
+
+    def close(self, path: str) -> None:
+        """Save the profile, if one was taken."""
+        if self._profile:
+            self._profile.dump_stats(path)
+
+
+def _solution(task: str) -> str:
+    import yaml
+
+    text: str = yaml.safe_load((HERE / "oracles.yaml").read_text(encoding="utf-8"))[task]
+    return text
+
+
+def run_session(task: str, pairs: int, folder: Path, plugin: Pairs) -> None:
+    """Run the cells of a session in this process."""
+    repeat = pairs // len(SEEDS) + 1
+    chosen = " or ".join(f"miniwob-{task}-{seed}[" for seed in SEEDS)
+    arguments = [str(HERE / "miniwob20.yaml"), "-q", "-k", chosen, "-p", "no:cacheprovider"]
+    arguments += ["--autoweb-models=builtin/oracle", f"--autoweb-repeat={repeat}"]
+    arguments += [f"--autoweb-report={folder / 'report'}"]
+    if code := pytest.main(arguments, plugins=[plugin]):
+        raise SystemExit(f"the session ended with exit code {code}")
+
+
+def summary(plugin: Pairs) -> dict[str, Any]:
+    """Return medians of both arms, of the ratio, and of each stage, without the first pair."""
+    pairs, stages = plugin.pairs[1:], plugin.stages[1:]
+    return {
+        "pairs": len(pairs),
+        "cell_ms": statistics.median(cell for cell, _ in pairs) * 1000,
+        "plain_ms": statistics.median(plain for _, plain in pairs) * 1000,
+        "ratio": statistics.median(cell / plain for cell, plain in pairs),
+        "stages_ms": {
+            name: statistics.median(stage.get(name, 0.0) for stage in stages) for name in stages[0]
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--task", default="click-button")
+    parser.add_argument("--pairs", type=int, default=30, metavar="N")
+    parser.add_argument("--profile", default="", metavar="PATH", help="save cProfile's figures")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures here")
+    args = parser.parse_args()
+    plugin = Pairs(args.profile)
+    with tempfile.TemporaryDirectory() as scratch:
+        run_session(args.task, args.pairs, Path(scratch), plugin)
+    plugin.close(args.profile)
+    found = summary(plugin)
+    print(f"\n| {found['pairs']} pairs | ms | beside plain |\n|---|--:|--:|")
+    print(f"| plain Playwright | {found['plain_ms']:.0f} | 1 |")
+    print(f"| **cell** | {found['cell_ms']:.0f} | {found['ratio']:.2f} |")
+    for name, spent in found["stages_ms"].items():
+        print(f"| … of it `{name}` | {spent:.0f} | |")
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

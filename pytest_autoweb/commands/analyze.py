@@ -1,0 +1,101 @@
+"""`autoweb analyze`: ask a model what went wrong in a saved run; facts and opinion apart."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
+if TYPE_CHECKING:
+    from pytest_autoweb.llm.model_spec import ModelSpec
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ABOUT = """\
+Prints the facts of a saved run (rates, outcomes, cost, the verdict of the paired tests), and below
+them what a model makes of it. The model sees a few lines for each attempt: outcome, steps, checks
+and errors, but no page and no prompt. Nobody checks what it says.
+
+  autoweb analyze autoweb-report
+  autoweb analyze autoweb-report --model openai/gpt-5-mini --max-cost 0.05
+
+A bare name is a model of Ollama. The answer is also written into the run's report, where it
+replaces an earlier one, unless --only-print is given.
+
+Exit status: 0 the model answered; 1 it gave no answer; 4 the run or the model cannot be used.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb analyze`."""
+    parser = subparsers.add_parser(
+        "analyze",
+        help="ask a model what went wrong in a saved run",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
+    parser.add_argument(
+        "--model", default="qwen3:8b", metavar="NAME", help="who is asked; default: qwen3:8b"
+    )
+    parser.add_argument(
+        "--models-file", type=Path, metavar="FILE", help="file with model settings, as for pytest"
+    )
+    parser.add_argument(
+        "--max-cost", type=float, metavar="USD", help="the most that the call may cost"
+    )
+    parser.add_argument("--only-print", action="store_true", help="leave the run's report as it is")
+    parser.set_defaults(run=run, with_variants=True)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the facts, ask the model, and keep its answer with the run.
+
+    Raises:
+        SettingsError: the folder is not a run folder, or the model is unknown.
+    """
+    from pytest_autoweb.llm.gateway import temporary_gateway
+    from pytest_autoweb.report.json_report import build_report
+    from pytest_autoweb.report.terminal import terminal_lines
+    from pytest_autoweb.report.write import write_report
+    from pytest_autoweb.runs.run_folder import read_run
+    from pytest_autoweb.session.local_analysis import analyse
+
+    recorded = read_run(args.folder)
+    report = build_report(recorded)
+    spec = _spec(args)
+    print("Facts, from the files of the run\n")
+    for line, _ in terminal_lines(report):
+        print(f"  {line}")
+    sys.stdout.flush()
+    with temporary_gateway(args.max_cost) as client:
+        client.add(spec)
+        analysis = analyse(report, spec.name, client)
+    if analysis.text is None:
+        print(f"\nautoweb: {analysis.error}", file=sys.stderr)
+        return 1
+    print(f"\nThe opinion of {analysis.model}, which nobody checked\n")
+    for line in _readable(analysis.text).splitlines():
+        print(f"  {line}")
+    if not args.only_print:
+        write_report(args.folder, max_chars=8_000_000, analysis=analysis)
+        print(f"\nreport: {args.folder / 'index.html'}")
+    return 0
+
+
+def _spec(args: argparse.Namespace) -> "ModelSpec":
+    """Return the model of the project's settings, or else of a service, or else of Ollama."""
+    from pytest_autoweb.llm.model_spec import load_project_specs
+    from pytest_autoweb.session.local_analysis import full_name
+
+    named = load_project_specs((args.model,), Path(), args.models_file)[args.model]
+    if "/" in named.litellm_model:
+        return named
+    name = full_name(args.model)
+    return load_project_specs((name,), Path(), args.models_file)[name]
+
+
+def _readable(text: str) -> str:
+    """Return a model's text without characters that steer a terminal."""
+    return "".join(char for char in text if char.isprintable() or char == "\n")

@@ -1,0 +1,330 @@
+"""`autoweb init`: a first case that is proven, and the settings and CI job around it."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ABOUT = """\
+Writes a first case for a page of yours and proves it: the page is opened, a link is found that
+leads to another page of the site (or else a heading), and the case asks for it. Then pytest plays
+the case's own solution, which must pass, and does nothing, which must fail.
+
+  autoweb init https://shop.example/
+  autoweb init --static site/ index.html
+  autoweb init --command "python manage.py runserver {port}" --ci github
+
+It writes cases/first.yaml, the setting autoweb_models in pyproject.toml (so that `pytest` alone
+runs the two controls), lines in .gitignore, and with --ci a job. What exists is kept as it is.
+
+Exit status: 0 the case is proven; 1 a control does not hold; 4 invalid input, or a page that cannot
+be opened.
+"""
+CONTROLS = "builtin/oracle,builtin/noop"
+_IGNORED = ("autoweb-report/", "autoweb-report.*/", "autoweb-blobs/", ".autoweb/")
+_JOBS = {"github": ".github/workflows/autoweb.yml", "gitlab": ".gitlab-ci.yml"}
+_MAX_TRIED = 8
+"""The most links that are followed, so that a page of hundreds does not keep one waiting."""
+_LINKS = """() => [...document.querySelectorAll('a[href]')]
+  .filter(link => link.checkVisibility() && !link.target)
+  .slice(0, 300).map(link => [link.innerText.trim().slice(0, 60), link.href.slice(0, 500)])"""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCase:
+    """A case as a page suggests it."""
+
+    task: str
+    check: dict[str, Any]
+    oracle: str
+    """One line of the step language."""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb init`."""
+    parser = subparsers.add_parser(
+        "init",
+        help="write a first case for your page, prove it, and set the project up",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "url",
+        nargs="?",
+        metavar="URL",
+        help="the page to start on; a path below the site with --static or --command",
+    )
+    server = parser.add_mutually_exclusive_group()
+    server.add_argument("--static", metavar="DIR", help="serve this folder for the case")
+    server.add_argument(
+        "--command",
+        metavar="COMMAND",
+        help="start this program for the case; {port} stands for a free port",
+    )
+    parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")
+    parser.add_argument(
+        "--folder", default="cases", metavar="DIR", help="folder of the case files; default: cases"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write what is missing, then run the two controls on the case.
+
+    Raises:
+        AutowebError: an argument cannot be used, or the page cannot be opened.
+    """
+    file = Path(args.folder) / "first.yaml"
+    if file.exists():
+        _say("kept", file, "it is there already")
+    else:
+        _write(file, _case_file(args, file))
+    add_setting(Path(), args.folder)
+    ignore_runs(Path(".gitignore"))
+    if args.ci:
+        add_job(Path(), args.ci, args.folder)
+    print("\nThe controls, as `pytest` runs them from now on:\n", flush=True)
+    command = [sys.executable, "-m", "pytest", str(file), "-q", f"--autoweb-models={CONTROLS}"]
+    if code := subprocess.run(command, check=False).returncode:
+        print(f"\nThe case is not proven (pytest ended with {code}): see above, change {file}.")
+        return 1
+    print(f"\nProven: solving {file} passes and doing nothing fails. Next, ask a model:\n")
+    print(f"  pytest {args.folder} --autoweb-models=openai/gpt-5-mini")
+    return 0
+
+
+def _say(done: str, path: Path, why: str) -> None:
+    print(f"{done:<8}{path}  ({why})" if why else f"{done:<8}{path}")
+
+
+def _write(path: Path, text: str, why: str = "") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    _say("wrote", path, why)
+
+
+def _case_file(args: argparse.Namespace, file: Path) -> str:
+    """Return the text of a case file for what the page offers."""
+    webserver = _webserver(args, file)
+    with _served(webserver, file) as site:
+        entry = site + _path_below(args.url) if site else _checked_url(args.url)
+        case = propose(entry)
+    path = entry.removeprefix(site)
+    return _rendered(
+        "case.yaml.j2",
+        webserver=webserver,
+        entry_url=f"{{{{ webserver.url }}}}{path}" if site else entry,
+        case=case,
+    )
+
+
+def _webserver(args: argparse.Namespace, file: Path) -> dict[str, str]:
+    """Return the case file's section about its web server; empty if it needs none."""
+    from pytest_autoweb.errors import SettingsError
+
+    above = os.path.relpath(Path(), file.parent)
+    if args.static:
+        if not Path(args.static).is_dir():
+            raise SettingsError(f"--static: {args.static} is not a folder")
+        return {"static": Path(above, args.static).as_posix()}
+    if not args.command:
+        return {}
+    section = {"command": args.command, "cwd": above}
+    if "{port}" not in args.command:
+        raise SettingsError(
+            "--command must say where the port belongs, as in 'npm start -- --port {port}'; "
+            "or start the program yourself and name its URL"
+        )
+    return section
+
+
+def _path_below(path: str | None) -> str:
+    from pytest_autoweb.errors import SettingsError
+
+    if path and "://" in path:
+        raise SettingsError(f"with --static or --command, name a path such as /login, not {path!r}")
+    return (path or "").removeprefix("/")
+
+
+def _checked_url(url: str | None) -> str:
+    """Return the URL, asking for it at a terminal."""
+    from pytest_autoweb.errors import SettingsError
+
+    if not url and sys.stdin.isatty():
+        url = input("The page to start on (http://…): ").strip()
+    if not url:
+        raise SettingsError(
+            "name the page to start on, as in `autoweb init http://localhost:8000/`"
+        )
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError(f"{url!r} is not an http or https URL; for a folder use --static DIR")
+    return url
+
+
+@contextmanager
+def _served(webserver: dict[str, str], file: Path) -> Iterator[str]:
+    """Start the case file's web server and provide its URL; "" if there is none to start."""
+    from pytest_autoweb.cases.case import Webserver
+    from pytest_autoweb.webservers.launch import ServerPool, stop_all
+
+    if not webserver:
+        yield ""
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        pool = ServerPool(Path(folder), os.getpid())
+        try:
+            with pool.serving(Webserver.model_validate(webserver), file) as server:
+                yield server.url
+        finally:
+            stop_all(Path(folder))
+
+
+def propose(entry: str) -> FirstCase:
+    """Open a page and return a case for it: follow a link, or else answer with the heading.
+
+    Raises:
+        BrowserError: the page cannot be opened, or shows neither.
+    """
+    from pytest_autoweb.commands.locate import opened_page
+    from pytest_autoweb.errors import BrowserError
+
+    with opened_page(entry, {"width": 1280, "height": 720}) as page:
+        for name in _names_of_links(page, entry)[:_MAX_TRIED]:
+            if pattern := _where_it_leads(page, entry, name):
+                return FirstCase(
+                    task=f"Follow the link “{name}”.",
+                    check={"url": pattern},
+                    oracle=f'page.get_by_role("link", name={json.dumps(name)}, exact=True).click()',
+                )
+        page.goto(entry)
+        heading = page.get_by_role("heading").first
+        if not heading.count() or not (text := heading.inner_text().strip()):
+            raise BrowserError(f"{entry} shows neither a link to another page nor a heading")
+        return FirstCase(
+            task="Answer with the first heading of the page.",
+            check={"answer": {"equals": text}},
+            oracle='answer(page.get_by_role("heading").first.inner_text())',
+        )
+
+
+def _names_of_links(page: "Page", entry: str) -> list[str]:
+    """Return the names of links that only one link has and that leave the page, not the site."""
+    own = urlsplit(entry)
+    found = [(name, urlsplit(href)) for name, href in page.evaluate(_LINKS)]
+    names = [name for name, _ in found]
+    return [
+        name
+        for name, url in found
+        if url[:2] == own[:2]
+        and url.path != own.path
+        and 2 <= len(name) <= 40
+        and name.isprintable()
+        and names.count(name) == 1
+    ]
+
+
+def _where_it_leads(page: "Page", entry: str, name: str) -> str:
+    """Follow a link and return a pattern for the address behind it; "" if it is of no use."""
+    from playwright.sync_api import Error
+
+    try:
+        page.goto(entry)
+        page.get_by_role("link", name=name, exact=True).click(timeout=3000)
+        page.wait_for_url(lambda url: urlsplit(url).path != urlsplit(entry).path, timeout=5000)
+        page.wait_for_load_state()
+    except Error:
+        return ""
+    there = urlsplit(page.url)
+    plain = not there.query and not set(there.path) & set("*?[]{}\\!")
+    return f"**{there.path}" if plain and there.netloc == urlsplit(entry).netloc else ""
+
+
+def _rendered(template: str, **values: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from pytest_autoweb.assets import asset_dir
+
+    environment = Environment(
+        loader=FileSystemLoader(asset_dir("templates") / "init"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # This is YAML; each value is written as JSON, which YAML reads.
+    )
+    environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
+    return environment.get_template(template).render(**values)
+
+
+def add_setting(root: Path, folder: str) -> None:
+    """Name the controls as models in pyproject.toml, unless models are named there."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    from pytest_autoweb.errors import SettingsError
+
+    file = root / "pyproject.toml"
+    line = f'autoweb_models = "{CONTROLS}"'
+    if other := next(_rivals(root), ""):
+        _say("kept", root / other, f"pytest reads its settings there: add {line}")
+        return
+    try:
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        settings = tomlkit.parse(text)
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read: {error}") from None
+    table: Any = settings
+    for name in ("tool", "pytest", "ini_options"):
+        table = table.setdefault(name, tomlkit.table(is_super_table=name != "ini_options"))
+    if "autoweb_models" in table:
+        _say("kept", file, f"autoweb_models is {table['autoweb_models']}")
+        return
+    table["autoweb_models"] = CONTROLS
+    if isinstance(paths := table.get("testpaths"), list) and folder not in paths:
+        paths.append(folder)
+    _write(file, tomlkit.dumps(settings), line)
+
+
+def _rivals(root: Path) -> Iterator[str]:
+    """Yield the files that pytest reads instead of pyproject.toml."""
+    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"):
+        if (root / name).exists():
+            yield name
+    for name, section in (("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]")):
+        file = root / name
+        if file.exists() and section in file.read_text(encoding="utf-8", errors="replace"):
+            yield name
+
+
+def ignore_runs(file: Path) -> None:
+    """Add the folders of runs to .gitignore."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    missing = [line for line in _IGNORED if line not in text.splitlines()]
+    if not missing:
+        return _say("kept", file, "it has the folders of runs")
+    if text and not text.endswith("\n"):
+        text += "\n"
+    return _write(file, text + "\n".join(missing) + "\n", ", ".join(missing))
+
+
+def add_job(root: Path, name: str, folder: str) -> None:
+    """Write a job for a CI that runs the case files in a folder, unless its file exists."""
+    file = root / _JOBS[name]
+    if file.exists():
+        return _say("kept", file, "it is there already; docs/ci.md shows what a job needs")
+    return _write(file, _rendered(f"{name}.yml", folder=folder))

@@ -1,0 +1,54 @@
+// Notes what a page has announced to do soon, for `quiet.js`, which asks by an event of this name.
+// Runs before the page's own scripts, and in every frame.
+({ name, soon }) => {
+  const MOST = 500, TICK = 250;
+  const now = performance.now.bind(performance);
+  const later = window.setTimeout.bind(window);
+  const due = new Map();
+  let leaving = 0, unseen = false;
+
+  const announce = (id, delay) => {
+    if (due.size >= MOST) for (const [old, when] of due) if (when < now()) due.delete(old);
+    if (due.size < MOST) due.set(id, now() + delay);
+  };
+  // A proxy looks like what it stands for, whatever a page asks of it.
+  const wrap = (owner, key, after) => {
+    const made = owner && owner[key];
+    if (typeof made !== 'function') return;
+    const told = (given, result) => {
+      after(given, result);
+      return result;
+    };
+    owner[key] = new Proxy(made, {
+      apply: (target, self, given) => told(given, Reflect.apply(target, self, given)),
+      construct: (target, given, kind) => told(given, Reflect.construct(target, given, kind)),
+    });
+    if (made.prototype && made.prototype.constructor === made) made.prototype.constructor = owner[key];
+  };
+  const delayOf = given => given[1] === undefined ? 0 : typeof given[1] === 'number' ? given[1] : Infinity;
+  wrap(window, 'setTimeout', (given, id) => {
+    if (!(delayOf(given) > soon)) announce(id, delayOf(given) || 0);
+  });
+  wrap(window, 'setInterval', (given, id) => {
+    // What looks every moment whether something is there may soon find it; a clock goes on for ever.
+    if (!(delayOf(given) > TICK)) announce(id, soon / 2);
+  });
+  for (const clear of ['clearTimeout', 'clearInterval']) wrap(window, clear, given => due.delete(given[0]));
+  // What these bring comes unannounced.
+  const note = () => { unseen = true; };
+  for (const source of ['WebSocket', 'EventSource', 'Worker', 'SharedWorker', 'BroadcastChannel']) {
+    wrap(window, source, note);
+  }
+  wrap(window.IDBFactory && IDBFactory.prototype, 'open', note);
+  if (window.navigation) {
+    navigation.addEventListener('navigate', event => {
+      if (!event.destination.sameDocument && event.downloadRequest === null) leaving = now();
+    });
+  }
+  addEventListener(name, event => {
+    event.stopImmediatePropagation();
+    let last = leaving ? leaving + soon : 0;
+    for (const when of due.values()) last = Math.max(last, when);
+    Object.assign(event.detail, { left: last - now(), unseen, later });
+  }, true);
+}

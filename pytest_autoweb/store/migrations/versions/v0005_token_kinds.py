@@ -1,0 +1,23 @@
+"""Columns of cells for the tokens that came from a service's cache, and for those of thoughts.
+
+Only run folders have them; `autoweb store sync` writes an older run again. Until then they are
+null, which means unknown.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Add the columns, which are empty for rows from before."""
+    for name in ("cached_tokens", "reasoning_tokens"):
+        op.add_column("cells", sa.Column(name, sa.BigInteger(), nullable=True))
+
+
+def downgrade() -> None:
+    """Remove the columns."""
+    op.drop_column("cells", "reasoning_tokens")
+    op.drop_column("cells", "cached_tokens")

@@ -1,0 +1,123 @@
+"""`autoweb init`: from an empty folder to a proven case."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_autoweb.commands.init import CONTROLS, add_job, add_setting, ignore_runs
+
+LINKED = (
+    '<h1>Shop</h1><a href="https://elsewhere.example/">Partners</a>'
+    '<a href="cart.html">Cart</a><a href="cart.html">Cart</a>'
+    '<a href="gone.html" onclick="return false">Stays</a><a href="prices.html">Prices</a>'
+)
+
+
+def init(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return autoweb(root, "init", *arguments)
+
+
+def autoweb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "pytest_autoweb.cli", *arguments]
+    return subprocess.run(
+        command, cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+
+
+def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text(LINKED)
+    (site / "prices.html").write_text("<h1>Prices</h1>")
+    ran = init(tmp_path, "--static", "site", "index.html", "--ci", "gitlab")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "Proven" in ran.stdout
+    assert "1 passed, 1 xfailed" in ran.stdout
+    case = yaml.safe_load((tmp_path / "cases/first.yaml").read_text())["cases"][0]
+    # The link that leaves the site, the one that is there twice and the dead one are of no use.
+    assert case["expect"] == [{"url": "**/prices.html"}]
+    assert "Prices" in case["user_task"]
+
+    # What was run can be run again by its name alone.
+    named = ("first[builtin/oracle]", "--", "--collect-only", "-q")
+    rerun = autoweb(tmp_path, "rerun", *named)
+    assert rerun.returncode == 0, rerun.stderr
+    assert "cases/first.yaml::first[builtin/oracle]\n\n1 test collected" in rerun.stdout
+
+    files = [file for file in tmp_path.rglob("*") if file.is_file() and "report" not in str(file)]
+    before = {file: file.read_text() for file in files if file.suffix in (".yaml", ".toml", ".yml")}
+    (tmp_path / "cases/first.yaml").write_text(
+        (tmp_path / "cases/first.yaml").read_text().replace("**/prices.html", "**/nowhere.html")
+    )
+    again = init(tmp_path, "--static", "site", "index.html", "--ci", "gitlab")
+    assert again.returncode == 1
+    assert "not proven" in again.stdout
+    assert again.stdout.count("kept") == 4
+    del before[tmp_path / "cases/first.yaml"]
+    assert {file: file.read_text() for file in before} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name the page to start on"),
+        (("shop.example",), "is not an http or https URL"),
+        (("--static", "nowhere"), "nowhere is not a folder"),
+        (("--command", "npm start", "/"), "{port}"),
+        (("--static", ".", "http://shop.example/"), "name a path"),
+        (("http://127.0.0.1:1/",), "cannot be opened"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_and_leaves_no_file(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    ran = init(tmp_path, *arguments)
+    assert ran.returncode == 4
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not any(file.is_file() for file in tmp_path.rglob("*"))
+
+
+def test_settings_that_exist_keep_their_values_and_comments(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[tool.pytest.ini_options]  # ours\ntestpaths = ["tests"]\n\n[tool.x]\ny = 1\n')
+    add_setting(tmp_path, "cases")
+    text = file.read_text()
+    settings = tomllib.loads(text)["tool"]
+    assert settings["pytest"]["ini_options"] == {
+        "testpaths": ["tests", "cases"],
+        "autoweb_models": CONTROLS,
+    }
+    assert settings["x"] == {"y": 1}
+    assert "# ours" in text
+    file.write_text('[tool.pytest.ini_options]\nautoweb_models = "openai/gpt-5-mini"\n')
+    add_setting(tmp_path, "cases")
+    assert "gpt-5-mini" in file.read_text()
+    assert CONTROLS not in file.read_text()
+
+
+def test_where_pytest_reads_another_file_that_one_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tox.ini").write_text("[pytest]\naddopts = -q\n")
+    add_setting(tmp_path, "cases")
+    assert not (tmp_path / "pyproject.toml").exists()
+    assert "tox.ini" in capsys.readouterr().out
+
+
+def test_lines_and_jobs_are_added_once(tmp_path: Path) -> None:
+    file = tmp_path / ".gitignore"
+    file.write_text(".venv/")
+    ignore_runs(file)
+    ignore_runs(file)
+    assert file.read_text().splitlines()[:2] == [".venv/", "autoweb-report/"]
+    assert file.read_text().count("autoweb-report/") == 1
+    add_job(tmp_path, "github", "e2e")
+    job = yaml.safe_load((tmp_path / ".github/workflows/autoweb.yml").read_text())
+    assert {"run": "pytest e2e"} in job["jobs"]["cases"]["steps"]

@@ -1,0 +1,88 @@
+"""Which cell `autoweb rerun` means, and with which flags it runs it."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_run import CellKey, cell, run_info
+
+from pytest_autoweb.commands.rerun import find_cell, pytest_flags
+from pytest_autoweb.errors import SettingsError
+
+CELLS = tuple(
+    cell(key, nodeid=f"cases/shop.yaml::{key.case_id}[{key.model}]")
+    for key in (CellKey("login", "a/x"), CellKey("login", "b/y"), CellKey("cart", "a/x"))
+)
+ASKED = argparse.Namespace(model=None, strategy=None, headed=False, slow=400, flags=[])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / CELLS[2].folder).mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("said", ["cart[a/x]", "cart", CELLS[2].folder])
+def test_a_cell_is_found_by_its_name_a_part_of_it_or_its_folder(folder: Path, said: str) -> None:
+    assert find_cell(CELLS, said, folder) is CELLS[2]
+
+
+def test_a_cell_is_found_by_the_path_of_its_folder(folder: Path) -> None:
+    assert find_cell(CELLS, str(folder / CELLS[2].folder), folder) is CELLS[2]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [("login", r"2 cells fit 'login': login\[a/x\]"), ("pay", "no cell of the run")],
+)
+def test_a_name_that_fits_none_or_several_is_refused(folder: Path, said: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=why):
+        find_cell(CELLS, said, folder)
+
+
+def flags(tmp_path: Path, settings: dict[str, dict[str, Any]], **asked: Any) -> list[str]:
+    case_file = tmp_path / "shop.yaml"
+    case_file.touch()
+    here = CELLS[0].model_copy(update={"case_path": str(case_file)})
+    wanted = argparse.Namespace(**{**vars(ASKED), **asked})
+    return pytest_flags(here, run_info(list(CELLS), settings=settings), wanted)
+
+
+def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run(tmp_path: Path) -> None:
+    given = flags(
+        tmp_path,
+        {
+            "step_timeout": {"value": 7.0, "source": "flag"},
+            "correction": {"value": ["plain", "reflexion"], "source": "env"},
+            "visual_supplement": {"value": True, "source": "flag"},
+            "check_timeout": {"value": 5.0, "source": "default"},
+            "max_repairs": {"value": 2, "source": "ini"},
+            "repeat": {"value": 9, "source": "flag"},
+            "save": {"value": "nightly", "source": "flag"},
+        },
+    )
+    kept = [flag for flag in given if flag.startswith("--autoweb-")]
+    assert kept == [
+        "--autoweb-models=a/x",
+        "--autoweb-capture=ARIA_SNAPSHOT",
+        "--autoweb-strategy=codegen",
+        "--autoweb-step-timeout=7.0",
+        "--autoweb-correction=plain,reflexion",
+        "--autoweb-visual-supplement=true",
+        "--autoweb-report=autoweb-rerun",
+        "--autoweb-stdout",
+    ]
+    assert given[0].endswith("shop.yaml::login[a/x]")
+
+
+def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for(tmp_path: Path) -> None:
+    given = flags(tmp_path, {}, model="c/z", headed=True, slow=50, flags=["--tracing=on"])
+    assert given[0].endswith("::login[c/z]")
+    assert {"--autoweb-models=c/z", "--headed", "--slowmo=50"} < set(given)
+    assert given[-1] == "--tracing=on"
+
+
+def test_a_case_file_that_is_not_here_is_one_sentence() -> None:
+    with pytest.raises(SettingsError, match=r"no case file .* here"):
+        pytest_flags(CELLS[0], run_info(list(CELLS)), ASKED)

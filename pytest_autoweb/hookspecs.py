@@ -38,6 +38,8 @@ def pytest_autoweb_client(spec: "ModelSpec") -> "Client | None":
         def pytest_autoweb_client(spec):
             if spec.name == "mine/echo":
                 return MyClient()
+
+    With `--autoweb-concurrency`, `complete` is called in other threads, several at once.
     """
 
 

@@ -66,6 +66,11 @@ def count(least: int) -> Callable[[str], int]:
     return parse
 
 
+def in_flight(text: str) -> int:
+    """Read how many cells may be in flight; 0 stands for `auto`."""
+    return 0 if text == "auto" else count(1)(text)
+
+
 def seconds(text: str) -> float:
     """Read a number of seconds, above 0 and below a day."""
     try:
@@ -229,6 +234,10 @@ OPTIONS: tuple[Option, ...] = (
            "answers of a model with vision, seed eliminates by them.", locator, "NAME"),
     Option("repeat", "1", "Run each cell N times; needed for intervals over repeats.", count(1),
            "N"),
+    Option("concurrency", "1", "The most cells in flight in each process: a number, or auto for as "
+           "many as memory and the limits of the models allow, at most 16. A cell that needs what "
+           "cannot be shared runs alone; the end of the output says how many did, and why.",
+           in_flight, "N|auto", shown=lambda value: value or "auto"),
     Option("max_repairs", "1", "The most attempts after a failed first one; 3 if a correction is "
            "named and this is not set.", count(0), "N"),
     Option("correction", "off", "How a failed attempt is tried again. If several ways are named, "
@@ -333,6 +342,8 @@ class Settings:
     feedback: bool
     locator: "LocatorAlgorithm"
     repeat: int
+    concurrency: int
+    """The most cells in flight in each process; 0 means as many as make sense."""
     max_repairs: int
     correction: tuple[str, ...]
     cache: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb.session import fixtures
-from pytest_autoweb.session.shared_run import SharedRun, share_run
+from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, share_run
 
 # Late imports: pytest loads this module in every project, most of whose sessions run no model.
 
@@ -171,6 +171,20 @@ def pytest_configure_node(node: Any) -> None:
     controller = node.config.pluginmanager.get_plugin(CONTROLLER)
     shared = controller.shared if controller else _shared(node.config)
     node.workerinput[WORKER_KEY] = shared.dump()
+    node.workerinput[STEALS_KEY] = node.config.getoption("dist", "no") == "worksteal"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Send workers of xdist as many items as they can have in flight."""
+    if not _is_on(config) or config.getvalue("dist") != "load":
+        return None
+    from pytest_autoweb.session.items import SESSION
+    from pytest_autoweb.session.scheduling import FlightScheduling
+
+    workers = len(config.getvalue("tx"))
+    most = config.stash[SESSION].concurrency(workers)
+    return FlightScheduling(config, log, most) if most > 1 else None
 
 
 def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:

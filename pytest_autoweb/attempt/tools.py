@@ -1,6 +1,5 @@
 """What all stages share: their signature and tools, asking a model, changing an attempt."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from playwright.sync_api import Frame, Locator, Page
 
+from pytest_autoweb import waiting
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.errors import ModelError
@@ -74,8 +74,8 @@ class RunLog:
 class Clock:
     """The time, which tests can replace."""
 
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = waiting.now
+    sleep: Callable[[float], None] = waiting.sleep
 
 
 @dataclass(slots=True)

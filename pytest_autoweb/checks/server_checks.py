@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, field_validator
 
+from pytest_autoweb import waiting
 from pytest_autoweb.checks.check_type import (
     CHECKS,
     Check,
@@ -64,7 +65,7 @@ class HttpCheck(Check):
         query = self.http
 
         def look(seconds: float) -> Verdict:
-            reply = _fetch(query, min(_HTTP_S, max(_LEAST_S, seconds)))
+            reply = waiting.blocking(lambda: _fetch(query, min(_HTTP_S, max(_LEAST_S, seconds))))
             sent = f"{query.method} {query.url}"
             where = sent if reply.url == query.url else f"{sent}, which led to {reply.url}"
             return _reply_verdict(query, reply, evidence.redact)._replace(where=where)
@@ -198,7 +199,7 @@ class SqlCheck(Check):
             if not path.is_file():
                 raise NotEvaluated(f"there is no database {path.name}")
             try:
-                rows = _rows(path, query.query, max(_LEAST_S, seconds))
+                rows = waiting.blocking(lambda: _rows(path, query.query, max(_LEAST_S, seconds)))
             except sqlite3.Error as error:
                 raise NotEvaluated(f"the query of {path.name} failed: {error}") from error
             return Verdict(equal(query.rows, rows), f"rows {as_text(rows)}", where=query.url)

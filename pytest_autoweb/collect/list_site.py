@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from playwright.sync_api import Error, Page, Request, Response
 
+from pytest_autoweb import waiting
 from pytest_autoweb.choice.expected_text import compare
 from pytest_autoweb.collect.list_addresses import joined
 from pytest_autoweb.collect.list_entries import ListEntry, page_controls, read_entries
@@ -192,9 +193,9 @@ class Site:
 
     def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
         """Return the entries that the pattern finds, as soon as two readings in a row agree."""
-        ends = time.monotonic() + CHANGE_MS / 1000
+        ends = waiting.now() + CHANGE_MS / 1000
         found: tuple[ListEntry, ...] | None = None
-        while time.monotonic() < ends:
+        while waiting.now() < ends:
             with suppress(Error):  # the page is being replaced
                 before, found = found, read_entries(self.page, collection)
                 if found == before:
@@ -313,10 +314,10 @@ class Site:
 
     def _wait(self, done: Callable[[], bool]) -> bool:
         """Wait for a condition, but not longer than the page is active and nothing is refused."""
-        ends = time.monotonic() + CHANGE_MS / 1000
+        ends = waiting.now() + CHANGE_MS / 1000
         while not done():
             quiet = self._traffic.quiet_for() > QUIET_MS / 1000
-            if self._traffic.refused or quiet or time.monotonic() > ends:
+            if self._traffic.refused or quiet or waiting.now() > ends:
                 return False
             self.page.wait_for_timeout(POLL_MS)
         return True

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Frame, Page, TimeoutError
 
+from pytest_autoweb import waiting
+
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
 LEAST_S = 20.0
@@ -29,6 +31,9 @@ MEMORY_MB = 3_000
 """Memory at which a browser is ended, with its driver and all its processes."""
 KEEP_MB = 1_000
 """Memory above which a browser is replaced before the next cell."""
+
+EACH_MB = 100
+"""What is added to both for each further cell in flight."""
 
 _LOOK_S = 0.25
 _MEMORY_EVERY_S = 1.0
@@ -50,22 +55,51 @@ class Process(NamedTuple):
     command: str
 
 
-class BrowserWatch:
-    """The watch of one process over the browser of its cells; use `WATCH`.
+class _Caller:
+    """What is known of one cell that calls the browser.
 
     Attributes:
-        reason: why the browser was ended, or "" while it lives.
+        call_s: returns the seconds that a call may wait now.
+        most: the same, once a page has stopped answering.
         page_ended: whether a page that had stopped answering was ended on purpose.
+        since: when the present call began, in the cell's own time; None between calls.
+        crash: ends the process of the page alone, where that is known.
     """
 
     def __init__(self) -> None:
-        self._call_s: Callable[[], float] = lambda: CALL_S
-        self.reason = ""
+        self.call_s: Callable[[], float] = lambda: CALL_S
+        self.most = float("inf")
         self.page_ended = False
-        self._most = float("inf")
-        self._left: float | None = None
+        self.since: float | None = None
+        self.crash: Callable[[], None] | None = None
+        self.others = waiting.others()
+
+    def now(self) -> float:
+        return time.monotonic() - self.others()
+
+    def called_s(self) -> float:
+        """Return for how long the present call has been waiting."""
+        since = self.since
+        return 0.0 if since is None else self.now() - since
+
+
+class BrowserWatch:
+    """The watch of one process over the browser of its cells; use `WATCH`.
+
+    Each cell has limits of its own. What is not asked by a cell (by a handler of a page's event)
+    counts for the only cell, and with several in flight for none.
+
+    Attributes:
+        reason: why the browser was ended, or "" while it lives.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._callers: dict[Any, _Caller] = {}
+        self._last = _Caller()
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
+        self._before: Callable[..., Any] | None = None
 
     @contextmanager
     def on(self) -> Iterator[None]:
@@ -73,41 +107,57 @@ class BrowserWatch:
         # A call of Playwright's sync API leaves the greenlet of its caller while it waits, so the
         # time between leaving that greenlet and coming back to it is the time of one call.
         home = greenlet.getcurrent()
-        before: Callable[..., Any] | None = None
-
-        def switched(event: str, ends: tuple[Any, Any]) -> None:
-            # While the caller waits, events of the page are handled in other greenlets.
-            if ends[1] is home:
-                self._left = None
-            elif ends[0] is home:
-                self._left = time.monotonic()
-            if before is not None:
-                before(event, ends)
-
-        self.reason, self._left = "", None
-        self.trust(again=True)
-        before = greenlet.settrace(switched)
-        self._over.clear()
-        self._thread = threading.Thread(target=self._look, name="autoweb-watch", daemon=True)
-        self._thread.start()
+        if not self._callers:
+            self.reason = ""
+            self._before = greenlet.settrace(self._switched)
+            self._over.clear()
+            self._thread = threading.Thread(target=self._look, name="autoweb-watch", daemon=True)
+            self._thread.start()
+        self._callers[home] = _Caller()
         try:
             yield
         finally:
-            self._over.set()
-            greenlet.settrace(before)
-            self._thread.join()
-            self._left = None
+            self._last = self._callers.pop(home)
+            if not self._callers and self._thread is not None:
+                self._over.set()
+                greenlet.settrace(self._before)
+                self._thread.join()
+
+    def _switched(self, event: str, ends: tuple[Any, Any]) -> None:
+        # While the caller waits, events of the page are handled in other greenlets.
+        if caller := self._callers.get(ends[1]):
+            caller.since = None
+        if caller := self._callers.get(ends[0]):
+            flight = waiting.flight_of(ends[0])
+            # A cell in flight that waits for something else does not wait for the browser.
+            caller.since = None if flight and flight.elsewhere else caller.now()
+        if self._before is not None:
+            self._before(event, ends)
+
+    @property
+    def _caller(self) -> _Caller:
+        if found := self._callers.get(greenlet.getcurrent()):
+            return found
+        if len(self._callers) > 1:
+            return _Caller()
+        return next(iter(self._callers.values()), self._last)
+
+    @property
+    def page_ended(self) -> bool:
+        """Tell whether a page that had stopped answering was ended on purpose."""
+        return self._caller.page_ended
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
         """Let calls wait for another time than `CALL_S`."""
-        before = self._call_s, self._most
+        caller = self._caller
+        before = caller.call_s, caller.most
         # The caller knows how long this call may take, also on a page that has stopped answering.
-        self._call_s, self._most = lambda: seconds, float("inf")
+        caller.call_s, caller.most = lambda: seconds, float("inf")
         try:
             yield
         finally:
-            self._call_s, self._most = before
+            caller.call_s, caller.most = before
 
     @contextmanager
     def within(self, left: Callable[[], float]) -> Iterator[None]:
@@ -116,35 +166,51 @@ class BrowserWatch:
         Args:
             left: returns the seconds that the cell may still take.
         """
-        before = self._call_s
-        self._call_s = lambda: min(CALL_S, max(LEAST_S, left()))
+        caller = self._caller
+        before = caller.call_s
+        caller.call_s = lambda: min(CALL_S, max(LEAST_S, left()))
         try:
             yield
         finally:
-            self._call_s = before
+            caller.call_s = before
 
     def trust(self, *, again: bool) -> None:
         """Note that a page stopped answering, or that another one is open by now.
 
         Whatever asks a page that does not answer is not worth waiting for.
         """
-        self._most = float("inf") if again else LOST_S
-        self.page_ended = self.page_ended and not again
+        caller = self._caller
+        caller.most = float("inf") if again else LOST_S
+        caller.page_ended = caller.page_ended and not again
+
+    def know(self, crash: Callable[[], None]) -> None:
+        """Learn how to end the process of the caller's page without any other's."""
+        self._caller.crash = crash
 
     def end_page(self) -> bool:
         """End the processes that show pages and never rest, after which calls to them fail at once.
 
         Idle pages in the same browser live on. This works on Linux only, because elsewhere the
-        processor time of a process cannot be read.
+        processor time of a process cannot be read. With several cells in flight only the caller's
+        page is ended, if it is known how.
 
         Returns:
             Whether there was such a process.
         """
+        return self._end_page(self._caller)
+
+    def _end_page(self, caller: _Caller) -> bool:
+        if len(self._callers) > 1 and caller.crash is not None:
+            # Only once: where it did not help, the process must be found by what it does.
+            crash, caller.crash = caller.crash, None
+            crash()
+            caller.page_ended = True
+            return True
         shown = [process.pid for process in browser_processes() if _RENDERER in process.command]
         before = {pid: _worked_s(pid) for pid in shown}
-        time.sleep(_BUSY_S)
+        waiting.sleep(_BUSY_S)
         busy = [pid for pid in shown if _worked_s(pid) - before[pid] > _BUSY_S * _SHARE]
-        self.page_ended = self.page_ended or bool(busy)
+        caller.page_ended = caller.page_ended or bool(busy)
         for pid in busy:
             _kill(pid)
         return bool(busy)
@@ -161,19 +227,20 @@ class BrowserWatch:
     def _look(self) -> None:
         weighed = time.monotonic()
         while not self._over.wait(_LOOK_S):
-            left, now = self._left, time.monotonic()
-            most = min(self._call_s(), self._most)
-            if left is not None and now - left > most:
-                if self.page_ended or not self.end_page():
-                    self.end(f"a call to the browser did not come back within {most:.3g} s")
-                # Now the call should fail; it has some more time to do so. If only the page hung,
-                # the browser is left alone and the attempt is not repeated, as the page would hang
-                # again.
-                self._most = min(self._most, LOST_S)
-                self._left = time.monotonic()
+            callers, now = list(self._callers.values()), time.monotonic()
+            for caller in callers:
+                most = min(caller.call_s(), caller.most)
+                if caller.called_s() > most:
+                    if caller.page_ended or not self._end_page(caller):
+                        self.end(f"a call to the browser did not come back within {most:.3g} s")
+                    # Now the call should fail; it has some more time to do so. If only the page
+                    # hung, the browser is left alone and the attempt is not repeated, as the page
+                    # would hang again.
+                    caller.most = min(caller.most, LOST_S)
+                    caller.since = caller.now()
             if now - weighed >= _MEMORY_EVERY_S:
                 weighed = now
-                if megabytes_of(browser_processes()) > MEMORY_MB:
+                if megabytes_of(browser_processes()) > MEMORY_MB + EACH_MB * (len(callers) - 1):
                     self.end(f"the browser used more than {MEMORY_MB:,} MB of memory")
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from pytest_autoweb import waiting
 from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy, parse_origin
 from pytest_autoweb.errors import BrowserError
 
@@ -129,7 +130,7 @@ class EgressProxy:
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(START_S)
+        waiting.blocking(lambda: self._thread.join(START_S))
 
     def _run(self) -> None:
         """Serve until stopped, then drop every connection; runs in the proxy's thread."""

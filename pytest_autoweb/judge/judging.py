@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from playwright.sync_api import Error
 
+from pytest_autoweb import waiting
 from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
 from pytest_autoweb.results import CheckResult
 
@@ -90,7 +90,7 @@ class _PendingCheck:
             # A check's own code, or the page, may fail in any way. That must neither end the run
             # nor count as a pass or a fail.
             self.give_up(error)
-        self.ended = time.monotonic()
+        self.ended = waiting.now()
 
     def give_up(self, error: Exception) -> None:
         """Record that there is no verdict, and why."""
@@ -128,20 +128,20 @@ def judge_checks(
 
 
 def _look(pending: Sequence[_PendingCheck], evidence: Evidence, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while waiting := [entry for entry in pending if entry.open]:
-        for position, entry in enumerate(waiting):
-            left = max(0.0, deadline - time.monotonic())
+    deadline = waiting.now() + timeout_s
+    while unsettled := [entry for entry in pending if entry.open]:
+        for position, entry in enumerate(unsettled):
+            left = max(0.0, deadline - waiting.now())
             # Each check may use its share of what is left, so that a slow one leaves time for the
             # others, and at least a second, so that the last look can still see what holds by then.
-            entry.look(max(_LEAST_LOOK_S, left / (len(waiting) - position)))
-        if time.monotonic() >= deadline or not any(entry.open for entry in pending):
+            entry.look(max(_LEAST_LOOK_S, left / (len(unsettled) - position)))
+        if waiting.now() >= deadline or not any(entry.open for entry in pending):
             break
         _pause(evidence)
 
 
 def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
-    now = time.monotonic()
+    now = waiting.now()
     entry = _PendingCheck(index=index, check=check, started=now, ended=now)
     try:
         entry.probe = check.probe(evidence)
@@ -156,7 +156,7 @@ def _pause(evidence: Evidence) -> None:
     try:
         evidence.page.wait_for_timeout(_POLL_S * 1000)
     except Error:
-        time.sleep(_POLL_S)
+        waiting.sleep(_POLL_S)
 
 
 def _reason(error: Exception) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_autoweb import waiting
 from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
@@ -94,13 +95,14 @@ class TimedClient:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._now = waiting.own_clock()
         self._seconds = 0.0
         self._since: float | None = None
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; see `Client`."""
         # Kept during the call, so that `waited` can be asked while it is under way.
-        self._since = time.monotonic()
+        self._since = self._now()
         try:
             return self._client.complete(request)
         finally:
@@ -109,7 +111,7 @@ class TimedClient:
     def waited(self) -> float:
         """Return the seconds waited so far, including a request under way."""
         since = self._since
-        return self._seconds + (0.0 if since is None else time.monotonic() - since)
+        return self._seconds + (0.0 if since is None else self._now() - since)
 
 
 class Answered(NamedTuple):
@@ -178,7 +180,8 @@ def _call(
 ) -> _Call:
     began = now()
     try:
-        reply = client.complete(request)
+        # The client of a cell in flight is called by a thread.
+        reply = waiting.blocking(lambda: client.complete(request))
     except ModelError as error:
         waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
         return _Call(error, "", "", error.usage or waited)

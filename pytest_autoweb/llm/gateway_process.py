@@ -38,11 +38,16 @@ from pytest_autoweb.llm.gateway_messages import (
 )
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.local_models import local_model
-from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, base_url, resolve_target
+from pytest_autoweb.llm.model_spec import (
+    DEFAULT_PARALLEL,
+    Endpoint,
+    ModelSpec,
+    base_url,
+    resolve_target,
+)
 from pytest_autoweb.llm.provider_keys import KeyMask, drop_empty_secrets
 from pytest_autoweb.results import Usage
 
-_DEFAULT_PARALLEL = 8
 _CONNECT_TIMEOUT_S = 5.0
 
 
@@ -181,7 +186,7 @@ class GatewayService:
     def _slots_for(self, spec: ModelSpec) -> threading.Semaphore:
         """Return the limit on requests in flight; aliases of one embedded model share it."""
         if spec.provider != "local":
-            return threading.Semaphore(spec.max_parallel or _DEFAULT_PARALLEL)
+            return threading.Semaphore(spec.max_parallel or DEFAULT_PARALLEL)
         for name, other in self._specs.items():
             if other.litellm_model == spec.litellm_model:
                 return self._slots[name]

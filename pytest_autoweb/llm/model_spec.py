@@ -28,6 +28,8 @@ WAYS: tuple[CodegenWay, ...] = ("turns", "once")
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model is asked to think before it replies."""
 _CONTEXT = 32_768
+DEFAULT_PARALLEL = 8
+"""Requests in flight to a model whose settings say nothing about it."""
 ComputerKind = Literal["computer_use_preview", "computer_20241022", "computer_20250124"]
 """The computer tools of OpenAI and Anthropic, by the types under which they know them."""
 SMALL_PARAMETERS = 14.0

@@ -1,7 +1,6 @@
 """Pages and frames as the stages see them, and the choice of the one that a step is about."""
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Frame, Page
 
+from pytest_autoweb import waiting
 from pytest_autoweb.egress.origin_policy import parse_origin
 from pytest_autoweb.page.scripts import MAX_FRAMES, MAX_SILENT, run_script
 
@@ -94,13 +94,13 @@ def best_context(page: Page, hint: str) -> ContextWrapper:
     have loaded, for 8 s at most. Size alone never decides, least of all for another origin.
     """
     main = ContextWrapper(page, "page")
-    deadline = time.monotonic() + _WAIT_S
+    deadline = waiting.now() + _WAIT_S
     while True:
         # An iframe may be in the document before Playwright knows its frame.
         if len(page.frames) < 2 and not _has_iframes(page):
             return main
         looked = list(_look(page))
-        if _settled([facts for _, facts in looked], hint) or time.monotonic() >= deadline:
+        if _settled([facts for _, facts in looked], hint) or waiting.now() >= deadline:
             break
         page.wait_for_timeout(_POLL_MS)
     if not looked:

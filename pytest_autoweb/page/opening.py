@@ -1,13 +1,13 @@
 """Opening the entry page of a case, and telling whether a page changed or ended."""
 
 import re
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from playwright.sync_api import Error, Page, Response
 
+from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.page.quiet import wait_until_quiet, watch
@@ -61,7 +61,7 @@ def open_page(
     Always navigates, so that no state of an earlier visit remains. A page that never stops loading
     is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
     """
-    started = time.monotonic()
+    started = waiting.now()
     try:
         with WATCH.within(lambda: CALL_S):
             watch(page.context)
@@ -74,7 +74,7 @@ def open_page(
         if response.status >= 500 or response.status in _GONE:
             return _failure(url, f"{url} answered {response.status}", status=response.status)
         note(f"{url} answered {response.status}")
-    left = max(1.0, timeout_ms - (time.monotonic() - started) * 1000)
+    left = max(1.0, timeout_ms - (waiting.now() - started) * 1000)
     if not _loaded(page, min(left, _LOAD_MS)):
         note(f"{url} was still loading after {min(left, _LOAD_MS) / 1000:g} s")
     # A page that is never quiet is used as it is, unless it does not even answer.

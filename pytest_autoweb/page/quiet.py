@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary, ref
 
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request
 
+from pytest_autoweb import waiting
 from pytest_autoweb.page.scripts import run_script, script
 
 LIMIT_MS = 3_000.0
@@ -109,13 +110,13 @@ def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool
     """
     page = where if isinstance(where, Page) else where.page
     traffic = _traffic_of(page.context)
-    began, patience = time.monotonic(), SOON_MS
-    while (left := limit_ms - (time.monotonic() - began) * 1000) > 0:
+    began, patience = waiting.now(), SOON_MS
+    while (left := limit_ms - (waiting.now() - began) * 1000) > 0:
         try:
             if traffic.busy():
                 page.wait_for_timeout(_POLL_MS)
                 continue
-            before, looked = traffic.events, time.monotonic()
+            before, looked = traffic.events, waiting.now()
             asked = {"name": _NAME, "still": STILL_MS, "patient": PATIENT_MS}
             asked |= {"soon": patience, "limit": left}
             still = run_script(where, "quiet", asked, timeout_ms=left + _GRACE_MS)
@@ -123,5 +124,5 @@ def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool
             return False
         if still is True and before == traffic.events and not traffic.busy():
             return True
-        patience = max(0.0, patience - (time.monotonic() - looked) * 1000)
+        patience = max(0.0, patience - (waiting.now() - looked) * 1000)
     return False

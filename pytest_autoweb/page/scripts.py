@@ -1,7 +1,6 @@
 """Execution of the scripts in `js/` in a page, with a deadline that even a busy page keeps."""
 
 import json
-import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from playwright.sync_api import Error, Frame, JSHandle, Locator, Page
 
+from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import WATCH, call_within
 
 _FOLDER = Path(__file__).parent / "js"
@@ -91,13 +91,13 @@ def run_script_handle(
 
 
 def _within(context: Page | Frame, timeout_ms: float, call: Callable[[], T]) -> T:
-    ends = time.monotonic() + timeout_ms / 1000
+    ends = waiting.now() + timeout_ms / 1000
     while True:
-        left = max(1.0, (ends - time.monotonic()) * 1000)
+        left = max(1.0, (ends - waiting.now()) * 1000)
         try:
             return call_within(context, left, call)
         except Error as error:
-            if _LEFT not in str(error) or time.monotonic() >= ends:
+            if _LEFT not in str(error) or waiting.now() >= ends:
                 raise
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb import waiting
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.page.opening import browser_ended
@@ -27,7 +28,8 @@ def with_loss(attempt: Attempt, tools: Tools) -> Attempt:
     lost = _loss(tools)
     if not lost:
         return attempt
-    call = _running(attempt)
+    # With others in flight any of them may have been what the browser died of.
+    call = None if waiting.in_company() else _running(attempt)
     if call is not None and _is_to_blame(call):
         message = f"{lost} while {call.method}() ran, a script or pattern of the code"
         failure = Failure(
@@ -74,6 +76,7 @@ def made_again_if_lost(
     attempt, more = make()
     if not _is_lost(attempt):
         return attempt, more
+    waiting.own_turn()
     with suppress(OSError):
         folder.rename(folder.with_name(f"{folder.name}-lost"))
     again, more = make()

@@ -1,6 +1,5 @@
 """Running one cell: its attempts through their stages, their corrections, and the outcome."""
 
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
+from pytest_autoweb import waiting
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder
 from pytest_autoweb.attempt.first_and_last import keep_records
 from pytest_autoweb.attempt.page_evidence import with_cause
@@ -87,7 +87,8 @@ def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
 
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     """Run all attempts of a cell and save its result."""
-    started, clock = datetime.now(UTC), time.perf_counter()
+    started, clock = datetime.now(UTC), waiting.own_clock()
+    began = clock()
     mark_started(resources.run_folder, cell.folder)
     first, resolved = _run_attempt(cell, resources, _AttemptOrder(1))
     arm, *others = map(ARMS.pick, resources.settings.correction)
@@ -112,7 +113,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         else (),
         usage=total_usage(tuple(attempts)),
         started=started,
-        duration_ms=(time.perf_counter() - clock) * 1000,
+        duration_ms=(clock() - began) * 1000,
         worker=resources.worker,
         checksums=_checksums(cell, resources.settings),
     )
@@ -260,7 +261,7 @@ def _make_attempt(
         repair_attempt=this.index > 1,
         correction=guidance.correction if guidance else None,
     )
-    began = time.perf_counter()
+    began = waiting.now()
     folder.mkdir(parents=True, exist_ok=True)
     # The secrets are known only once the case is resolved; nothing is logged before that.
     log = RunLog(redact=lambda text: text, stream=resources.stream)
@@ -290,7 +291,7 @@ def _make_attempt(
         formatted_errors=tuple(p.line(resources.settings.language) for p in attempt.problems),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
-        duration_ms=(time.perf_counter() - began) * 1000,
+        duration_ms=(waiting.now() - began) * 1000,
     )
     _save_attempt(attempt, folder, log)
     return attempt, case
@@ -322,11 +323,11 @@ def _tools(
     # Code and prompts are changed less, because they must still work.
     log.redact = evidence = lambda text: redact_keys(redact(text))
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    client = _client(cell, case, resources)
+    client, others = _client(cell, case, resources), waiting.others()
     reveal = partial(_reveal, secrets=secrets)
     with _open_page(cell, case, resources, reveal, policy, log) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
-        border.waited = client.waited
+        border.waited = lambda: client.waited() + others()
         engine = resources.engine(border, resources.settings.sandbox)
         try:
             tools = Tools(
@@ -464,9 +465,9 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
     for stage in stages:
         tools.progress(stage.name)
-        began = time.perf_counter()
+        began = waiting.now()
         attempt = _guarded(stage, attempt, tools)
-        spent = (time.perf_counter() - began) * 1000
+        spent = (waiting.now() - began) * 1000
         attempt = change(attempt, stage_ms={**attempt.stage_ms, stage.name: spent})
         if attempt.failure and attempt.failure.kind in STOPPING:
             break

@@ -9,11 +9,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel
 
+from pytest_autoweb import waiting
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 
@@ -78,7 +80,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             # Without this a crash of the machine could leave the final name with nothing behind it.
-            os.fsync(file.fileno())
+            # A disk takes milliseconds, which other cells in flight can use.
+            waiting.blocking(partial(os.fsync, file.fileno()))
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -133,6 +136,12 @@ def mark_started(folder: Path, cell: str, doomed: str = "") -> None:
         doomed: why the process that runs the cell is about to end, if that is known.
     """
     write_text_atomic(folder / cell / STARTED_FILE, doomed)
+
+
+def unmark_started(folder: Path, cell: str) -> None:
+    """Take the marker away from a cell that was cancelled and counts as never begun."""
+    if not (folder / cell / CELL_FILE).exists():
+        (folder / cell / STARTED_FILE).unlink(missing_ok=True)
 
 
 def save_manifest(

@@ -4,9 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
+
+from pytest_autoweb import waiting
+from pytest_autoweb.egress.browser_watch import WATCH
 
 DEFAULT_MS = 30_000.0
 CLAIM_MS = 5_000.0
@@ -103,6 +107,8 @@ _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
 _ATTACH_S = 5.0
 _DETACH_S = 1.0
+# Below this it does not matter who held the thread.
+_LEAST_S = 0.005
 
 
 class StuckError(Exception):
@@ -116,6 +122,34 @@ class _EndedError(BaseException):
     """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
 
 
+class _Timer:
+    """A timer that counts a cell's own time; while others hold the thread it stands still."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        seconds: float,
+        others: Callable[[], float],
+        call: Callable[[], object],
+    ) -> None:
+        self._loop, self._others, self._call = loop, others, call
+        self._set(seconds)
+
+    def _set(self, seconds: float) -> None:
+        self._held = self._others()
+        self._handle = self._loop.call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        # What came meanwhile is read only after this.
+        if (more := self._others() - self._held) > _LEAST_S:
+            self._set(more)
+        else:
+            self._call()
+
+    def cancel(self) -> None:
+        self._handle.cancel()
+
+
 class _Watch:
     """State of one running call."""
 
@@ -123,7 +157,7 @@ class _Watch:
         self.waited = waited
         self.over = False
         self.stopped = False
-        self.timers: list[asyncio.TimerHandle] = []
+        self.timers: list[_Timer] = []
 
 
 class BrowserDeadline:
@@ -136,6 +170,7 @@ class BrowserDeadline:
     def __init__(self) -> None:
         self.page_lost = False
         self._sessions: dict[int, tuple[Any, Any]] = {}
+        self._others = waiting.others()
 
     def run(
         self,
@@ -210,6 +245,8 @@ class BrowserDeadline:
                     )
                 )
             known = self._sessions[id(page)] = (page, session)
+            if session is not None:
+                WATCH.know(partial(_crash, page, session))
         return known[1]
 
     def _bounded(
@@ -235,13 +272,13 @@ class BrowserDeadline:
             # Time spent waiting for a model is not the call's fault, so the limit moves.
             if (more := waited() - watch.waited) > 0:
                 watch.waited += more
-                watch.timers.append(loop.call_later(more, stop))
+                watch.timers.append(self._after(loop, more, stop))
                 return
             watch.stopped = True
             _terminate(session)
-            watch.timers.append(loop.call_later(_AFTER_STOP_S, end))
+            watch.timers.append(self._after(loop, _AFTER_STOP_S, end))
 
-        watch.timers.append(loop.call_later(max(0.05, seconds), stop))
+        watch.timers.append(self._after(loop, max(0.05, seconds), stop))
         try:
             result = call()
         except _EndedError:
@@ -256,6 +293,11 @@ class BrowserDeadline:
                 timer.cancel()
         return result
 
+    def _after(
+        self, loop: asyncio.AbstractEventLoop, seconds: float, call: Callable[[], object]
+    ) -> _Timer:
+        return _Timer(loop, seconds, self._others, call)
+
     def _revive(self, page: Any, session: Any) -> None:
         """Stop a script that may still run after a timeout of Playwright's own."""
         if self._answers(page, _AFTER_STOP_S):
@@ -269,7 +311,7 @@ class BrowserDeadline:
             return not page.is_closed()
         caller = greenlet.getcurrent()
         over: list[bool] = []
-        timer = loop.call_later(seconds, lambda: over or caller.throw(_EndedError()))
+        timer = self._after(loop, seconds, lambda: over or caller.throw(_EndedError()))
         try:
             page.title()
         except (_EndedError, Exception):  # whatever the error is, the page did not answer
@@ -278,6 +320,16 @@ class BrowserDeadline:
             over.append(True)
             timer.cancel()
         return True
+
+
+def _crash(page: Any, session: Any) -> None:
+    """End the process of a page that hangs, from any thread; the browser itself does it."""
+    loop = _loop_of(page)
+    if loop is not None:
+        request = greenlet.greenlet
+        loop.call_soon_threadsafe(
+            lambda: request(lambda: _result_or_none(lambda: session.send("Page.crash"))).switch()
+        )
 
 
 def _terminate(session: Any) -> None:

@@ -81,6 +81,11 @@ class Listeners:
         self._listeners.append(_Listener(page, event, callback, handler, self.step))
         (page.once if method == "once" else page.on)(event, handler)
 
+    @property
+    def urgent(self) -> bool:
+        """Tell whether there is a listener that the worker must hear of at once."""
+        return any(not isinstance(x.event, str) or x.event == "dialog" for x in self._listeners)
+
     def forget_step(self, step: int) -> None:
         """Remove the listeners of a step before that step is run again."""
         self._remove(lambda listener: listener.step == step)
@@ -198,7 +203,7 @@ class Dialogue:
         while True:
             if self.gone is not None:
                 raise self.gone
-            said = self._worker.receive(deadline())
+            said = self._received(deadline)
             self._check_traffic()
             if over(said):
                 return said
@@ -212,6 +217,25 @@ class Dialogue:
                     serve(said)
                 case other:
                     raise self._ended("AW507", f"the worker said {other!r} out of turn")
+
+    def _received(self, deadline: Callable[[], float]) -> dict[str, Any]:
+        """Return the worker's next frame; the deadline may move while it is waited for."""
+        while True:
+            until = deadline()
+            try:
+                return self._worker.receive(until, patient=self._patient)
+            except DeadlineError:
+                if deadline() <= max(until, time.monotonic()):
+                    raise
+
+    @property
+    def _patient(self) -> bool:
+        """Tell whether other cells in flight may go on while the worker computes.
+
+        The browser's events then reach this cell as well, at a moment at which its worker listens
+        to nothing: no dialog could be answered, and no predicate of a `with` block asked.
+        """
+        return not (self._listeners.urgent or self._facade.open_waits)
 
     def _check_traffic(self) -> None:
         limit = self._limits.exchanged_mb
@@ -427,13 +451,13 @@ class Dialogue:
         self._callback_number += 1
         number = self._callback_number
         self._open.append(number)
-        until = time.monotonic() + CALLBACK_S
+        until, waited = time.monotonic() + CALLBACK_S, self._border.waited()
         frame = {"op": "cb", "id": number, "callback": callback, "args": args}
         try:
             self._worker.send({**frame, "predicate": predicate})
             done = self._pump(
                 lambda said: bool(said["op"] == "cbdone" and said["id"] == number),
-                lambda: until,
+                lambda: until + self._border.waited() - waited,
                 self._peek if predicate else self._serve,
             )
         finally:
@@ -471,10 +495,10 @@ class Dialogue:
         The worker answers requests in the order in which they reach it. Without the wait, the reply
         to the outer call would overtake the calls that a dialog's handler still makes.
         """
-        until = time.monotonic() + 2 * CALLBACK_S
+        until, waited = time.monotonic() + 2 * CALLBACK_S, self._border.waited()
         while len(self._open) > depth and self.gone is None:
             self._guard.spin(self._border.page, _SPIN_S)
-            if time.monotonic() > until:
+            if time.monotonic() > until + self._border.waited() - waited:
                 self.fail(DeadlineError())
 
     def fail(self, gone: WorkerGoneError | DeadlineError) -> None:

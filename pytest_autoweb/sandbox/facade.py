@@ -351,9 +351,9 @@ class Facade:
     def _await(self, wait: EventWait, bound: Bound, budget: Budget) -> None:
         """Wait for the event of a block that a continued step has come back to."""
         granted = budget.grant_ms(wait.timeout, wait.default_ms)
-        until = time.monotonic() + granted / 1000
+        until, waited = time.monotonic() + granted / 1000, self._border.waited()
         while not wait.info.is_done():
-            if time.monotonic() > until:
+            if time.monotonic() > until + self._border.waited() - waited:
                 raise TimeoutError(f"Timeout {granted:g}ms exceeded while waiting for the event")
             self._guard.spin(bound.page, _SPIN_S)
 

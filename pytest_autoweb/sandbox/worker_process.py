@@ -6,7 +6,6 @@ import marshal
 import os
 import queue
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -14,9 +13,11 @@ import threading
 import time
 import zlib
 from collections import deque
+from functools import partial
 from importlib import resources
 from typing import IO, Any, Protocol
 
+from pytest_autoweb import waiting
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.engine import Layers, Walls
@@ -31,11 +32,15 @@ TOO_LONG = b"oversized"
 class LineReader(Protocol):
     """A reader of a pipe's lines."""
 
-    def next(self, deadline: float) -> bytes | None:
+    def next(self, deadline: float, *, patient: bool = True) -> bytes | None:
         """Return the next line, or None at the end.
 
+        Args:
+            deadline: a `time.monotonic()` value.
+            patient: whether other cells in flight may go on meanwhile.
+
         Raises:
-            TimeoutError: no line came before `deadline`, a `time.monotonic()` value.
+            TimeoutError: no line came in time.
         """
         ...
 
@@ -70,19 +75,16 @@ class PolledLines:
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         self._fd = pipe.fileno()
-        self._poll = select.poll()
-        self._poll.register(self._fd, select.POLLIN)
         self._splitter = _Splitter(limit)
         self._lines: deque[bytes] = deque()
         self._over = False
 
-    def next(self, deadline: float) -> bytes | None:
+    def next(self, deadline: float, *, patient: bool = True) -> bytes | None:
         """Return the next line, or None at the end."""
         while not self._lines:
             if self._over:
                 return None
-            left = deadline - time.monotonic()
-            if not self._poll.poll(max(0.0, left) * 1000):
+            if not waiting.readable(self._fd, deadline - time.monotonic(), patient=patient):
                 raise TimeoutError
             chunk = os.read(self._fd, _CHUNK)
             self._lines += self._splitter.feed(chunk)
@@ -104,10 +106,11 @@ class ThreadedLines:
         self._reader = threading.Thread(target=self._read, name="autoweb-sandbox", daemon=True)
         self._reader.start()
 
-    def next(self, deadline: float) -> bytes | None:
+    def next(self, deadline: float, *, patient: bool = True) -> bytes | None:
         """Return the next line, or None at the end."""
+        wait = partial(self._lines.get, timeout=max(0.0, deadline - time.monotonic()))
         try:
-            return self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            return waiting.blocking(wait) if patient else wait()
         except queue.Empty:
             raise TimeoutError from None
 
@@ -281,17 +284,21 @@ class WorkerProcess:
         self.exchanged += len(line)
         self._write(line)
 
-    def receive(self, deadline: float) -> dict[str, Any]:
+    def receive(self, deadline: float, *, patient: bool = True) -> dict[str, Any]:
         """Return the worker's next frame.
 
+        Args:
+            deadline: a `time.monotonic()` value.
+            patient: whether other cells in flight may go on meanwhile.
+
         Raises:
-            DeadlineError: no frame came before `deadline`, a `time.monotonic()` value.
+            DeadlineError: no frame came in time.
             WorkerGoneError: no frame will come any more, or the frame was invalid.
         """
         if self._gone:
             raise self._gone
         try:
-            line = self._lines.next(deadline)
+            line = self._lines.next(deadline, patient=patient)
         except TimeoutError:
             raise DeadlineError from None
         if line is None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Error, Page
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from pytest_autoweb.egress.browser_watch import (
     KEEP_MB,
@@ -44,7 +44,7 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
         try:
             return _opened(request, context_args)
         except Error:
-            if not (dead := _dead(request)):
+            if not (dead := dead_part(request)):
                 raise
             put_aside(request, dead)
     return _opened(request, context_args)
@@ -52,9 +52,7 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
 
 def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
     given = request.getfixturevalue("browser_context_args")
-    if both := sorted(given.keys() & context_args.keys() & _OF_CELLS):
-        # Otherwise Python would only complain of a keyword argument that is given twice.
-        raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
+    _refuse_both(given, context_args)
     with _without(given, context_args):
         # pytest-playwright copies the arguments once, when a test asks for contexts.
         new_context = request.getfixturevalue("new_context")
@@ -64,15 +62,52 @@ def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Pag
     return page
 
 
+def _refuse_both(given: dict[str, Any], own: dict[str, Any]) -> None:
+    if both := sorted(given.keys() & own.keys() & _OF_CELLS):
+        # Otherwise Python would only complain of a keyword argument that is given twice.
+        raise BrowserError(f"browser_context_args sets {', '.join(both)}, which cells set")
+
+
+def _set_by(own: dict[str, Any]) -> set[str]:
+    return {*own, *(["no_viewport"] if "viewport" in own else [])}
+
+
 @contextmanager
 def _without(given: dict[str, Any], own: dict[str, Any]) -> Iterator[None]:
     """Take out of the arguments of all contexts, for a while, what the case sets itself."""
-    names = {*own, *(["no_viewport"] if "viewport" in own else [])}
-    taken = {name: given.pop(name) for name in names & given.keys()}
+    taken = {name: given.pop(name) for name in _set_by(own) & given.keys()}
     try:
         yield
     finally:
         given.update(taken)
+
+
+def new_page(browser: Browser, given: dict[str, Any], own: dict[str, Any]) -> Page:
+    """Return a page in a fresh context of a browser that cells in flight share.
+
+    Args:
+        browser: the browser.
+        given: the arguments of `browser_context_args`.
+        own: those of the case, which win.
+
+    Raises:
+        BrowserError: `browser_context_args` sets something that cells set.
+    """
+    _refuse_both(given, own)
+    taken = _set_by(own)
+    context = browser.new_context(**{k: v for k, v in given.items() if k not in taken}, **own)
+    try:
+        return context.new_page()
+    except BaseException:
+        close_contexts([context])
+        raise
+
+
+def close_contexts(opened: "Sequence[BrowserContext]") -> None:
+    """Close contexts, whatever they raise, without waiting long for a page that does not answer."""
+    for context in opened:
+        with WATCH.limit(LOST_S), suppress(Exception):
+            context.close()
 
 
 def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContext]") -> None:
@@ -81,13 +116,20 @@ def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContex
     A page that is too much for the driver must bring it down here and not when fixtures end, where
     it would be an error and take the next cell with it.
     """
-    for context in opened:
-        with WATCH.limit(LOST_S), suppress(Exception):
-            context.close()
-    if dead := _dead(request):
+    close_contexts(opened)
+    if dead := dead_part(request):
         put_aside(request, dead)
-    elif megabytes_of(browser_processes()) > KEEP_MB:
+    elif too_large():
         put_aside(request, _BROWSER)
+
+
+def too_large(more_mb: int = 0) -> bool:
+    """Tell whether the browser takes so much memory that it is better replaced.
+
+    Args:
+        more_mb: what it may take besides, for cells in flight.
+    """
+    return megabytes_of(browser_processes()) > KEEP_MB + more_mb
 
 
 def put_aside(request: pytest.FixtureRequest, name: str) -> None:
@@ -106,7 +148,7 @@ def put_aside(request: pytest.FixtureRequest, name: str) -> None:
         del active[ended]
 
 
-def _dead(request: pytest.FixtureRequest) -> str:
+def dead_part(request: pytest.FixtureRequest) -> str:
     """Return the fixture to put aside: the driver's, the browser's, or "" if both live.
 
     A browser that was never started is not dead; one that did not start may lack its driver.

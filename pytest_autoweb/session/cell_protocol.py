@@ -8,8 +8,10 @@ from typing import Any
 import greenlet  # type: ignore[import-untyped]
 import pytest
 
+from pytest_autoweb import waiting
 from pytest_autoweb.runs.saving import mark_started
-from pytest_autoweb.session.items import SESSION, CellItem
+from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
+from pytest_autoweb.session.items import INTERRUPTED, SESSION, CellItem
 
 RERUNS = (
     "--reruns is not applied to cells, because a failed first attempt would be lost: each is run "
@@ -54,8 +56,18 @@ class CellProtocol:
         runner = item.config.pluginmanager.get_plugin("runner")
         assert runner is not None, "pytest always has it"
         ran = runner.pytest_runtest_protocol(item, nextitem)
-        self._hidden.hide()
+        if not waiting.is_shared():
+            self._hidden.hide()
         return ran
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End the cells in flight whose turn does not come any more."""
+        if flights := session.config.stash.get(FLIGHTS, None):
+            interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+            flights.cancel(INTERRUPTED if interrupted else "")
+            if (output := getattr(session.config, "workeroutput", None)) is not None:
+                output[ALONE_KEY] = dict(flights.alone)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:

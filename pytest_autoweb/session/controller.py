@@ -4,12 +4,13 @@ import os
 import platform
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from pytest_autoweb.runs.saving import check_run_folder, save_manifest, save_run
 from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.cell_protocol import reruns_notice
+from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, open_cache, planned
 from pytest_autoweb.session.progress import Display, LastingStream
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
@@ -58,6 +60,7 @@ class RunController:
         self._notices: list[str] = []
         self._reading: RunReading | None = None
         self._report: Report | None = None
+        self._alone: Counter[str] = Counter()
         self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None
         self.shared = shared
@@ -116,12 +119,20 @@ class RunController:
 
             read_address(self._settings.store, base=self._settings.rootdir)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add up which cells ran alone in the workers."""
+        self._alone.update(getattr(node, "workeroutput", {}).get(ALONE_KEY, {}))
+
     def pytest_report_header(self) -> list[str]:
         """Report which barriers separate generated code from this machine."""
         if not self._sandbox:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
         lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
+        workers = int(self._config.getoption("numprocesses", None) or 1)
+        if (most := self._config.stash[SESSION].concurrency(workers)) > 1:
+            lines.append(f"autoweb: up to {most} cells in flight in each process")
         if notice := reruns_notice(self._config):
             lines.append(f"autoweb: {notice}")
         if own := self._own_sandbox:
@@ -159,6 +170,7 @@ class RunController:
         """Write the report and decide the exit status."""
         if self._display.is_alive():
             self._display.stop()
+        self._tell_alone()
         if self._bad_cases:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif self._settings.shard and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -172,6 +184,14 @@ class RunController:
             session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
         finally:
             end_shared(self.shared)
+
+    def _tell_alone(self) -> None:
+        """Say why cells ran alone although several were to be in flight."""
+        if flights := self._config.stash.get(FLIGHTS, None):
+            self._alone.update(flights.alone)
+        for why, cells in self._alone.items():
+            told = "1 cell ran alone" if cells == 1 else f"{cells} cells ran alone"
+            self._notices.append(f"{told}: {why}")
 
     def _empty_shard(self) -> pytest.ExitCode:
         """Excuse a shard without cells, because there may be more shards than cells."""

@@ -106,6 +106,7 @@ class Autoweb:
 
         session = self._request.config.stash[SESSION]
         result = run_with_fixtures(self._cell(target, model, capture), session, self._request)
+        self._request.config.hook.pytest_autoweb_cell_finished(result=result)
         # pytest prints the section if the test fails.
         report = session.run_folder / "index.html"
         self._request.node.add_report_section(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +21,10 @@ from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
-from pytest_autoweb.run.prepared_cell import Cell
-from pytest_autoweb.runs.saving import cell_folder, mark_started
-from pytest_autoweb.session.browser_life import leave_living, open_living
+from pytest_autoweb.run.prepared_cell import Cell, CellResources
+from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
+from pytest_autoweb.session.browser_life import close_contexts, leave_living, open_living
+from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies import CODEGEN, strategy_of
@@ -211,7 +213,10 @@ def run_item(request: pytest.FixtureRequest) -> None:
     """Run a cell; this is the test function behind every item."""
     item = request.node
     session = request.config.stash[SESSION]
-    result = run_with_fixtures(item.cell, session, request)
+    flights = _flights(request)
+    alone = partial(run_with_fixtures, item.cell, session, request)
+    result = flights.result_of(request, alone) if flights else alone()
+    request.config.hook.pytest_autoweb_cell_finished(result=result)
     item.user_properties.extend(junit_properties(result))
     if kept := _kept_by_playwright(item):
         item.user_properties.append(("autoweb_contains_secrets", kept))
@@ -244,27 +249,81 @@ def run_with_fixtures(
         return page
 
     opened: list[BrowserContext] = []
-
-    name = cell.nodeid.partition("::")[2] or cell.nodeid
     remote = bool(request.getfixturevalue("connect_options"))
-    relogin = _relogin(request.config)
-    resources = replace(
-        session.cell_resources(name, open_page),
-        remote=remote,
-        relogin=relogin,
-        past=_past(cell, session.settings),
-        mistaken=_mistaken(cell, session.settings),
-        # Readings of a page may contain its secrets, which must not leave this process.
-        cache=None if cell.case.has_secrets else _cache(request.config, session.settings),
-    )
+    resources = _resources(cell, session, request.config, open_page, remote=remote)
     with WATCH.on():
         try:
             result = _run_or_break(cell, resources)
         finally:
             leave_living(request, opened)
-    session.progress.emit(name, "end", result.outcome)
-    request.config.hook.pytest_autoweb_cell_finished(result=result)
+    session.progress.emit(_shown_name(cell), "end", result.outcome)
     return result
+
+
+def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
+    """Run a cell on contexts of the browser that it shares with others, which may go on before."""
+
+    def opening(context_args: dict[str, Any]) -> "Page":
+        page = open_page(context_args)
+        opened.append(page.context)
+        session.see_browser(page.context.browser, remote=False)
+        return page
+
+    assert isinstance(item, CellItem)
+    opened: list[BrowserContext] = []
+    session = item.config.stash[SESSION]
+    with WATCH.on():
+        try:
+            resources = _resources(item.cell, session, item.config, opening, remote=False)
+            result = _run_or_break(item.cell, resources)
+        finally:
+            close_contexts(opened)
+    session.progress.emit(_shown_name(item.cell), "end", result.outcome)
+    return result
+
+
+def _resources(
+    cell: Cell,
+    session: RunSession,
+    config: pytest.Config,
+    open_page: OpenPage,
+    *,
+    remote: bool,
+) -> CellResources:
+    return replace(
+        session.cell_resources(_shown_name(cell), open_page),
+        remote=remote,
+        relogin=_relogin(config),
+        past=_past(cell, session.settings),
+        mistaken=_mistaken(cell, session.settings),
+        # Readings of a page may contain its secrets, which must not leave this process.
+        cache=None if cell.case.has_secrets else _cache(config, session.settings),
+    )
+
+
+def _shown_name(cell: Cell) -> str:
+    return cell.nodeid.partition("::")[2] or cell.nodeid
+
+
+def _flights(request: pytest.FixtureRequest) -> Flights | None:
+    """Return this process's cells in flight; None if each runs in its turn."""
+    stash = request.config.stash
+    if FLIGHTS not in stash:
+        most = stash[SESSION].concurrency(processes_of(request.config))
+        stash[FLIGHTS] = (
+            Flights(request.session, most, _run_in_flight, _unfinished) if most > 1 else None
+        )
+    return stash[FLIGHTS]
+
+
+def _unfinished(item: pytest.Item, why: str) -> None:
+    """Keep on disk why a cell in flight was not finished; without a reason it never began."""
+    assert isinstance(item, CellItem)
+    folder = item.config.stash[SESSION].run_folder
+    if why:
+        mark_started(folder, item.cell.folder, why)
+    else:
+        unmark_started(folder, item.cell.folder)
 
 
 def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":

@@ -36,6 +36,7 @@ from pytest_autoweb.results import ModelDescription
 from pytest_autoweb.run.prepared_cell import CellResources
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
+from pytest_autoweb.session.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.shared_run import SharedRun
@@ -117,6 +118,11 @@ class RunSession:
         if name not in self._specs:
             self._learn((name,))
         return self._specs[name]
+
+    def concurrency(self, processes: int) -> int:
+        """Return how many cells each of the test processes may have in flight."""
+        specs = [self.spec(name) for name in self.settings.models]
+        return how_many(self.settings.concurrency, specs, processes)
 
     def model_settings(self) -> tuple[ModelDescription, ...]:
         """Return what each compared model is; the controls are no models."""

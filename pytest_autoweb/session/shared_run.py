@@ -7,6 +7,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+STEALS_KEY = "autoweb-steals"
+"""Where workers of xdist are told that one may take another's items away."""
+
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:

@@ -10,10 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +24,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from filelock import FileLock
 
+from pytest_autoweb import waiting
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.errors import WebServerError
 from pytest_autoweb.webservers import supervisor
@@ -211,7 +212,8 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     # `-S` leaves out `site`, which makes up most of the time that Python takes to start.
     command = [sys.executable, "-I", "-S", supervisor.__file__, str(folder)]
     with (folder / "server.log").open("ab") as log:
-        done = subprocess.run(
+        run = partial(
+            subprocess.run,
             command,
             env=environ,
             stdin=subprocess.DEVNULL,
@@ -221,6 +223,7 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
             start_new_session=True,
             check=False,
         )
+        done = waiting.blocking(run)
     if done.returncode != 0:
         raise WebServerError(f"the supervisor could not be started{_log_tail(folder)}")
 
@@ -228,9 +231,9 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
 def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> RunningServer:
     """Wait until the server answers for the first time."""
     name = f"the web server {shlex.join(config['command']) or webserver.static!r}"
-    deadline, status = time.monotonic() + webserver.timeout, None
+    deadline, status = waiting.now() + webserver.timeout, None
     url = Placeholders(config["port"], data).fill(webserver.url)
-    while time.monotonic() < deadline:
+    while waiting.now() < deadline:
         if not is_supervised(folder):
             raise _early_end(folder, name)
         if config["static"] and config["port"] == 0:
@@ -240,7 +243,7 @@ def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -
         # process, which took the port before our server could.
         if status is not None and status < 500 and is_supervised(folder):
             return RunningServer(folder, ServerHandle(url=url, data=data))
-        time.sleep(_POLL_S)
+        waiting.sleep(_POLL_S)
     how = "did not answer" if status is None else f"answered only with status {status}"
     raise WebServerError(f"{name} {how} at {url} within {webserver.timeout:g} s{_log_tail(folder)}")
 
@@ -283,6 +286,10 @@ def ask(url: str, *, method: str, headers: dict[str, str], body: str | None, tim
     request = Request(url, data=data, headers=headers, method=method)
     if request.type not in ("http", "https"):
         raise ValueError(f"{url} is not an http(s) URL")
+    return waiting.blocking(lambda: _answered_status(request, timeout))
+
+
+def _answered_status(request: Request, timeout: float) -> int:
     try:
         with _DIRECT.open(request, timeout=timeout) as answer:
             return int(answer.status)
@@ -301,9 +308,9 @@ def _status(url: str) -> int | None:
 def stop(folder: Path) -> None:
     """End the folder's server and delete its data; may be called twice."""
     (folder / "stop").touch()
-    deadline = time.monotonic() + _STOP_S
-    while is_supervised(folder) and time.monotonic() < deadline:
-        time.sleep(_POLL_S / 5)
+    deadline = waiting.now() + _STOP_S
+    while is_supervised(folder) and waiting.now() < deadline:
+        waiting.sleep(_POLL_S / 5)
     if not (folder / "exit").exists():
         _kill(folder)
     shutil.rmtree(folder / "data", ignore_errors=True)
@@ -358,7 +365,7 @@ class ServerPool:
                 stop(run.folder)
             return
         exclusive = isinstance(webserver.reset, Reset)
-        with FileLock(home / "attempt.lock") if exclusive else nullcontext():
+        with waiting.held(FileLock(home / "attempt.lock")) if exclusive else nullcontext():
             yield self._shared(webserver, case_path, home)
 
     def reset(self, webserver: Webserver, handle: ServerHandle, reset: Reset | None) -> None:
@@ -398,7 +405,7 @@ class ServerPool:
 
     def _shared(self, webserver: Webserver, case_path: Path | None, home: Path) -> ServerHandle:
         current, failed = home / "current.json", home / "failed"
-        with FileLock(home / "start.lock"):
+        with waiting.held(FileLock(home / "start.lock")):
             if failed.exists():
                 raise WebServerError(failed.read_text())
             if current.exists():

@@ -138,15 +138,22 @@ BESIDE = ("-n", "2", "--dist", "loadfile")
 """Beside a probe, the cells of another worker are in flight."""
 
 
-def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
+IN_FLIGHT = ("--autoweb-concurrency=16",)
+"""In the same browser as a probe, and in the same process, other cells are in flight."""
+
+
+@pytest.mark.parametrize("flags", [BESIDE, IN_FLIGHT], ids=["n2", "flight"])
+def test_a_probe_of_each_kind_costs_itself_alone(
+    heavy: pytest.Pytester, flags: tuple[str, ...]
+) -> None:
     probes = [probe for probe in PROBES if probe.name in SAMPLE]
     assert len(probes) == len(SAMPLE)
 
-    assert wrong(heavy, probes, *BESIDE) == []
+    assert wrong(heavy, probes, *flags) == []
 
 
 @pytest.mark.probes
-@pytest.mark.parametrize("flags", [(), BESIDE], ids=["bare", "n2"])
+@pytest.mark.parametrize("flags", [(), BESIDE, IN_FLIGHT], ids=["bare", "n2", "flight"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_probe_costs_itself_alone(
     heavy: pytest.Pytester, kind: str, flags: tuple[str, ...]

@@ -75,9 +75,15 @@ def furnish(folder: Path) -> None:
 class SharedProject:
     """A project with a site and two cases, in which a module runs a session for several tests."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, furnished: bool = False) -> None:
         self.path = path
-        furnish(path)
+        if not furnished:
+            furnish(path)
+
+    @classmethod
+    def at(cls, path: Path) -> "SharedProject":
+        """A project that is furnished already, such as that of the fixture `project`."""
+        return cls(path, furnished=True)
 
     def script(self, answers: str) -> None:
         """Add a conftest with models `fake/...`, as the fixture `scripted` does."""

@@ -1,0 +1,168 @@
+"""How near many cells in flight come to the time for which they only wait for their model.
+
+    .venv/bin/python benchmarks/in_flight.py [--cells 64] [--concurrency 16] [--seconds 2]
+
+Each cell asks twice (a plan, a script), and a server on this machine answers each call after so
+many seconds. The ideal is what all cells would take if nothing but the model took time: calls times
+seconds, divided by the cells in flight. Its ratio to the time from the first cell's start to the
+last cell's end is printed, with the processor time and the most memory (PSS) of the whole tree of
+processes.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from pytest_autoweb.testing import scripted_plan
+
+PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
+<label>Name <input id="name"></label>
+<button onclick="out.textContent = 'Welcome, ' + document.getElementById('name').value">Log in
+</button><p id="out"></p>"""
+CALLS = 2
+INI = "[pytest]\nautoweb_codegen = once\naddopts = -p no:anyio -p no:hypothesispytest\n"
+
+
+class Model(BaseHTTPRequestHandler):
+    """Answers every request after a while, as OpenAI's chat API does."""
+
+    seconds = 2.0
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer with the plan, or with the script of whoever is to log in."""
+        asked = self.rfile.read(int(self.headers["content-length"])).decode()
+        time.sleep(self.seconds)
+        who = re.findall(r"Log in as (\w+)", asked)[-1]
+        code = f'page.get_by_label("Name").fill("{who}")\npage.get_by_role("button").click()'
+        script = f"```python\n# Step 1\n{code}\n```"
+        text = script if "You write Python" in asked else scripted_plan("log in")
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+        data = json.dumps(reply | {"choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """A server that many may ask at the same moment."""
+
+    request_queue_size = 256
+    daemon_threads = True
+
+
+def furnish(folder: Path, cells: int, port: int) -> None:
+    """Write the site, the cases and the model's settings."""
+    (folder / "site").mkdir()
+    (folder / "site/index.html").write_text(PAGE, encoding="utf-8")
+    (folder / "tox.ini").write_text(INI, encoding="utf-8")
+    cases = [
+        {
+            "id": f"c{number}",
+            "entry_url": "{{ webserver.url }}index.html",
+            "user_task": f"Log in as ana{number}",
+            "expect": [{"text": f"Welcome, ana{number}"}],
+        }
+        for number in range(cells)
+    ]
+    text = json.dumps({"version": 1, "webserver": {"static": "site"}, "cases": cases})
+    (folder / "shop.yaml").write_text(text, encoding="utf-8")
+    base = f"http://127.0.0.1:{port}/v1"
+    model = {"model": "openai/m", "api_base": base, "max_parallel": 256}
+    (folder / "models.json").write_text(json.dumps({"models": {"slow": model}}), encoding="utf-8")
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield a process and all below it; the gateway and web servers name their owner's session."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    wanted = {pid}
+    for _ in range(8):
+        wanted |= {child for child, parent in parents.items() if parent in wanted}
+    yield from wanted
+
+
+def pss_mb(pid: int) -> float:
+    """Return the memory of a process in MB; what it shares is divided among those that share."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0.0
+    found = re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def run(folder: Path, concurrency: int, workers: int) -> tuple[float, float]:
+    """Run the session; return the seconds that its cells took, and the most memory."""
+    command = [
+        sys.executable, "-m", "pytest", "-q", "shop.yaml", "--autoweb-models=slow",
+        "--autoweb-models-file=models.json", f"--autoweb-concurrency={concurrency}",
+        *(["-n", str(workers)] if workers else []),
+    ]  # fmt: skip
+    most = 0.0
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    said: list[str] = []
+    assert process.stdout is not None
+    reader = threading.Thread(target=lambda: said.append(process.stdout.read()))  # type: ignore[union-attr]
+    reader.start()
+    while process.poll() is None:
+        most = max(most, sum(map(pss_mb, descendants(process.pid))))
+        time.sleep(1)
+    reader.join()
+    found = [
+        json.loads(file.read_text(encoding="utf-8"))
+        for file in (folder / "autoweb-report/cells").rglob("cell.json")
+    ]
+    if any(cell["outcome"] != "passed" for cell in found):
+        raise SystemExit(said[0])
+    begun = [datetime.fromisoformat(cell["started"]) for cell in found]
+    ends = [datetime.fromtimestamp(file.stat().st_mtime).astimezone()
+            for file in (folder / "autoweb-report/cells").rglob("cell.json")]  # fmt: skip
+    return (max(ends) - min(begun)) / timedelta(seconds=1), most
+
+
+def main() -> None:
+    """Measure once and print a line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", type=int, default=64)
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--workers", type=int, default=0)
+    asked = parser.parse_args()
+    Model.seconds = asked.seconds
+    server = Server(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as name:
+        furnish(Path(name), asked.cells, server.server_port)
+        took, most = run(Path(name), asked.concurrency, asked.workers)
+    at_once = asked.concurrency * max(1, asked.workers)
+    ideal = asked.cells * CALLS * asked.seconds / min(at_once, asked.cells)
+    print(
+        f"{asked.cells} cells, {asked.concurrency} in flight, {max(1, asked.workers)} processes: "
+        f"{took:.1f} s, ideal {ideal:.1f} s, ratio {ideal / took:.2f}, {most:.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()

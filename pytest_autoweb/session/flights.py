@@ -1,0 +1,328 @@
+"""Many cells in flight in one process, while pytest runs its items strictly one after another.
+
+Only the work of cells is done at the same time. When the turn of an item comes, its cell was begun
+long ago or is begun now, and the item waits for it; reports, fixtures and hooks keep their order.
+Each cell in flight is a greenlet on the loop of Playwright's sync API, see `waiting`.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import greenlet  # type: ignore[import-untyped]
+import pytest
+from playwright.sync_api import Browser, Error, Page
+
+from pytest_autoweb import waiting
+from pytest_autoweb.egress.browser_watch import EACH_MB, LOST_S, WATCH
+from pytest_autoweb.errors import BrowserError
+from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.session.ahead import item_bound, session_bound
+from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, too_large
+from pytest_autoweb.session.scheduling import ItemOrder
+from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+
+FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
+ALONE_KEY = "autoweb-alone"
+"""Where xdist workers leave how many cells ran alone, and why."""
+NO_BROWSER = "there was no browser to share"
+_WEIGH_EVERY_S = 2.0
+_WINDOW = 4
+"""How many times more cells may have ended ahead of their turn than may be in flight."""
+
+OpenPage = Callable[[dict[str, Any]], Page]
+
+
+class FlownCell:
+    """One cell that was begun, whether its turn has come or not."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self.item = item
+        self.flight: Flight | None = None
+        self.result: CellResult | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it is over."""
+        return self.result is not None or self.error is not None
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether it waits until it may go on alone."""
+        return self.flight is not None and self.flight.wants_turn
+
+
+class Flights:
+    """The cells of this process that are in flight.
+
+    Args:
+        session: pytest's.
+        most: how many may be in flight at once.
+        run: runs a cell with the function that opens its pages.
+        tell_end: keeps on disk why a cell in flight was not finished.
+    """
+
+    def __init__(
+        self,
+        session: pytest.Session,
+        most: int,
+        run: Callable[[pytest.Item, OpenPage], CellResult],
+        tell_end: Callable[[pytest.Item, str], None],
+    ) -> None:
+        self.most, self._run, self._tell_end = most, run, tell_end
+        self._order = ItemOrder(session)
+        self._bound = session_bound(session.config)
+        self._cells: dict[pytest.Item, FlownCell] = {}
+        self._hub = Hub(self._tell)
+        self._news: asyncio.Future[None] | None = None
+        self._browser: Browser | None = None
+        self._no_browser: Exception = BrowserError(NO_BROWSER)
+        self._renews, self._weighed = False, 0.0
+        self._context_args: dict[str, Any] = {}
+        self.alone: Counter[str] = Counter()
+        """How many cells ran alone for which reason."""
+
+    def result_of(
+        self, request: pytest.FixtureRequest, run_alone: Callable[[], CellResult]
+    ) -> CellResult:
+        """Return the result of the item whose turn it is, when it has ended.
+
+        Args:
+            request: the item's.
+            run_alone: runs its cell as if this were the only one.
+        """
+        item: pytest.Item = request.node
+        if item not in self._cells:
+            why = self._bound or item_bound(item, item)
+            if why or not self._opened(request):
+                self.alone[why or self._bound or NO_BROWSER] += 1
+                return run_alone()
+            self._begin(item)
+        try:
+            self._fly_until_ended(self._cells[item], request)
+        except BaseException:
+            self.cancel("interrupted while it ran")
+            raise
+        cell = self._cells.pop(item)
+        if cell.error is not None:
+            raise cell.error
+        assert cell.result is not None
+        return cell.result
+
+    @property
+    def _flying(self) -> list[FlownCell]:
+        return [cell for cell in self._cells.values() if not cell.ended]
+
+    # -- the turn ----------------------------------------------------------------------
+
+    def _fly_until_ended(self, cell: FlownCell, request: pytest.FixtureRequest) -> None:
+        """Let cells fly until this one has ended."""
+        while not cell.ended:
+            others = [one for one in self._flying if one is not cell]
+            if cell.waits and all(one.waits for one in others):
+                self._give_turn(cell, request)
+            elif not cell.waits and not self._alone:
+                self._begin_next(request.node)
+            self._await_news()
+            if self._hub.dead:
+                self._end_of_driver()
+            for one in self._cells.values():
+                if one.error is not None and not isinstance(one.error, Exception):
+                    raise one.error
+        if time.monotonic() - self._weighed > _WEIGH_EVERY_S:
+            self._renews = self._renews or too_large(EACH_MB * self.most)
+            self._weighed = time.monotonic()
+        if not self._flying:
+            if self._renews:
+                self._put_aside(request, "browser")
+            self._hub.close()
+
+    @property
+    def _alone(self) -> bool:
+        """Tell whether a cell goes on alone, or waits until it may."""
+        return any(c.waits or (c.flight is not None and c.flight.alone) for c in self._flying)
+
+    def _give_turn(self, cell: FlownCell, request: pytest.FixtureRequest) -> None:
+        """Let a cell go on alone, with a browser that lives."""
+        self._opened(request)
+        assert cell.flight is not None
+        flight = cell.flight
+        flight.alone, flight.wants_turn = True, False
+        if not self._hub.dead:
+            self._hub.loop.call_soon(flight.fiber.switch)
+        else:
+            flight.fiber.switch()
+
+    def _begin_next(self, item: pytest.Item) -> None:
+        """Begin cells ahead of their turn, in their order, as many as may be in flight."""
+        flying = self.most if self._renews else len(self._flying)
+        for place, coming in enumerate(self._order.after(item)):
+            if flying >= self.most or place >= _WINDOW * self.most:
+                return
+            if coming in self._cells:
+                continue
+            if not hasattr(coming, "cell") or item_bound(coming, item):
+                return
+            self._begin(coming)
+            flying += 1
+
+    def _begin(self, item: pytest.Item) -> None:
+        cell = self._cells[item] = FlownCell(item)
+
+        def fly() -> None:
+            try:
+                cell.result = self._run(item, self._new_page)
+            except BaseException as error:
+                # Here nobody else would take it; the item raises it in its turn.
+                cell.error = error
+            finally:
+                self._hub.flights.pop(greenlet.getcurrent(), None)
+                self._tell()
+
+        cell.flight = self._hub.launch(fly)
+
+    def _new_page(self, context_args: dict[str, Any]) -> Page:
+        """Open a page for a cell in flight, whose browser may have died under all of them."""
+        if self._browser is not None:
+            try:
+                return new_page(self._browser, self._context_args, context_args)
+            except Error:
+                if self._browser is not None and self._browser.is_connected():
+                    raise
+        waiting.own_turn()
+        if self._browser is None:
+            raise self._no_browser
+        return new_page(self._browser, self._context_args, context_args)
+
+    # -- the loop ----------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def _await_news(self) -> None:
+        """Wait until a cell has ended, or wants its turn."""
+        if self._hub.dead:
+            return
+        self._news = self._hub.loop.create_future()
+        # The loop may end with Playwright's driver, which whoever called this looks at next.
+        with suppress(Error):
+            self._hub.wait(self._news)
+
+    def _opened(self, request: pytest.FixtureRequest) -> bool:
+        """Make sure of a living browser, and let cells in flight share it.
+
+        Returns:
+            False if there is none; whoever opens a page then is told why.
+        """
+        try:
+            if dead := dead_part(request):
+                self._put_aside(request, dead)
+            browser = request.getfixturevalue("browser")
+            self._context_args = request.getfixturevalue("browser_context_args")
+            remote = bool(request.getfixturevalue("connect_options"))
+        except Exception as error:
+            self._browser, self._no_browser = None, error
+            return False
+        if remote or browser.browser_type.name != "chromium":
+            # Requests are then routed in this process, which must answer them at any time.
+            self._bound = "the browser does not send everything through the proxy"
+            return False
+        self._browser = browser
+        self._hub.open(browser)
+        return True
+
+    def _put_aside(self, request: pytest.FixtureRequest, name: str) -> None:
+        self._browser, self._renews = None, False
+        put_aside(request, name)
+        WATCH.reason = ""
+
+    def _end_of_driver(self) -> None:
+        """Let every cell in flight know that the loop is gone, which can resume none of them."""
+        for cell in self._flying:
+            flight = cell.flight
+            if flight is None or flight.wants_turn:
+                continue
+            flight.fiber.parent = greenlet.getcurrent()
+            if not flight.fiber:
+                # It has not even begun, which it may do later.
+                flight.wants_turn = True
+                continue
+            flight.fiber.throw(Error(DRIVER_ENDED))
+            if not cell.ended and not flight.wants_turn:
+                cell.error = BrowserError(DRIVER_ENDED)
+
+    def cancel(self, why: str) -> None:
+        """End all cells in flight before they are finished.
+
+        Args:
+            why: the reason for readers; "" if the cells are to count as never begun.
+        """
+        flying = self._flying
+        for cell in flying:
+            if not self._hub.dead:
+                self._hub.loop.call_soon(_end, cell)
+        over: list[bool] = []
+        if flying and not self._hub.dead:
+
+            def give_up() -> None:
+                over.append(True)
+                self._tell()
+
+            self._hub.loop.call_later(LOST_S, give_up)
+            while self._flying and not over and not self._hub.dead:
+                self._await_news()
+        for cell in flying:
+            self._tell_end(cell.item, why)
+        self._cells.clear()
+        self._hub.flights.clear()
+        self._hub.close()
+
+
+def _end(cell: FlownCell) -> None:
+    if cell.flight is not None and not cell.ended:
+        cell.flight.fiber.throw(CancelledFlight())
+
+
+MOST = 16
+"""The most cells in flight in one process that `auto` chooses."""
+_CELL_MB = 60
+"""Memory for which `auto` looks: a context takes 20 MB, its page more, its worker another 15."""
+
+
+def processes_of(config: pytest.Config) -> int:
+    """Return how many processes of the session run tests."""
+    workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
+    return workers
+
+
+def how_many(asked: int, specs: Sequence[ModelSpec], processes: int) -> int:
+    """Return how many cells each process may have in flight.
+
+    Args:
+        asked: the number that was asked for; 0 means as many as make sense.
+        specs: the models of the run.
+        processes: how many test processes there are.
+    """
+    if asked:
+        return asked
+    # Controls never wait for a model, and what computes all the time gains nothing.
+    called = [spec for spec in specs if spec.provider != "builtin"]
+    answered = sum(spec.max_parallel or DEFAULT_PARALLEL for spec in called)
+    most = min(MOST, answered // processes, _available_mb() // _CELL_MB // processes)
+    return max(1, most)
+
+
+def _available_mb() -> int:
+    """Return the memory that is free for new processes; plenty where that cannot be read."""
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+        found = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(found.split()[1]) // 1024
+    return MOST * _CELL_MB

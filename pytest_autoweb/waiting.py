@@ -1,0 +1,353 @@
+"""How this process waits: it blocks, or lets the other cells in flight go on meanwhile.
+
+Playwright's sync API runs an event loop in a greenlet of its own, to which each of its calls
+switches until it is answered. With several cells in flight each of them is a greenlet too, and
+whatever else takes time does as those calls do, by the functions here. Where nothing is in flight,
+and in every greenlet that is no cell's (handlers of a page's events), they simply block.
+
+Only one greenlet runs at a time. The time for which others ran is not a cell's own, so limits are
+measured without it.
+"""
+
+import asyncio
+import queue
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import greenlet  # type: ignore[import-untyped]
+from filelock import BaseFileLock, Timeout
+
+# Late imports: models are called without any browser, and Playwright takes long to import.
+
+T = TypeVar("T")
+LOCK_POLL_S = 0.05
+DRIVER_ENDED = "Playwright's driver ended"
+
+
+class CancelledFlight(BaseException):
+    """Thrown into a cell in flight that is not to be finished; nothing may take it for a fault."""
+
+
+class Flight:
+    """One cell in flight, seen by whoever waits for it or measures its time.
+
+    Attributes:
+        fiber: the greenlet in which it runs.
+        elsewhere: whether it waits for something else than the browser.
+        wants_turn: whether it waits until it may go on alone.
+        alone: whether it goes on alone.
+    """
+
+    def __init__(self, hub: "Hub", run: Callable[[], None]) -> None:
+        self.fiber = greenlet.greenlet(run)
+        self.elsewhere = self.wants_turn = self.alone = False
+        self.held_s = 0.0
+        self._hub = hub
+
+    def others_s(self) -> float:
+        """Return the seconds for which others held the thread, counted from any fixed moment.
+
+        Other threads may ask as well.
+        """
+        return self._hub.held_s(but=self) - self.held_s
+
+
+class Hub:
+    """Playwright's event loop as the place from which whoever waits is resumed.
+
+    Args:
+        told: is called when a flight begins to wait for its turn.
+    """
+
+    def __init__(self, told: Callable[[], None]) -> None:
+        self.flights: dict[Any, Flight] = {}
+        self.loop: asyncio.AbstractEventLoop
+        self.fiber: Any = None
+        self.told = told
+        self._home = greenlet.getcurrent()
+        self._held_s, self._since, self._runs = 0.0, time.monotonic(), self._home
+        self._before: Callable[..., Any] | None = None
+
+    def open(self, browser: Any) -> None:
+        """Use the loop of this browser, and measure from now on who holds the thread.
+
+        Playwright has no public name for either; both are where its calls find them.
+        """
+        global _hub
+        self.loop, self.fiber = browser._loop, browser._dispatcher_fiber
+        self._since, self._runs = time.monotonic(), greenlet.getcurrent()
+        if _hub is not self:
+            self._before, _hub = greenlet.settrace(self._switched), self
+
+    def close(self) -> None:
+        """Block again."""
+        global _hub
+        if _hub is self:
+            greenlet.settrace(self._before)
+            _hub = None
+
+    @property
+    def dead(self) -> bool:
+        """Tell whether the loop ended, as it does with Playwright's driver."""
+        return self.fiber is None or bool(self.fiber.dead)
+
+    def held_s(self, *, but: Flight) -> float:
+        """Return the seconds for which any greenlet but the loop's held the thread so far."""
+        runs = self._runs
+        now = 0.0 if runs in (self.fiber, but.fiber) else time.monotonic() - self._since
+        return self._held_s + max(0.0, now)
+
+    def launch(self, run: Callable[[], None]) -> Flight:
+        """Begin a flight as soon as the loop runs."""
+        flight = Flight(self, run)
+        self.flights[flight.fiber] = flight
+        # What is not counted before its start must not be counted as its own.
+        flight.held_s = 0.0
+        self.loop.call_soon(flight.fiber.switch)
+        return flight
+
+    def wait(self, future: "asyncio.Future[T]") -> T:
+        """Wait for a future of the loop while others go on, in any greenlet but the loop's.
+
+        Raises:
+            Error: the loop ended, as it does with Playwright's driver.
+        """
+        me, waits = greenlet.getcurrent(), [True]
+
+        def resume(_: "asyncio.Future[T]") -> None:
+            if waits:
+                me.switch()
+
+        future.add_done_callback(resume)
+        try:
+            # Whatever is left over from an earlier wait may resume this greenlet too early.
+            while not future.done():
+                if self.dead:
+                    from playwright.sync_api import Error
+
+                    raise Error(DRIVER_ENDED)
+                self.fiber.switch()
+        except BaseException:
+            # Otherwise an answer that nobody wants any more would be reported as lost.
+            future.cancel()
+            raise
+        finally:
+            waits.clear()
+            future.remove_done_callback(resume)
+            if not self.dead:
+                asyncio._set_running_loop(self.loop)
+        return future.result()
+
+    def leave(self) -> None:
+        """Let others go on; whoever knows this greenlet resumes it."""
+        (self._home if self.dead else self.fiber).switch()
+
+    def _switched(self, event: str, ends: tuple[Any, Any]) -> None:
+        origin, target = ends
+        now = time.monotonic()
+        if origin is not self.fiber:
+            spent = now - self._since
+            self._held_s += spent
+            if flight := self.flights.get(origin):
+                flight.held_s += spent
+        self._since, self._runs = now, target
+        if self._before is not None:
+            self._before(event, ends)
+
+
+_hub: Hub | None = None
+
+
+def is_shared() -> bool:
+    """Tell whether cells may be in flight in this process."""
+    return _hub is not None
+
+
+def flight_of(fiber: Any) -> Flight | None:
+    """Return the cell in flight that runs in a greenlet, if there is one."""
+    return _hub.flights.get(fiber) if _hub is not None else None
+
+
+def in_company() -> bool:
+    """Tell whether the caller is a cell in flight, and others are in flight as well."""
+    flight = flight_of(greenlet.getcurrent())
+    return flight is not None and not flight.alone
+
+
+def others() -> Callable[[], float]:
+    """Return a function that tells for how many seconds others held the thread.
+
+    It speaks of the cell that asked for it, and may be called in any greenlet or thread.
+    """
+    flight = flight_of(greenlet.getcurrent())
+    return flight.others_s if flight else _none
+
+
+def own_clock() -> Callable[[], float]:
+    """Return a clock in seconds that stands still while others hold the thread; see `others`."""
+    held = others()
+    return time.monotonic if held is _none else lambda: time.monotonic() - held()
+
+
+def now() -> float:
+    """Return the caller's own time in seconds."""
+    return own_clock()()
+
+
+def _none() -> float:
+    return 0.0
+
+
+def blocking(call: Callable[[], T]) -> T:
+    """Make a call that blocks; for a cell in flight a thread makes it."""
+    found = _waiting_cell()
+    if found is None:
+        return call()
+    hub, flight = found
+    future: asyncio.Future[T] = hub.loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        value, problem = None, None
+        try:
+            value = call()
+        except BaseException as error:
+            problem = error
+        # The loop may have ended meanwhile.
+        with suppress(RuntimeError):
+            hub.loop.call_soon_threadsafe(settle, value, problem)
+
+    _in_a_thread(run)
+    return _wait(hub, flight, future)
+
+
+_idle: list[queue.SimpleQueue[Callable[[], None]]] = []
+
+
+def _in_a_thread(run: Callable[[], None]) -> None:
+    """Run a function in a thread that has nothing to do, or in a new one.
+
+    The threads of `concurrent.futures` would keep a session that ends waiting for their calls.
+    """
+    if _idle:
+        _idle.pop().put(run)
+        return
+    tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+    tasks.put(run)
+
+    def work() -> None:
+        while True:
+            tasks.get()()
+            _idle.append(tasks)
+
+    threading.Thread(target=work, name="autoweb-waiting", daemon=True).start()
+
+
+def sleep(seconds: float) -> None:
+    """Do nothing for a while."""
+    found = _waiting_cell()
+    if found is None:
+        time.sleep(seconds)
+        return
+    hub, flight = found
+    future: asyncio.Future[None] = hub.loop.create_future()
+    hub.loop.call_later(seconds, _set, future)
+    _wait(hub, flight, future)
+
+
+def readable(descriptor: int, seconds: float, *, patient: bool = True) -> bool:
+    """Wait until a pipe has something to read, or its end, for at most so many seconds.
+
+    Args:
+        descriptor: the pipe's.
+        seconds: how long to wait.
+        patient: whether others may go on meanwhile.
+    """
+    found = _waiting_cell() if patient else None
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if found is None:
+        return bool(poll.poll(max(0.0, seconds) * 1000))
+    if poll.poll(0) or seconds <= 0:
+        return bool(poll.poll(0))
+    hub, flight = found
+    future: asyncio.Future[None] = hub.loop.create_future()
+    timer = hub.loop.call_later(seconds, _set, future)
+    hub.loop.add_reader(descriptor, _set, future)
+    try:
+        _wait(hub, flight, future)
+    finally:
+        timer.cancel()
+        hub.loop.remove_reader(descriptor)
+    return bool(poll.poll(0))
+
+
+@contextmanager
+def held(lock: BaseFileLock) -> Iterator[None]:
+    """Hold the lock of a file; a cell in flight that waits for it does not hold the others up."""
+    if _waiting_cell() is None:
+        lock.acquire()
+    else:
+        while not _acquired(lock):
+            sleep(LOCK_POLL_S)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquired(lock: BaseFileLock) -> bool:
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    return True
+
+
+def own_turn() -> None:
+    """Wait, as a cell in flight, until it is the cell's own turn and nothing else is in flight."""
+    found = _waiting_cell()
+    if found is None:
+        return
+    hub, flight = found
+    if flight.alone:
+        return
+    flight.wants_turn = flight.elsewhere = True
+    try:
+        hub.told()
+        while flight.wants_turn:
+            hub.leave()
+    finally:
+        flight.wants_turn = flight.elsewhere = False
+
+
+def _waiting_cell() -> tuple[Hub, Flight] | None:
+    """Return the caller with its hub if it is a cell in flight, for which the loop still runs."""
+    hub = _hub
+    if hub is None or (flight := hub.flights.get(greenlet.getcurrent())) is None:
+        return None
+    return hub, flight
+
+
+def _wait(hub: Hub, flight: Flight, future: "asyncio.Future[T]") -> T:
+    before, flight.elsewhere = flight.elsewhere, True
+    try:
+        return hub.wait(future)
+    finally:
+        flight.elsewhere = before
+
+
+def _set(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

@@ -26,6 +26,7 @@ from pytest_autoweb.checks.check_type import (
 )
 from pytest_autoweb.checks.page_checks import of_page_and_frames
 from pytest_autoweb.checks.value_matching import as_text
+from pytest_autoweb.egress.browser_watch import call_within
 from pytest_autoweb.evidence.downloads import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.scripts import run_script
@@ -206,10 +207,8 @@ class CheckContext:
             playwright.sync_api.Error: the code threw, or took too long.
         """
         code = _EVALUATE.replace("USER_CODE", javascript)
-        # `evaluate` has no timeout. This one waits for a true value, so the result comes as a text
-        # that is never empty.
-        handle = self._page.wait_for_function(code, timeout=_EVALUATE_MS)
-        return json.loads(handle.json_value())["value"]
+        said = call_within(self._page, _EVALUATE_MS, lambda: self._page.evaluate(code))
+        return json.loads(said)["value"]
 
 
 @CHECKS.add

@@ -16,14 +16,18 @@ from pytest_autoweb.results import CheckResult
 URL = "http://shop.test/cart"
 
 
-class Value:
-    """What a made-up browser hands back."""
+class Timers:
+    """In place of Playwright's event loop: it keeps for how long each call may wait."""
 
-    def __init__(self, value: str) -> None:
-        self.value = value
+    def __init__(self) -> None:
+        self.timeouts: list[float] = []
 
-    def json_value(self) -> str:
-        return self.value
+    def call_later(self, seconds: float, call: object) -> "Timers":
+        self.timeouts.append(round(seconds * 1000))
+        return self
+
+    def cancel(self) -> None:
+        pass
 
 
 class Elements:
@@ -61,17 +65,17 @@ class Frame:
     ) -> None:
         self.url, self.text, self.elements, self.visible = url, text, elements, visible
         self.js, self.fails = list(js), fails
-        self.timeouts: list[float] = []
+        self._loop = Timers()
+        self.timeouts = self._loop.timeouts
         self.codes: list[str] = []
 
-    def wait_for_function(self, code: str, *, arg: Any = None, timeout: float) -> Value:
-        self.timeouts.append(timeout)
+    def evaluate(self, code: str, arg: Any = None) -> str:
         self.codes.append(code)
         if self.fails:
             raise PlaywrightError("the frame is gone")
-        if "return 'v' +" in code:
-            return Value("v" + json.dumps(self.text))
-        return Value(json.dumps(self.js.pop(0) if len(self.js) > 1 else self.js[0]))
+        if "return dom.stringify(await made)" in code:
+            return json.dumps(self.text)
+        return json.dumps(self.js.pop(0) if len(self.js) > 1 else self.js[0])
 
     def frame_element(self) -> "Frame":
         return self

@@ -4,13 +4,16 @@ import ast
 import difflib
 import re
 import textwrap
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
+
+from playwright.sync_api import Error
 
 from pytest_autoweb.attempt.page_evidence import with_findings
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
-from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.evidence.scene import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
 from pytest_autoweb.llm.plan_syntax import heading_number
@@ -309,6 +312,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             before = _calls_before_the_end(outcome)
             resume = before if any(call.acting and call.ok for call in before) else ()
             limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
+            _end_frozen_browser(tools)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *(c for c in outcome.calls if not c.replayed)), True
     if outcome.failure and outcome.failure.evidence.get("page_lost"):
@@ -316,6 +320,13 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
         tools.log.write(f"step {index}: the page stopped answering")
         WATCH.end_page()
     return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
+
+
+def _end_frozen_browser(tools: Tools) -> None:
+    """Let the watch end a browser that does not answer, before much time is granted to it."""
+    # The answer comes from the browser's own process, whatever the page is busy with.
+    with WATCH.limit(LOST_S), suppress(Error):
+        tools.page.context.cookies()
 
 
 def _ran_out_of_time(outcome: StepOutcome, tools: Tools) -> bool:

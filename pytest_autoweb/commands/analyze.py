@@ -59,11 +59,11 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.report.json_report import build_report
     from pytest_autoweb.report.terminal import terminal_lines
     from pytest_autoweb.report.write import write_report
-    from pytest_autoweb.runs.run_folder import read_run
+    from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
     from pytest_autoweb.session.local_analysis import analyse
 
-    recorded = read_run(args.folder)
-    report = build_report(recorded)
+    refuse_other_folders(args.folder)
+    report = build_report(read_run(args.folder))
     spec = _spec(args)
     print("Facts, from the files of the run\n")
     for line, _ in terminal_lines(report):

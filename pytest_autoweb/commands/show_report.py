@@ -5,8 +5,6 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.errors import SettingsError
-
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
@@ -33,11 +31,9 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the folder is not a run folder.
     """
     from pytest_autoweb.report.write import write_report
+    from pytest_autoweb.runs.run_folder import refuse_other_folders
 
-    if not (args.folder / "cells").is_dir() and not (args.folder / "manifest.json").is_file():
-        raise SettingsError(
-            f"{args.folder} is not a run folder: it has neither cells nor a manifest"
-        )
+    refuse_other_folders(args.folder)
     write_report(args.folder, max_chars=8_000_000, analysis=None)
     page = (args.folder / "index.html").resolve()
     print(page)

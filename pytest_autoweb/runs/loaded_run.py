@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pytest_autoweb.errors import AutowebError, SettingsError
 from pytest_autoweb.results import Attempt, CellResult, RunInfo, Usage
-from pytest_autoweb.runs.run_folder import is_run_folder, read_run
+from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
 
 Table = Literal["cells", "attempts", "checks"]
 
@@ -65,8 +65,7 @@ def load_run(folder: str | Path) -> Run:
         SettingsError: the folder holds no run.
     """
     path = Path(folder)
-    if not is_run_folder(path):
-        raise SettingsError(f"{path} is not a run folder: it has neither cells nor a manifest")
+    refuse_other_folders(path)
     try:
         run = read_run(path)
     except OSError as error:

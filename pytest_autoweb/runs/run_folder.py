@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.analysis.control_verdicts import is_control, with_later_controls
+from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.results import (
     CELL_VERSION,
     CellResult,
@@ -102,6 +103,16 @@ def collector_paused() -> Iterator[None]:
 def is_run_folder(folder: Path) -> bool:
     """Tell whether the folder holds a run."""
     return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
+
+
+def refuse_other_folders(folder: Path) -> None:
+    """Refuse a folder that holds no run.
+
+    Raises:
+        SettingsError: it has neither cells nor a manifest.
+    """
+    if not is_run_folder(folder):
+        raise SettingsError(f"{folder} is not a run folder: it has neither cells nor a manifest")
 
 
 def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:

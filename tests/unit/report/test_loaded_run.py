@@ -9,6 +9,7 @@ import pytest
 from made_up_run import realistic_cells, save_run
 
 from pytest_autoweb import AutowebError, Run, load_run
+from pytest_autoweb.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +61,12 @@ def test_what_cannot_be_had_is_one_sentence(
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(AutowebError, match="polars is needed"):
         run.to_polars()
+
+
+@pytest.mark.parametrize("command", [["analyze"], ["show-report", "--no-open"]])
+def test_commands_refuse_a_folder_without_a_run_and_leave_it_alone(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, str(tmp_path)]) == 4
+    assert f"{tmp_path} is not a run folder" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The places of the bundled prompts and templates, in a wheel and in a checkout."""
+"""The places of the bundled prompts, skills and templates, in a wheel and in a checkout."""
 
 from pathlib import Path
 
@@ -8,7 +8,10 @@ _PACKAGE = Path(__file__).parent
 
 
 def asset_dir(folder: str) -> Path:
-    """Return the `prompts` or `templates` folder: in a wheel the package's, else the checkout's.
+    """Return a folder of assets: in a wheel the package's, else the checkout's.
+
+    Args:
+        folder: `prompts`, `skills` or `templates`.
 
     Raises:
         AssetError: neither place has the folder.

@@ -13,26 +13,33 @@ from pytest_autoweb.commands import (
     comment,
     compare,
     dashboard,
+    export,
     gate,
     init,
     judge_labels,
     locate,
     merge_reports,
     models,
+    prove,
     rerun,
     schema,
     show_prompts,
     show_report,
     store,
+    trace,
     verify,
 )
+from pytest_autoweb.commands.json_output import kept_for_json
 from pytest_autoweb.errors import AutowebError
 
 COMMANDS = (
     init,
     schema,
+    prove,
     show_report,
     rerun,
+    trace,
+    export,
     analyze,
     merge_reports,
     models,
@@ -79,7 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     parsed = build_parser().parse_args(arguments)
     try:
-        with _variants_for(parsed):
+        keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
+        with _variants_for(parsed), keeping:
             code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code

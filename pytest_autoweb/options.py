@@ -272,6 +272,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("controls", "false", "Also run the controls of every case, three times each from a "
            "fresh start: the oracle must pass and doing nothing must fail. A case with a broken "
            "control is left out of comparisons.", flag, "BOOL", bare="true"),
+    Option("mutants", "", "Instead of models, run what this file changes in the oracle of each "
+           "case, which then must fail; `autoweb prove` writes the file and reads the results.",
+           path, "PATH"),
     Option("min_pass_rate", "", "Gate: the least first-attempt pass rate of each model, in "
            "percent. The gate then decides: a failed cell alone does not fail the run.",
            or_none(percent), "PERCENT"),
@@ -316,6 +319,8 @@ OPTIONS: tuple[Option, ...] = (
            "for the Chinese form with the English words beside it. Prompts do not change.",
            one_of(*get_args(Language)), "LANGUAGE"),
     Option("stdout", "false", "Stream the run log to the terminal.", flag, "BOOL", bare="true"),
+    Option("pause", "false", "After an attempt that failed, leave the browser as it is until Enter "
+           "is pressed. Shows most with --headed.", flag, "BOOL", bare="true"),
     Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
            "and put its answer into the report.", flag, "BOOL", bare="true"),
     Option("local_model", "qwen3:8b", "The model of the local analysis; a bare name means "
@@ -357,6 +362,7 @@ class Settings:
     judge_labels: Path | None
     failure_model: str
     controls: bool
+    mutants: Path | None
     min_pass_rate: float | None
     max_cost: float | None
     allow_unpriced: bool
@@ -378,6 +384,7 @@ class Settings:
     report_max_chars: int
     language: Language
     stdout: bool
+    pause: bool
     local_analyze: bool
     local_model: str
     rootdir: Path

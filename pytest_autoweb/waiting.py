@@ -25,6 +25,8 @@ from filelock import BaseFileLock, Timeout
 
 T = TypeVar("T")
 LOCK_POLL_S = 0.05
+# Below this it does not matter who held the thread.
+_LEAST_S = 0.005
 DRIVER_ENDED = "Playwright's driver ended"
 
 
@@ -142,6 +144,18 @@ class Hub:
                 asyncio._set_running_loop(self.loop)
         return future.result()
 
+    @contextmanager
+    def as_if_running(self) -> Iterator[None]:
+        """Let Playwright's calls fail as they do on a loop, although it has ended.
+
+        Some of them make a future of the running loop for their error.
+        """
+        asyncio._set_running_loop(self.loop)
+        try:
+            yield
+        finally:
+            asyncio._set_running_loop(None)
+
     def leave(self) -> None:
         """Let others go on; whoever knows this greenlet resumes it."""
         (self._home if self.dead else self.fiber).switch()
@@ -202,9 +216,45 @@ def _none() -> float:
     return 0.0
 
 
+class OwnTimer:
+    """A timer that counts a cell's own time; while others hold the thread it stands still.
+
+    Args:
+        loop: the event loop that rings it.
+        seconds: when.
+        others: tells for how many seconds others held the thread; see the function of this name.
+        call: is called then.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        seconds: float,
+        others: Callable[[], float],
+        call: Callable[[], object],
+    ) -> None:
+        self._loop, self._others, self._call = loop, others, call
+        self._set(seconds)
+
+    def _set(self, seconds: float) -> None:
+        self._held = self._others()
+        self._handle = self._loop.call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        # What came meanwhile is read only after this.
+        if (more := self._others() - self._held) > _LEAST_S:
+            self._set(more)
+        else:
+            self._call()
+
+    def cancel(self) -> None:
+        """Never ring."""
+        self._handle.cancel()
+
+
 def blocking(call: Callable[[], T]) -> T:
     """Make a call that blocks; for a cell in flight a thread makes it."""
-    found = _waiting_cell()
+    found = _on_the_loop()
     if found is None:
         return call()
     hub, flight = found
@@ -256,7 +306,7 @@ def _in_a_thread(run: Callable[[], None]) -> None:
 
 def sleep(seconds: float) -> None:
     """Do nothing for a while."""
-    found = _waiting_cell()
+    found = _on_the_loop()
     if found is None:
         time.sleep(seconds)
         return
@@ -274,7 +324,7 @@ def readable(descriptor: int, seconds: float, *, patient: bool = True) -> bool:
         seconds: how long to wait.
         patient: whether others may go on meanwhile.
     """
-    found = _waiting_cell() if patient else None
+    found = _on_the_loop() if patient else None
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if found is None:
@@ -332,8 +382,18 @@ def own_turn() -> None:
         flight.wants_turn = flight.elsewhere = False
 
 
+def _on_the_loop() -> tuple[Hub, Flight] | None:
+    """Return the caller with its hub if it is a cell in flight and the loop still runs for it.
+
+    When the loop has ended with Playwright's driver, whoever waits just blocks: what is left to do
+    is to save what there is, and to wait for the cell's own turn.
+    """
+    found = _waiting_cell()
+    return None if found is None or found[0].dead else found
+
+
 def _waiting_cell() -> tuple[Hub, Flight] | None:
-    """Return the caller with its hub if it is a cell in flight, for which the loop still runs."""
+    """Return the caller with its hub if it is a cell in flight."""
     hub = _hub
     if hub is None or (flight := hub.flights.get(greenlet.getcurrent())) is None:
         return None

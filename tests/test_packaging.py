@@ -55,7 +55,7 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_has_every_tracked_file_of_the_package_and_its_folders(wheel: Path) -> None:
     # In a container the checkout may belong to another user, which git refuses unless told.
     git = ("git", "-c", "safe.directory=*", "ls-files")
-    tracked = run(*git, "pytest_autoweb", "prompts", "templates", cwd=ROOT).split("\n")
+    tracked = run(*git, "pytest_autoweb", "prompts", "skills", "templates", cwd=ROOT).split("\n")
     expected = {
         name if name.startswith("pytest_autoweb/") else f"pytest_autoweb/{name}"
         for name in tracked
@@ -81,17 +81,17 @@ def test_the_command_starts_from_the_wheel(stranger: Path, tmp_path: Path) -> No
     assert shown.startswith("usage: autoweb")
 
 
-def test_prompts_and_templates_are_found_inside_the_installed_package(
+def test_prompts_skills_and_templates_are_found_inside_the_installed_package(
     stranger: Path, tmp_path: Path
 ) -> None:
     ask = (
         "from pytest_autoweb.assets import asset_dir\n"
-        "for folder in ('prompts', 'templates'):\n"
+        "for folder in ('prompts', 'skills', 'templates'):\n"
         "    print(asset_dir(folder), any(asset_dir(folder).rglob('*.*')))"
     )
     lines = run(stranger / "python", "-c", ask, cwd=tmp_path).splitlines()
 
-    assert [line.endswith(" True") for line in lines] == [True, True]
+    assert [line.endswith(" True") for line in lines] == [True, True, True]
     assert all(line.startswith(str(stranger.parent)) for line in lines)
 
 

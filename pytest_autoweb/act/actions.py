@@ -26,7 +26,7 @@ MAX_STEPS = 8
 _TEXT_CHARS = 2_000
 
 MarkNumber = Annotated[int, BeforeValidator(mark_of)]
-Confidence = Annotated[float | None, BeforeValidator(confidence_of), Field(ge=0, le=1)]
+Confidence = Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(confidence_of)]
 
 
 class _DecidedAction(BaseModel):

@@ -12,7 +12,7 @@ from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.correct.guidance import failure_text
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.quiet import wait_until_quiet
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.run_script import run_script
 from pytest_autoweb.results import Attempt
 
 _TEXT_MS = 3_000.0

@@ -12,6 +12,8 @@ from pytest_autoweb.results import CellResult, Record
 
 ORACLE = "builtin/oracle"
 NOOP = "builtin/noop"
+MUTANT = "builtin/mutant-"
+"""The beginning of the names under which `autoweb prove` runs a changed oracle, which must fail."""
 
 ControlState = Literal["holds", "broken", "unproven"]
 """The state of a control; `unproven` means that it did not reach a verdict."""
@@ -47,8 +49,13 @@ class ControlRow(Record):
 
 
 def is_control(model: str) -> bool:
-    """Tell whether the model is one of the two controls rather than a contestant."""
-    return model in (ORACLE, NOOP)
+    """Tell whether the model is a control, or a changed one, rather than a contestant."""
+    return model in (ORACLE, NOOP) or model.startswith(MUTANT)
+
+
+def must_fail(model: str) -> bool:
+    """Tell whether the model is a control that has to fail at the checks."""
+    return is_control(model) and model != ORACLE
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:

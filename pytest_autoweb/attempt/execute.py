@@ -1,4 +1,4 @@
-"""Scripts in the step language: cutting them into blocks and running these in the sandbox."""
+"""Scripts in the step language: cutting them into blocks, running these, and why one failed."""
 
 import ast
 import difflib
@@ -10,17 +10,19 @@ from typing import NamedTuple
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.attempt.page_evidence import with_findings
+from pytest_autoweb.analysis.control_verdicts import must_fail
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
+from pytest_autoweb.correct.failure_types import cause_of
+from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
-from pytest_autoweb.evidence.scene import shot, take_scene
+from pytest_autoweb.evidence.page_state import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
 from pytest_autoweb.llm.plan_syntax import heading_number
 from pytest_autoweb.llm.replies import fold_line
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.page.opening import page_digest
-from pytest_autoweb.results import Attempt, Failure, Scene, StepResult, ToolCall
+from pytest_autoweb.results import Attempt, Failure, Finding, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
 _SLASH_COMMENT = re.compile(r"^(\s*)//+\s?(.*)$")
@@ -302,7 +304,9 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
     context, outcome = _run_once(index, code, hint, tools, first)
     calls, retried = outcome.calls, False
     # A step whose worker was killed has lost its state, so it cannot go on.
-    if _ran_out_of_time(outcome, tools) and not outcome.killed and not told:
+    # One of a changed oracle waits for what it did not do, and never gets it.
+    hopeless = told or must_fail(tools.spec.name)
+    if _ran_out_of_time(outcome, tools) and not outcome.killed and not hopeless:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
@@ -446,3 +450,41 @@ def relative_scene(scene: Scene, tools: Tools) -> Scene:
     path = scene.screenshot
     absolute = path if path.startswith(str(tools.cell_folder)) else str(tools.folder / path)
     return scene.model_copy(update={"screenshot": relative(absolute, tools)})
+
+
+_LAST_CALLS = 30
+
+
+def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt with evidence from the page, taken before anything changes.
+
+    Servers' answers are recorded anyway; the page is examined only if a correction may need it.
+    """
+    if attempt.findings:
+        return attempt
+    found = server_findings(tools.wire, tools.page.url, tools.redact)
+    if tools.settings.corrects and not tools.page.is_closed():
+        critic = PageCritic(tools.page, tools.redact)
+        failed = next((call for call in reversed(attempt.tool_calls) if not call.ok), None)
+        found = (*critic.context(failed), *found)
+        if failed is None:
+            found = (*_undone(attempt.tool_calls, critic), *found)
+    return change(attempt, findings=found)
+
+
+def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt with the type of its failure and the number of its writes to servers."""
+    found = attempt.findings or server_findings(tools.wire, tools.page.url, tools.redact)
+    kind = attempt.failure.kind if attempt.failure else ""
+    if kind == "repair" and tools.guidance:
+        # A retry that gave up leaves the cause of the earlier failure unchanged.
+        cause = tools.guidance.correction.of
+    else:
+        cause = cause_of(attempt.failure, found)
+    return change(attempt, findings=found, classification=cause, writes=writes_of(tools.wire))
+
+
+def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, ...]:
+    """Return findings on calls that ran without an error but not with the effect they claim."""
+    acting = [call for call in calls if call.acting and call.ok][-_LAST_CALLS:]
+    return tuple(finding for call in acting for finding in critic.check(call).findings)

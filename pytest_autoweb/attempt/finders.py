@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from playwright.sync_api import Frame, Locator, Page
 
@@ -13,10 +14,16 @@ from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.locate.interview import VisionModel
 from pytest_autoweb.locate.locator import LocatorResult, Memory, Sight
+from pytest_autoweb.marks.find_again import selectors
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
-from pytest_autoweb.page.scripts import run_on_elements
+from pytest_autoweb.page.refs import plain_locator
+from pytest_autoweb.page.run_script import run_on_elements
 from pytest_autoweb.results import Attempt, ChosenMark, Location, LocatorStatus
+from pytest_autoweb.sandbox.allowed_members import FINDERS
 from pytest_autoweb.sandbox.engine import StepCallError
+
+NOT_LOCATED = "?"
+"""Stands in a record where an element was found, but no locator for it."""
 
 
 class MarkFinder:
@@ -251,6 +258,40 @@ def _unverified(location: Location) -> str:
     if location.verdict == "unverifiable" and location.confidence < UNVERIFIED_LIMIT:
         return f"{location.compared}, and {location.confidence:.2f} is below {UNVERIFIED_LIMIT}"
     return ""
+
+
+def noted(find: Callable[..., Locator], tools: Tools) -> Callable[..., Locator]:
+    """Return a finder that also keeps, with its call, Playwright's own locator of the element.
+
+    By that a test can be exported, in which there are neither numbers nor eyes.
+    """
+
+    def found(*args: Any, **kwargs: Any) -> Locator:
+        element = find(*args, **kwargs)
+        plain = tools.redact(plain_locator(element, _selectors))
+        tools.after_step.append(partial(_with_locator, plain))
+        return element
+
+    return found
+
+
+def _selectors(element: Locator) -> tuple[str, ...]:
+    found = run_on_elements(element, "marks_paths", 0)
+    return selectors(found[0]) if found else ()
+
+
+def _with_locator(plain: str, attempt: Attempt) -> Attempt:
+    """Return the attempt with the locator at the first call of a finder that still lacks its own.
+
+    Calls end in the order in which their elements were found.
+    """
+    calls = list(attempt.tool_calls)
+    last = calls[-1].step_index if calls else None
+    for place, call in enumerate(calls):
+        if call.step_index == last and call.method in FINDERS and call.ok and not call.located:
+            calls[place] = call.model_copy(update={"located": plain or NOT_LOCATED})
+            break
+    return change(attempt, tool_calls=tuple(calls))
 
 
 def _with_search(result: LocatorResult, attempt: Attempt) -> Attempt:

@@ -32,7 +32,7 @@ from pytest_autoweb.sandbox.engine import StepEngine
 if TYPE_CHECKING:
     from pytest_autoweb.egress.origin_policy import OriginPolicy
     from pytest_autoweb.evidence.downloads import DownloadRecord
-    from pytest_autoweb.evidence.scene import Watch
+    from pytest_autoweb.evidence.page_state import Watch
     from pytest_autoweb.evidence.wire import WireRecord
     from pytest_autoweb.marks.marking import MarkedPage
 

@@ -79,7 +79,18 @@ ID_PATTERN = r"^[A-Za-z0-9._-]+$"
 TAG_PATTERN = r"^[^\W_][\w.-]*$"
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
-Tag = Annotated[str, fitting(TAG_PATTERN, "must be a word of letters, digits, '_', '.' and '-'")]
+
+def _selectable(tag: str) -> str:
+    if tag in ("and", "or", "not"):
+        raise ValueError(f"must be no word of the language of `pytest -m`, got {tag!r}")
+    return tag
+
+
+Tag = Annotated[
+    str,
+    fitting(TAG_PATTERN, "must be a word of letters, digits, '_', '.' and '-'"),
+    AfterValidator(_selectable),
+]
 SecretName = Annotated[str, fitting(NAME_PATTERN, "must be a name of letters, digits and '_'")]
 CaseId = Annotated[str, fitting(ID_PATTERN, "may hold only letters, digits, '.', '_' and '-'")]
 AnyCheck = Annotated[SerializeAsAny[Check], BeforeValidator(saved_check)]

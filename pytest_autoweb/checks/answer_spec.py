@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from pytest_autoweb.specs import Count, FieldError, FieldPath, Regex, Spec
-from pytest_autoweb.values.meaning import ValueFormat, describe_meanings
+from pytest_autoweb.values.compare_values import ValueFormat, describe_meanings
 from pytest_autoweb.values.money import is_currency
 from pytest_autoweb.values.normal_forms import normal_url
 from pytest_autoweb.values.number_words import UnknownLocale, locale_of

@@ -17,7 +17,7 @@ from pytest_autoweb.checks.check_type import (
     Verdict,
 )
 from pytest_autoweb.checks.value_matching import shown_near
-from pytest_autoweb.page.scripts import (
+from pytest_autoweb.page.run_script import (
     MAX_FRAMES,
     MAX_SILENT,
     call_function,

@@ -29,7 +29,7 @@ from pytest_autoweb.checks.value_matching import as_text
 from pytest_autoweb.egress.browser_watch import call_within
 from pytest_autoweb.evidence.downloads import Download
 from pytest_autoweb.evidence.wire import WireEntry
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.run_script import run_script
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, fitting
 from pytest_autoweb.values.normal_forms import normalise

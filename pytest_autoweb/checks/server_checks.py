@@ -158,7 +158,7 @@ def _reply_verdict(query: HttpQuery, reply: _Reply, redact: Callable[[str], str]
         return Verdict(True, seen)
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Verdict(False, f"{seen} (not JSON)")
     if is_subset(query.json_subset, found):
         return Verdict(True, seen)

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pytest_autoweb.checks.answer_spec import Condition, Typed, format_of
-from pytest_autoweb.values.meaning import Meanings, ValueFormat, at_least, describe_meanings, same
+from pytest_autoweb.values.compare_values import (
+    Meanings,
+    ValueFormat,
+    at_least,
+    describe_meanings,
+    same,
+)
 from pytest_autoweb.values.normal_forms import normalise
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")

@@ -85,17 +85,25 @@ def offered_calls(
 def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
     """Return the calls that failed; of a script that ran to its end, its only acting call.
 
-    Failures that may pass by themselves are left out, because repeating the call may help then.
+    Failures that may pass by themselves are left out, because repeating the call may help then. So
+    is an only call that another script made beside others: what they lacked may be another call.
     """
-    return frozenset(
-        pair for attempt in attempts if not may_pass(attempt) for pair in _failed_in(attempt)
-    )
+    ran = [attempt for attempt in attempts if not may_pass(attempt)]
+    together = [acted for attempt in ran if len(acted := acted_pairs(attempt)) > 1]
+    return frozenset(pair for attempt in ran for pair in _failed_in(attempt, together))
 
 
-def _failed_in(attempt: Attempt) -> set[Pair]:
-    failed = {(normalized(c.target), c.method) for c in attempt.tool_calls if not c.ok}
-    acted = {(normalized(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
-    return failed if failed or len(acted) != 1 else acted
+def _failed_in(attempt: Attempt, together: Sequence[Collection[Pair]]) -> set[Pair]:
+    if failed := {(normalized(c.target), c.method) for c in attempt.tool_calls if not c.ok}:
+        return failed
+    acted = acted_pairs(attempt)
+    known = any(acted <= set(others) for others in together)
+    return set() if known or len(acted) != 1 else acted
+
+
+def acted_pairs(attempt: Attempt) -> set[Pair]:
+    """Return the acting calls of an attempt that succeeded."""
+    return {(normalized(c.target), c.method) for c in attempt.tool_calls if c.ok and c.acting}
 
 
 def _blocked(attempt: Attempt) -> frozenset[str]:

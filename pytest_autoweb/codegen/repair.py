@@ -6,8 +6,10 @@ from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, 
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import (
+    acted_pairs,
     code_of_calls,
     disallowed_calls,
+    failed_pairs,
     grammar,
     offered_calls,
     schema,
@@ -16,7 +18,7 @@ from pytest_autoweb.codegen.generate import take_code, with_marks, write_script
 from pytest_autoweb.codegen.show_pages import describe_picture, page_budget
 from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
 from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
-from pytest_autoweb.evidence.scene import snapshot_text
+from pytest_autoweb.evidence.page_state import snapshot_text
 from pytest_autoweb.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_object
@@ -128,22 +130,33 @@ def _with_plan_of(failed: Attempt, attempt: Attempt) -> Attempt:
     )
 
 
-def _calls(attempt: Attempt, *, ok: bool) -> str:
+def _calls(attempt: Attempt, *, ok: bool) -> list[str]:
     calls = [call for call in attempt.tool_calls if call.ok is ok and (call.acting or not ok)]
     lines = (f"{call.target}.{call.method}({call.arguments})" for call in calls)
-    return "\n".join(dict.fromkeys(lines))
+    return list(dict.fromkeys(lines))
 
 
 def _worked(attempts: tuple[Attempt, ...]) -> str:
     """Return the acting calls that succeeded in any attempt so far, in the order of attempts."""
-    texts = [_calls(each, ok=True) for each in attempts]
-    return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
+    tried = _tried(attempts).splitlines()
+    lines = dict.fromkeys(line for each in attempts for line in _calls(each, ok=True))
+    return "\n".join(line for line in lines if line not in tried)
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> str:
-    """Return the calls that failed; of a script that ran to its end in vain, all its calls."""
-    texts = [_calls(each, ok=all(call.ok for call in each.tool_calls)) for each in attempts]
-    return "\n".join(dict.fromkeys(line for text in texts for line in text.splitlines()))
+    """Return the calls that failed; a script that ran to its end in vain is one line of calls.
+
+    Each of its calls worked, and may be needed beside others. The only call of a script is told if
+    it must not be made again.
+    """
+    banned = failed_pairs(attempts)
+    lines = []
+    for each in attempts:
+        if failed := _calls(each, ok=False):
+            lines += failed
+        elif len(pairs := acted_pairs(each)) > 1 or pairs & banned:
+            lines.append("; ".join(_calls(each, ok=True)))
+    return "\n".join(dict.fromkeys(lines))
 
 
 def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:

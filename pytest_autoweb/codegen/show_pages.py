@@ -1,7 +1,7 @@
 """Showing the pages of a plan to the model, with one snapshot per URL and entry action."""
 
 from pytest_autoweb.attempt.tools import Tools, ask, change
-from pytest_autoweb.evidence.scene import shot
+from pytest_autoweb.evidence.page_state import shot
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.page.capture import cache_key, capture_snapshot

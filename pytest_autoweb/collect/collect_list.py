@@ -30,7 +30,7 @@ from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.model_spec import is_loopback
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.run_script import run_script
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
 from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.sandbox.engine import StepCallError

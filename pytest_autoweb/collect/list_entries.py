@@ -9,7 +9,7 @@ from pytest_autoweb.collect.list_addresses import Place, fits, joined, read_plac
 from pytest_autoweb.collect.next_page_control import Control, read_controls
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.run_script import run_script
 
 
 class ListEntry(NamedTuple):

@@ -18,7 +18,7 @@ from pytest_autoweb.collect.next_page_control import Control
 from pytest_autoweb.collect.robots import LONGEST, Robots
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
-from pytest_autoweb.page.scripts import run_script
+from pytest_autoweb.page.run_script import run_script
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes that mean "later" rather than "no"."""
@@ -314,9 +314,12 @@ class Site:
 
     def _wait(self, done: Callable[[], bool]) -> bool:
         """Wait for a condition, but not longer than the page is active and nothing is refused."""
-        ends = waiting.now() + CHANGE_MS / 1000
+        began = waiting.now()
+        ends = began + CHANGE_MS / 1000
         while not done():
-            quiet = self._traffic.quiet_for() > QUIET_MS / 1000
+            # The scrolling before may have taken longer, and what it caused be a timer.
+            idle = min(self._traffic.quiet_for(), waiting.now() - began)
+            quiet = idle > QUIET_MS / 1000
             if self._traffic.refused or quiet or waiting.now() > ends:
                 return False
             self.page.wait_for_timeout(POLL_MS)
@@ -343,7 +346,7 @@ def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str],
                 response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
             if response is None or response.status != 200:
                 return None
-            return str(tab.evaluate(f"document.body.innerText.slice(0, {LONGEST})"))
+            return str(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
         except Error:
             return None
         finally:

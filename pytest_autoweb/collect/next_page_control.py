@@ -4,11 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    pass
-
+from typing import Any, NamedTuple
 
 _NEXT_TEXTS = frozenset(
     text

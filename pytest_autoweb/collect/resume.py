@@ -13,7 +13,7 @@ from pytest_autoweb.collect.list_site import CLICK_MS, Site, Way
 from pytest_autoweb.collect.next_page_control import by_text, choose_next
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep
 from pytest_autoweb.page.quiet import wait_until_quiet
-from pytest_autoweb.page.scripts import run_on_elements
+from pytest_autoweb.page.run_script import run_on_elements
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
 

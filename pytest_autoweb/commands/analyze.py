@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
     from pytest_autoweb.llm.model_spec import ModelSpec
+    from pytest_autoweb.report.json_report import Analysis
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -46,6 +49,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--max-cost", type=float, metavar="USD", help="the most that the call may cost"
     )
     parser.add_argument("--only-print", action="store_true", help="leave the run's report as it is")
+    add_json_argument(parser)
     parser.set_defaults(run=run, with_variants=True)
 
 
@@ -65,23 +69,33 @@ def run(args: argparse.Namespace) -> int:
     refuse_other_folders(args.folder)
     report = build_report(read_run(args.folder))
     spec = _spec(args)
-    print("Facts, from the files of the run\n")
-    for line, _ in terminal_lines(report):
-        print(f"  {line}")
-    sys.stdout.flush()
+    if not args.json:
+        print("Facts, from the files of the run\n")
+        for line, _ in terminal_lines(report):
+            print(f"  {line}")
+        sys.stdout.flush()
     with temporary_gateway(args.max_cost) as client:
         client.add(spec)
         analysis = analyse(report, spec.name, client)
+    if args.json:
+        said = {"model": analysis.model, "text": analysis.text, "error": analysis.error}
+        print_json("analysis", {"summary": report.summary, "notes": report.notes, **said})
     if analysis.text is None:
         print(f"\nautoweb: {analysis.error}", file=sys.stderr)
         return 1
-    print(f"\nThe opinion of {analysis.model}, which nobody checked\n")
-    for line in _readable(analysis.text).splitlines():
-        print(f"  {line}")
+    if not args.json:
+        _print_opinion(analysis)
     if not args.only_print:
         write_report(args.folder, max_chars=8_000_000, analysis=analysis)
-        print(f"\nreport: {args.folder / 'index.html'}")
+        if not args.json:
+            print(f"\nreport: {args.folder / 'index.html'}")
     return 0
+
+
+def _print_opinion(analysis: "Analysis") -> None:
+    print(f"\nThe opinion of {analysis.model}, which nobody checked\n")
+    for line in _readable(analysis.text or "").splitlines():
+        print(f"  {line}")
 
 
 def _spec(args: argparse.Namespace) -> "ModelSpec":

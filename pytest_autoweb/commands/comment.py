@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: the file cannot be written.
     """
     from pytest_autoweb.gates.gate_decision import rows_of
-    from pytest_autoweb.report.any_run import load_any
     from pytest_autoweb.report.pr_comment import comment_body
+    from pytest_autoweb.report.run_argument import load_any
     from pytest_autoweb.runs.run_folder import read_run
     from pytest_autoweb.runs.saving import write_text_atomic
     from pytest_autoweb.runs.side_files import read_side_files

@@ -1,10 +1,10 @@
 """`autoweb compare`: compare two runs, or the models of one run, on the same cases."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
 from pytest_autoweb.errors import SettingsError, listed, near_miss
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -61,7 +61,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="also compare cases that changed between the runs, marked as such",
     )
-    compare.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json_argument(compare)
     compare.add_argument(
         "--storage", type=Path, default=Path(".autoweb"), help="folder of saved runs (.autoweb)"
     )
@@ -78,12 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
     comparisons = _of_one_run(args) if args.b is None else _of_two_runs(args)
     if args.json:
-        document = {
-            "format": "pytest-autoweb/comparisons",
-            "version": 1,
-            "comparisons": [each.model_dump(mode="json") for each in comparisons],
-        }
-        print(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json("comparisons", {"comparisons": comparisons})
     else:
         print(comparison_text(comparisons))
     return 0
@@ -91,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
     from pytest_autoweb.analysis.comparison import compare_models, compare_modes, contestants
-    from pytest_autoweb.report.any_run import load_any
+    from pytest_autoweb.report.run_argument import load_any
 
     if args.model:
         raise SettingsError("--model compares two runs; within one run use --models A,B")
@@ -114,7 +109,7 @@ def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
 
 def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":
     from pytest_autoweb.analysis.comparison import compare_runs, contestants
-    from pytest_autoweb.report.any_run import load_any
+    from pytest_autoweb.report.run_argument import load_any
 
     before, after = load_any(args.a, args.storage), load_any(args.b, args.storage)
     pairs = _pairs(args)

@@ -2,10 +2,11 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
 from pytest_autoweb.errors import AutowebError, SettingsError
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -62,6 +63,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     gate.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
     gate.add_argument("--save", metavar="NAME", default="", help=_help("save"))
     gate.add_argument("--autosave", action="store_true", help=_help("autosave"))
+    add_json_argument(gate)
     gate.set_defaults(run=run, with_variants=True)
 
 
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
-    from pytest_autoweb.gates.gate_decision import decide, gate_lines, keep, read_gate_inputs
+    from pytest_autoweb.gates.gate_decision import decide, keep, read_gate_inputs
     from pytest_autoweb.report.details import read_for_report
     from pytest_autoweb.report.write import write_report
     from pytest_autoweb.session.pytest_outcome import no_verdicts
@@ -91,18 +93,29 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise AutowebError(f"{error.filename}: {error.strerror}") from None
     ungraded = no_verdicts(saved.cells)
-    for notice in (*inputs.notices, why, *ungraded):
-        if notice:
-            print(f"autoweb: {notice}")
-    for line, _ in gate_lines(decision.gates):
-        print(line)
-    if not decision.gates:
-        print("no gate was asked for")
-    if path:
-        print(f"saved as {path}")
-    print(args.folder / "index.html")
+    notices = [notice for notice in (*inputs.notices, why, *ungraded) if notice]
+    failed, page = bool(decision.failed or ungraded), args.folder / "index.html"
+    if args.json:
+        told = {"failed": failed, "gates": decision.gates, "notices": notices}
+        print_json("gates", {"report": page, **told, "saved_as": path})
+    else:
+        for line in (*(f"autoweb: {notice}" for notice in notices), *_said(decision, path)):
+            print(line)
+        print(page)
+    # With --json these lines are on stderr, which GitHub reads as well.
     _tell_github(saved, decision, policy, report)
-    return 1 if decision.failed or ungraded else 0
+    return int(failed)
+
+
+def _said(decision: "GateDecision", path: Path | None) -> Iterator[str]:
+    from pytest_autoweb.gates.gate_decision import gate_lines
+
+    for line, _ in gate_lines(decision.gates):
+        yield line
+    if not decision.gates:
+        yield "no gate was asked for"
+    if path:
+        yield f"saved as {path}"
 
 
 def refuse_other_folders(folder: Path) -> None:

@@ -30,14 +30,19 @@ the case's own solution, which must pass, and does nothing, which must fail.
   autoweb init --command "python manage.py runserver {port}" --ci github
 
 It writes cases/first.yaml, the setting autoweb_models in pyproject.toml (so that `pytest` alone
-runs the two controls), lines in .gitignore, and with --ci a job. What exists is kept as it is.
+runs the two controls), lines in .gitignore, with --ci a job, and with --skill what teaches a coding
+agent to write, prove and run cases. What exists is kept as it is.
 
 Exit status: 0 the case is proven; 1 a control does not hold; 4 invalid input, or a page that cannot
 be opened.
 """
 CONTROLS = "builtin/oracle,builtin/noop"
-_IGNORED = ("autoweb-report/", "autoweb-report.*/", "autoweb-blobs/", ".autoweb/")
+_IGNORED = (
+    *("autoweb-report/", "autoweb-report.*/", "autoweb-proof*/", "autoweb-rerun*/"),
+    *("autoweb-blobs/", ".autoweb/"),
+)
 _JOBS = {"github": ".github/workflows/autoweb.yml", "gitlab": ".gitlab-ci.yml"}
+_SKILL = "pytest-autoweb/SKILL.md"
 _MAX_TRIED = 8
 """The most links that are followed, so that a page of hundreds does not keep one waiting."""
 _LINKS = """() => [...document.querySelectorAll('a[href]')]
@@ -78,6 +83,13 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")
     parser.add_argument(
+        "--skill",
+        type=Path,
+        metavar="DIR",
+        help="also write the skill for coding agents below DIR, where your agent looks for skills, "
+        "such as .claude/skills or .agents/skills",
+    )
+    parser.add_argument(
         "--folder", default="cases", metavar="DIR", help="folder of the case files; default: cases"
     )
     parser.set_defaults(run=run)
@@ -98,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
     ignore_runs(Path(".gitignore"))
     if args.ci:
         add_job(Path(), args.ci, args.folder)
+    if args.skill:
+        add_skill(args.skill)
     print("\nThe controls, as `pytest` runs them from now on:\n", flush=True)
     command = [sys.executable, "-m", "pytest", str(file), "-q", f"--autoweb-models={CONTROLS}"]
     if code := subprocess.run(command, check=False).returncode:
@@ -328,3 +342,13 @@ def add_job(root: Path, name: str, folder: str) -> None:
     if file.exists():
         return _say("kept", file, "it is there already; docs/ci.md shows what a job needs")
     return _write(file, _rendered(f"{name}.yml", folder=folder))
+
+
+def add_skill(folder: Path) -> None:
+    """Write the skill for coding agents below their folder of skills, unless it is there."""
+    from pytest_autoweb.assets import asset_dir
+
+    file = folder / _SKILL
+    if file.exists():
+        return _say("kept", file, "it is there already; remove it to get that of this version")
+    return _write(file, (asset_dir("skills") / _SKILL).read_text(encoding="utf-8"))

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--labels", type=Path, required=True, metavar="FILE", help="YAML file to write or extend"
     )
     add_judge_arguments(parser, about="ask the judge about the labelled cells")
+    add_json_argument(parser)
     parser.set_defaults(run=run)
 
 
@@ -115,10 +118,16 @@ def run(args: argparse.Namespace) -> int:
         _add(labels, dict(_asked(args, saved, labels)))
     write_labels(args.labels, labels.values())
     waiting = sum(label.human is None for label in labels.values())
-    print(f"{args.labels}: {len(labels)} entries, {len(labels) - len(before)} new")
+    new = len(labels) - len(before)
+    judges = agreements(LabelFile(labels=tuple(labels.values())).pairs())
+    if args.json:
+        counts = {"entries": len(labels), "new": new, "waiting": waiting}
+        print_json("judge-labels", {"file": args.labels, **counts, "judges": judges})
+        return 0
+    print(f"{args.labels}: {len(labels)} entries, {new} new")
     if waiting:
         print(f"{waiting} need a human verdict: fill in `human: pass` or `human: fail`")
-    for found in agreements(LabelFile(labels=tuple(labels.values())).pairs()):
+    for found in judges:
         print(agreement_line(found))
     return 0
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--models-file", type=Path, metavar="FILE", help="file with model settings, as for pytest"
     )
+    add_json_argument(parser)
     parser.set_defaults(run=run)
 
 
@@ -98,8 +101,12 @@ def run(args: argparse.Namespace) -> int:
     with temporary_gateway() as client, opened_page(args.url, size) as page:
         client.add(spec)
         result = search(page, client, args)
-    print(_said(result))
-    print(args.out / "film.html")
+    film = args.out / "film.html"
+    if args.json:
+        print_json("location", {"film": film, "location": result.location})
+    else:
+        print(_said(result))
+        print(film)
     if result.transcript and result.transcript[-1].error:
         print(f"autoweb: {result.transcript[-1].error}", file=sys.stderr)
         return 4

@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="exit with 1 when cells have no result",
     )
+    add_json_argument(merge)
     merge.set_defaults(run=run, with_variants=True)
 
 
@@ -64,7 +67,12 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.report.terminal import terminal_lines
 
     merged = merge_reports(args.paths, args.output, max_chars=8_000_000)
-    for line, _ in terminal_lines(merged.report):
-        print(line)
-    print(f"report: {args.output / 'index.html'}")
+    page = args.output / "index.html"
+    if args.json:
+        facts = {"missing": merged.missing, "notes": merged.report.notes}
+        print_json("merge", {"report": page, "summary": merged.report.summary, **facts})
+    else:
+        for line, _ in terminal_lines(merged.report):
+            print(line)
+        print(f"report: {page}")
     return 1 if merged.missing and args.require_complete else 0

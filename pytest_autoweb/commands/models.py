@@ -7,12 +7,20 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.engine_pool import engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.local_models import CATALOGUE, is_present, local_model, models_dir, pull
+from pytest_autoweb.llm.local_models import (
+    CATALOGUE,
+    LocalModel,
+    is_present,
+    local_model,
+    models_dir,
+    pull,
+)
 from pytest_autoweb.llm.model_registry import installed_litellm
 from pytest_autoweb.llm.model_spec import (
     BUILTINS,
@@ -42,12 +50,13 @@ def add_parser(subparsers: "Subparsers") -> None:
         description="Lists models, checks whether they can be called, and fetches them.",
     )
     actions = models.add_subparsers(dest="models_action", required=True, metavar="ACTION")
-    actions.add_parser(
+    listing = actions.add_parser(
         "list",
         help="list embedded models and built-ins",
         description="Lists the models that need no service: embedded ones and built-ins. "
         "Models of any provider that litellm supports can be used as well.",
     )
+    add_json_argument(listing)
     check = actions.add_parser(
         "check",
         help="check whether models can be called",
@@ -63,6 +72,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         metavar="PATH",
         help="YAML or JSON file with model settings that override those in pyproject.toml",
     )
+    add_json_argument(check)
     fetch = actions.add_parser(
         "pull",
         help="fetch the file of an embedded model",
@@ -84,13 +94,19 @@ def add_parser(subparsers: "Subparsers") -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chosen action; return 1 when a model cannot be called or fetched, else 0."""
     if args.models_action == "list":
-        return _list()
+        return _list(as_json=args.json)
     if args.models_action == "check":
-        return _check(args.names, args.models_file)
+        return _check(args.names, args.models_file, as_json=args.json)
     return _pull(args.names, args.source)
 
 
-def _list() -> int:
+def _list(*, as_json: bool) -> int:
+    if as_json:
+        embedded = [_facts(model) for model in CATALOGUE]
+        print_json(
+            "models", {"folder": models_dir(), "embedded": embedded, "controls": list(BUILTINS)}
+        )
+        return 0
     for model in CATALOGUE:
         state = "here" if is_present(model) else f"autoweb models pull {model.full_name}"
         print(
@@ -103,7 +119,19 @@ def _list() -> int:
     return 0
 
 
-def _check(names: Sequence[str], models_file: Path | None) -> int:
+def _facts(model: LocalModel) -> dict[str, str | int | bool]:
+    return {
+        "name": model.full_name,
+        "title": model.title,
+        "quantisation": model.quantisation,
+        "size_bytes": model.size,
+        "memory": model.memory,
+        "licence": model.licence,
+        "is_here": is_present(model),
+    }
+
+
+def _check(names: Sequence[str], models_file: Path | None, *, as_json: bool) -> int:
     specs = load_specs(names, pyproject=Path("pyproject.toml"), models_file=models_file)
     with tempfile.TemporaryDirectory(prefix="autoweb-check-") as folder:
         address = start_gateway(
@@ -113,6 +141,10 @@ def _check(names: Sequence[str], models_file: Path | None) -> int:
             checks = GatewayClient(address).check(list(specs))
         finally:
             stop_gateway(address)
+    if as_json:
+        found = [_checked(check, specs[check.model]) for check in checks]
+        print_json("model-checks", {"models": found})
+        return 0 if all(check.ok for check in checks) else 1
     for check in checks:
         print(describe_check(check))
         for line in _what_it_is(specs[check.model]):
@@ -133,15 +165,31 @@ def _what_it_is(spec: ModelSpec) -> Iterator[str]:
     width = max(len(setting.name) for setting in settings)
     for setting in settings:
         yield f"{setting.name:<{width}}  {setting.value} ({setting.source})"
+    if hint := _hint(spec):
+        yield hint
+
+
+def _checked(check: "ModelCheck", spec: ModelSpec) -> dict[str, Any]:
+    """Return the result of checking a model, and what the model is."""
+    is_model = spec.provider != "builtin"
+    settings = describe_model(spec).settings if is_model else ()
+    found = {"name": check.model, "ok": check.ok, "detail": check.detail}
+    return {**found, "settings": settings, "hint": _hint(spec) if is_model else ""}
+
+
+def _hint(spec: ModelSpec) -> str:
+    """Return what to do about a model of which little is known, or nothing."""
+    settings = describe_model(spec).settings
     if spec.provider != "litellm" or any(s.source == "registry" for s in settings):
-        return
+        return ""
     if installed_litellm() is None:
-        yield (
+        return (
             "litellm is not installed, so nothing is known but these settings and defaults; pip "
             "install litellm, or set them for the model"
         )
-    elif spec.litellm_model.partition("/")[0] not in OLLAMA_PROVIDERS:
-        yield "litellm's registry does not know it: set context_tokens, max_tokens and so on for it"
+    if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
+        return ""
+    return "litellm's registry does not know it: set context_tokens, max_tokens and so on for it"
 
 
 def _pull(names: Sequence[str], source: str | None) -> int:

@@ -19,7 +19,7 @@ _ABOUT = """\
 Runs one cell of a saved run again, with the flags of that run, and prints the command that does it.
 CELL is the name of its test, a part of it that fits only one, or the cell's folder.
 
-  autoweb rerun "login[openai/gpt-5-mini]" --headed
+  autoweb rerun "login[openai/gpt-5-mini]" --headed --pause
   autoweb rerun login --model ollama_chat/qwen3:8b -- --tracing=on
 
 The case file is read as it is now. The results go to autoweb-rerun/; the saved run is only read.
@@ -30,7 +30,7 @@ Exit status: that of pytest; 4 if the cell cannot be found.
 _OWN = frozenset(
     ("models", "capture", "strategy", "codegen", "repeat", "controls", "report", "stdout", "shard",
      "blobs", "save", "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate",
-     "local_analyze", "concurrency", "files", "cases_file")
+     "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause")
 )  # fmt: skip
 """Settings that the command sets itself, or that are about a run and not about a cell."""
 
@@ -43,15 +43,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         description=_ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("cell", metavar="CELL", help="a test's name, a part of it, or a folder")
-    parser.add_argument(
-        "--run",
-        dest="folder",
-        type=Path,
-        default=Path("autoweb-report"),
-        metavar="RUN",
-        help="the folder of the run; default: autoweb-report",
-    )
+    add_cell_arguments(parser)
     parser.add_argument("--model", metavar="NAME", help="run another model instead")
     parser.add_argument(
         "--strategy",
@@ -62,8 +54,31 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--slow", type=int, default=400, metavar="MS", help="with --headed: pause between actions"
     )
+    parser.add_argument(
+        "--pause",
+        action="store_true",
+        help="when it fails, leave the browser as it is until Enter is pressed",
+    )
     parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
     parser.set_defaults(run=run)
+
+
+def add_cell_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what says which cell of which run is meant."""
+    parser.add_argument("cell", metavar="CELL", help="a test's name, a part of it, or a folder")
+    add_run_argument(parser)
+
+
+def add_run_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the run in which a cell is looked for."""
+    parser.add_argument(
+        "--run",
+        dest="folder",
+        type=Path,
+        default=Path("autoweb-report"),
+        metavar="RUN",
+        help="the folder of the run; default: autoweb-report",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,24 +103,22 @@ def find_cell(cells: "tuple[CellResult, ...]", said: str, folder: Path) -> "Cell
         SettingsError: none is, or several are; the message lists some.
     """
     from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.report.wording import one_line
 
     place = Path(said)
     if place.is_file():
         place = place.parent
     if place.is_dir() and place.resolve().is_relative_to(folder.resolve()):
         said = place.resolve().relative_to(folder.resolve()).as_posix()
-    fits = [cell for cell in cells if said in (cell.folder, _test_name(cell))]
-    fits = fits or [cell for cell in cells if said in _test_name(cell)]
+    fits = [cell for cell in cells if said in (cell.folder, cell.test_name)]
+    fits = fits or [cell for cell in cells if said in cell.test_name]
     if len(fits) == 1:
         return fits[0]
-    names = ", ".join(_test_name(cell) for cell in (fits or cells)[:8])
+    # The run may be somebody else's.
+    names = ", ".join(one_line(cell.test_name) for cell in (fits or cells)[:8])
     more = "" if len(fits or cells) <= 8 else ", …"
     what = f"{len(fits)} cells fit" if fits else "no cell of the run fits"
     raise SettingsError(f"{what} {said!r}: {names}{more}")
-
-
-def _test_name(cell: "CellResult") -> str:
-    return cell.nodeid.partition("::")[2] or f"{cell.case_id}[{cell.model}]"
 
 
 def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) -> list[str]:
@@ -126,6 +139,8 @@ def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) 
     flags += _flags_of(info.settings)
     if args.headed:
         flags += ["--headed", f"--slowmo={args.slow}"]
+    if args.pause:
+        flags.append("--autoweb-pause")
     return [*flags, "--autoweb-report=autoweb-rerun", "--autoweb-stdout", *args.flags]
 
 

@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     show.add_argument("case", metavar="CASE", help="a case file, or FILE::ID for one of its cases")
     show.add_argument("model", metavar="MODEL", help="a model, as for --autoweb-models")
+    add_json_argument(show)
     show.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
     parser.set_defaults(run=run)
 
@@ -135,24 +138,63 @@ def run(args: argparse.Namespace) -> int:
     if shown.item is None or not shown.requests:
         sys.stderr.write(said.getvalue())
         raise SettingsError(f"{args.case}: no prompt was reached; pytest's words are above")
-    _print(shown.item, shown.requests)
+    if args.json:
+        _print_as_json(shown.item, shown.requests)
+    else:
+        _print(shown.item, shown.requests)
     return 0
 
 
-def _print(item: "CellItem", requests: "list[Request]") -> None:
-    from pytest_autoweb.llm.prompts import load_prompt
+def _print_as_json(item: "CellItem", requests: "list[Request]") -> None:
+    cell = item.cell
+    calls = [
+        {
+            "stage": request.stage,
+            "tokens": _tokens(request),
+            "messages": [
+                {
+                    "role": message.role,
+                    "content": message.content,
+                    "picture_bytes": [_bytes_of(picture) for picture in message.images],
+                }
+                for message in request.messages
+            ],
+        }
+        for request in requests
+    ]
+    asked = {"case": cell.case.id, "model": cell.spec.name, "strategy": cell.strategy}
+    print_json("prompts", {**asked, "calls": calls, "prompt_versions": _versions(item)})
+
+
+def _tokens(request: "Request") -> int:
     from pytest_autoweb.page.outline import estimate_tokens
+
+    return sum(estimate_tokens(message.content) for message in request.messages)
+
+
+def _bytes_of(picture: str) -> int:
+    """Return the size of a picture that is a `data:` URI."""
+    return len(picture) * 3 // 4
+
+
+def _versions(item: "CellItem") -> "dict[str, int | str]":
+    """Return the version of each prompt file that the strategy may use, by its name."""
+    from pytest_autoweb.llm.prompts import load_prompt
     from pytest_autoweb.strategies import prompts_of
 
+    names = prompts_of(item.cell.strategy, item.cell.spec, ())
+    return {name: load_prompt(name).version for name in sorted(names)}
+
+
+def _print(item: "CellItem", requests: "list[Request]") -> None:
     cell = item.cell
     for number, request in enumerate(requests, start=1):
-        total = sum(estimate_tokens(message.content) for message in request.messages)
-        print(f"===== call {number} of {cell.spec.name}: {request.stage}, about {total:,} tokens")
+        call = f"call {number} of {cell.spec.name}: {request.stage}"
+        print(f"===== {call}, about {_tokens(request):,} tokens")
         for message in request.messages:
             print(f"----- {message.role}")
             print(message.content)
             for picture in message.images:
-                print(f"(a picture of {len(picture) * 3 // 4 // 1024:,} kB)")
-    names = prompts_of(cell.strategy, cell.spec, ())
-    versions = ", ".join(f"{name} (version {load_prompt(name).version})" for name in sorted(names))
+                print(f"(a picture of {_bytes_of(picture) // 1024:,} kB)")
+    versions = ", ".join(f"{name} (version {of})" for name, of in _versions(item).items())
     print(f"===== prompt files of the strategy {cell.strategy}: {versions}")

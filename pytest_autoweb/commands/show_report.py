@@ -3,12 +3,22 @@
 import argparse
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
+    from pytest_autoweb.results import CellResult
+
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+_EPILOG = """\
+  autoweb show-report autoweb-report --no-open
+  autoweb show-report --json | jq '.cells[] | select(.outcome == "failed")'
+"""
 
 
 def add_parser(subparsers: "Subparsers") -> None:
@@ -17,10 +27,14 @@ def add_parser(subparsers: "Subparsers") -> None:
         "show-report",
         help="write the report of a run folder again, and open it",
         description="Builds index.html, report.json and summary.md from the cells on disk. This "
-        "also works after a run that was killed.",
+        "also works after a run that was killed. With --json it prints the paths, the summary "
+        "and a few facts of each cell, and opens nothing.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     show.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
     show.add_argument("--no-open", action="store_true", help="only print where the report is")
+    add_json_argument(show)
     show.set_defaults(run=run, with_variants=True)
 
 
@@ -34,9 +48,28 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.runs.run_folder import refuse_other_folders
 
     refuse_other_folders(args.folder)
-    write_report(args.folder, max_chars=8_000_000, analysis=None)
+    report = write_report(args.folder, max_chars=8_000_000, analysis=None)
     page = (args.folder / "index.html").resolve()
+    if args.json:
+        cells = [_facts(cell) for case in report.cases for cell in case.cells]
+        facts = {"exit_status": report.exit_status, "summary": report.summary, "cells": cells}
+        paths = {"report": page, "data": page.with_name("report.json")}
+        print_json("run", {**paths, **facts, "notes": report.notes})
+        return 0
     print(page)
     if not args.no_open:
         webbrowser.open(page.as_uri())
     return 0
+
+
+def _facts(cell: "CellResult") -> "dict[str, Any]":
+    """Return what tells a reader which cell to look at; report.json has everything."""
+    return {
+        "cell": cell.test_name,
+        "case_path": cell.case_path,
+        "case_id": cell.case_id,
+        "model": cell.model,
+        "outcome": cell.outcome,
+        "reason": cell.reason,
+        "folder": cell.folder,
+    }

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
 from pytest_autoweb.commands.judge_labels import add_judge_arguments
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -39,13 +40,19 @@ def run_controls(args: argparse.Namespace) -> int:
     rootdir = args.rootdir.resolve()
     if is_run_folder(args.folder):
         folder = args.folder
-        done = control_run(folder, rootdir=rootdir)
+        done = control_run(folder, rootdir=rootdir, words_to_stderr=args.json)
     else:
         folder = args.output or Path("autoweb-controls")
-        done = control_files([args.folder, *args.cases], folder, rootdir=rootdir)
-    for line in (*control_lines(done.rows), *done.notes):
-        print(line)
-    print(f"report: {folder / 'index.html'}")
+        paths = [args.folder, *args.cases]
+        done = control_files(paths, folder, rootdir=rootdir, words_to_stderr=args.json)
+    page = folder / "index.html"
+    if args.json:
+        held = {"controls": done.rows, "failed": done.failed, "notes": done.notes}
+        print_json("controls", {"report": page, **held})
+    else:
+        for line in (*control_lines(done.rows), *done.notes):
+            print(line)
+        print(f"report: {page}")
     return int(done.failed)
 
 
@@ -101,6 +108,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         help="exit with 1 when the outcome of a cell changes",
     )
     add_argument(verify)
+    add_json_argument(verify)
     verify.set_defaults(run=run, with_variants=True)
 
 
@@ -135,7 +143,14 @@ def run(args: argparse.Namespace) -> int:
             )
             order = replace(order, judge=stack.enter_context(judges))
         verification = verify_run(order)
-    for line in verification_lines(verification):
-        print(line)
-    print(f"report: {order.output / 'index.html'}")
+    page = order.output / "index.html"
+    if args.json:
+        changed = len(verification.changed)
+        print_json(
+            "verification", {"report": page, "changed": changed, "cells": verification.cells}
+        )
+    else:
+        for line in verification_lines(verification):
+            print(line)
+        print(f"report: {page}")
     return 1 if args.fail_on_change and verification.changed else 0

@@ -13,7 +13,7 @@ from pytest_autoweb.correct.call_targets import CallTarget, Narrowing, target_of
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.page.refs import observe
-from pytest_autoweb.page.scripts import MAX_FRAMES, run_on_elements, run_script
+from pytest_autoweb.page.run_script import MAX_FRAMES, run_on_elements, run_script
 from pytest_autoweb.results import Finding, ToolCall
 from pytest_autoweb.results.correction import FindingCode
 

@@ -15,10 +15,10 @@ from starlette.exceptions import HTTPException
 
 from pytest_autoweb import __version__
 from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.dashboard.api_models import ErrorShape, only_known
 from pytest_autoweb.dashboard.guard import Guard
 from pytest_autoweb.dashboard.pages import page, page_routes
 from pytest_autoweb.dashboard.rest_api import calibration_routes, run_routes
-from pytest_autoweb.dashboard.shapes import ErrorShape, only_known
 from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
 from pytest_autoweb.store.database import Store
 

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pytest_autoweb.analysis.correction_gain import arm_label
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.dashboard import rest_api
+from pytest_autoweb.dashboard.api_models import TrendPointShape, since
 from pytest_autoweb.dashboard.rest_api import (
     Days,
     Id,
@@ -22,7 +23,6 @@ from pytest_autoweb.dashboard.rest_api import (
     tool_shape,
     trend_shape,
 )
-from pytest_autoweb.dashboard.shapes import TrendPointShape, since
 from pytest_autoweb.store import call_queries, run_queries
 from pytest_autoweb.store.database import Store
 

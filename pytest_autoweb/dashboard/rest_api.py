@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from pytest_autoweb.analysis.statistics import Interval as Known
 from pytest_autoweb.correct.failure_types import classify
 from pytest_autoweb.correct.retry_rules import UNRECOVERABLE, recover
-from pytest_autoweb.dashboard.shapes import (
+from pytest_autoweb.dashboard.api_models import (
     KNOWN_PARAMETERS,
     AnalyzeAnswer,
     AnalyzeRequest,

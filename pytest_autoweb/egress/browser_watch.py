@@ -251,7 +251,7 @@ WATCH = BrowserWatch()
 T = TypeVar("T")
 
 
-class _EndedError(BaseException):
+class CallEnded(BaseException):
     """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
 
 
@@ -260,7 +260,7 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
 
     Args:
         owner: the page or frame that is called.
-        milliseconds: how long the call may take.
+        milliseconds: how long the call may take, in the cell's own time.
         call: makes the call.
 
     Raises:
@@ -270,10 +270,12 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
     if loop is None:
         return call()
     caller, over = greenlet.getcurrent(), list[bool]()
-    timer = loop.call_later(milliseconds / 1000, lambda: over or caller.throw(_EndedError()))
+    timer = waiting.OwnTimer(
+        loop, milliseconds / 1000, waiting.others(), lambda: over or caller.throw(CallEnded())
+    )
     try:
         return call()
-    except _EndedError:
+    except CallEnded:
         raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
     finally:
         over.append(True)

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, Web
 from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.egress.origin_policy import OriginPolicy, parse_origin
 from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.suppression import Suppression, suppress_in_browser
 
 REMOTE = "the browser runs elsewhere and cannot reach the proxy"
 NOT_CHROMIUM = "only Chromium can be told to send everything through the proxy"
@@ -30,6 +31,7 @@ def guarded_page(
     note: Callable[[str], None],
     *,
     remote: bool = False,
+    suppression: Suppression | None = None,
 ) -> Iterator[Page]:
     """Yield a page in a fresh context that can reach only the origins of the policy.
 
@@ -39,18 +41,22 @@ def guarded_page(
         policy: decides which origins may be reached.
         note: gets messages about what was blocked and what cannot be blocked.
         remote: the browser runs elsewhere and cannot reach a proxy on this machine.
+        suppression: a request that is answered as if it had been sent; None if there is none.
     """
+    in_browser = suppression is not None and (remote or suppression.encrypted)
 
     def blocked(origin: str) -> None:
         note(f"blocked: {origin} (allowed_origins)")
 
-    with EgressProxy(policy, blocked, note) as proxy:
+    with EgressProxy(policy, blocked, note, None if in_browser else suppression) as proxy:
         settings = {} if remote else {"proxy": proxy.settings}
         page = open_page({**context_args, **settings})
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")
             route_requests(page.context, policy, blocked)
+        if suppression is not None and in_browser:
+            suppress_in_browser(page.context, suppression)
         try:
             yield page
         finally:

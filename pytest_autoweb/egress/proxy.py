@@ -19,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy, parse_origin
+from pytest_autoweb.egress.suppression import StandInReply, Suppression
 from pytest_autoweb.errors import BrowserError
 
 HEAD_BYTES = 65_536
@@ -87,6 +88,7 @@ class EgressProxy:
         on_blocked: called once for each refused origin, from the proxy's thread. It gets only the
             origin, because the rest of such a URL may be data that a page tries to leak.
         on_cut: called with a sentence for each reply that was too large, from the same thread.
+        suppression: a request that is answered here and reaches no origin; None if there is none.
     """
 
     def __init__(
@@ -94,8 +96,10 @@ class EgressProxy:
         policy: OriginPolicy,
         on_blocked: Callable[[str], None],
         on_cut: Callable[[str], None] = lambda sentence: None,
+        suppression: Suppression | None = None,
     ) -> None:
         self._policy, self._on_blocked, self._on_cut = policy, on_blocked, on_cut
+        self._suppression = suppression
         self._replies_left = REPLIES_BYTES
         self._blocked: Counter[str] = Counter()
         self._user, self._password = "cell", secrets.token_urlsafe(24)
@@ -204,6 +208,9 @@ class EgressProxy:
             )
         if origin not in self._policy.origins:
             raise ProxyRefusal(403, _advice(str(origin)), blocked=str(origin))
+        if reply := self._stand_in(method, target):
+            await _answer_instead(reply, head, reader, writer)
+            return
         parts = urlsplit(target)
         path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         far_reader, far_writer = await self._dial(origin, "http")
@@ -245,6 +252,8 @@ class EgressProxy:
             if first and spoken.scheme not in schemes:
                 self._tell(str(spoken))
                 return
+            if spoken.scheme == "http" and await self._stood_in(first, spoken, reader, writer):
+                return
             far_writer.write(first)
             upward = self._loop.create_task(_pump(reader, far_writer))
             try:
@@ -256,6 +265,25 @@ class EgressProxy:
                 upward.cancel()
         finally:
             far_writer.close()
+
+    def _stand_in(self, method: bytes, url: str) -> StandInReply | None:
+        if self._suppression is None:
+            return None
+        return self._suppression.reply_to(method.decode("latin-1"), url)
+
+    async def _stood_in(self, first: bytes, origin: Origin, reader: Reader, writer: Writer) -> bool:
+        """Answer the request in a tunnel if it is the one to be suppressed; tell whether it was."""
+        head_bytes, end, body = first.partition(b"\r\n\r\n")
+        if self._suppression is None or not end:
+            return False
+        start = head_bytes.partition(b"\r\n")[0].split(b" ")
+        reply = self._stand_in(start[0], f"{origin}{b''.join(start[1:2]).decode('latin-1')}")
+        if reply is None:
+            return False
+        sent = asyncio.StreamReader(limit=HEAD_BYTES)
+        sent.feed_data(head_bytes + end)
+        await _answer_instead(reply, await _read_head(sent), reader, writer, already=len(body))
+        return True
 
     async def _pass_bounded(self, reader: Reader, writer: Writer, origin: Origin) -> None:
         """Pass on a reply that Playwright's driver unpacks and keeps, unless it is too large.
@@ -392,6 +420,31 @@ async def _pass_answer(reader: Reader, writer: Writer) -> None:
     head = await _read_answer(reader)
     writer.write(head.start + b"\r\n" + head.kept())
     await _pump(reader, writer)
+
+
+async def _answer_instead(
+    reply: StandInReply, head: _Head, reader: Reader, writer: Writer, *, already: int = 0
+) -> None:
+    """Answer in an origin's place, once all is read: else the client sees a broken connection.
+
+    Args:
+        reply: the answer.
+        head: the head of the request.
+        reader: the client, whose request body is still to come.
+        writer: the client.
+        already: the bytes of the body that were read before.
+    """
+    length = head.value(b"content-length")
+    left = int(length) - already if length.isdigit() else 0
+    while left > 0 and (data := await reader.read(min(left, _CHUNK))):
+        left -= len(data)
+    fields = {**reply.headers, "Content-Length": str(len(reply.body)), "Connection": "close"}
+    lines = [
+        f"{name}: {value}" for name, value in fields.items() if not {"\r", "\n"} & {*name, *value}
+    ]
+    start = f"HTTP/1.1 {reply.status} Suppressed"
+    writer.write("\r\n".join([start, *lines, "", ""]).encode("utf-8") + reply.body)
+    await writer.drain()
 
 
 async def _pump(reader: Reader, writer: Writer) -> None:

@@ -11,6 +11,8 @@ from typing import Any, overload
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import BrowserContext, Request, Response
 
+from pytest_autoweb.egress.suppression import SUPPRESSED, Suppression
+
 
 def run_after_event(work: Callable[[], None]) -> None:
     """Do blocking work as soon as every handler of the current event has run.
@@ -85,7 +87,7 @@ class WireEntry:
     """URL of the requesting frame; empty if that is the page itself."""
     counted: bool = True
     """False for a request made before any code ran, while pages were captured for the prompt. Such
-    requests are recorded, but no `request` check counts them."""
+    requests are recorded, but no `request` check counts them, nor one that was suppressed."""
 
 
 class WireRecord(Sequence[WireEntry]):
@@ -95,8 +97,8 @@ class WireRecord(Sequence[WireEntry]):
     or closes, only its bodies are lost.
     """
 
-    def __init__(self, *, most: int = ENTRIES) -> None:
-        self._most = most
+    def __init__(self, *, most: int = ENTRIES, suppressed: Suppression | None = None) -> None:
+        self._most, self._suppressed = most, suppressed
         self._entries: dict[int, WireEntry] = {}
         self._numbers: dict[Request, int] = {}
         self._replies: dict[Request, Response] = {}
@@ -109,6 +111,9 @@ class WireRecord(Sequence[WireEntry]):
         """Whether requests from now on are caused by the code."""
         self.dropped = 0
         """Number of entries that were dropped for lack of room."""
+        if suppressed:
+            # It is the nth of the requests that count, as it was when it was recorded.
+            suppressed.armed = lambda: self.counting
         self.started = False
         """Whether it has ever listened."""
 
@@ -195,6 +200,9 @@ class WireRecord(Sequence[WireEntry]):
 
     def _on_response(self, response: Response) -> None:
         self._replies[response.request] = response
+        if self._suppressed and response.headers.get(SUPPRESSED.lower()) == self._suppressed.mark:
+            # It reached no server, so that to a check it must not count as sent.
+            self._change(response.request, counted=False)
         self._change(
             response.request,
             status=response.status,

@@ -13,8 +13,8 @@ from pytest_autoweb.analysis.run_rows import RunRows, run_rows
 from pytest_autoweb.errors import RunNotFound
 from pytest_autoweb.gates.gate_context import Spending, evaluate_gates, verdict_of
 from pytest_autoweb.gates.gate_policy import GatePolicy
-from pytest_autoweb.report.any_run import load_any
 from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.run_argument import load_any
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import json_text, write_text_atomic

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pytest_autoweb.checks.check_type import Evidence
 from pytest_autoweb.checks.value_matching import as_text
-from pytest_autoweb.evidence.scene import shot
+from pytest_autoweb.evidence.page_state import shot
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.page.capture import capture_snapshot

@@ -48,8 +48,8 @@ class NoopClient:
 
 
 def builtin_client(name: str, case: Case) -> Client:
-    """Return the client for a control's name."""
-    return OracleClient(case) if name == ORACLE else NoopClient()
+    """Return the client for a control's name; a mutant is an oracle of a changed case."""
+    return NoopClient() if name == NOOP else OracleClient(case)
 
 
 def _headings(script: str) -> list[tuple[int, str]]:

@@ -98,25 +98,51 @@ _RESET_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def pause_before_next(response: Any) -> float:
+_SPENT = {
+    "requests": "",
+    "tokens": "total_tokens",
+    "input-tokens": "prompt_tokens",
+    "output-tokens": "completion_tokens",
+}
+"""What a service counts, and the field of a call's usage that says how much of it a call takes."""
+
+
+def pause_before_next(response: Any, now: datetime) -> float:
     """Return the seconds until a service that has nothing left to give takes calls again, or 0.
 
-    Services with OpenAI's API say in headers how many requests and tokens are left of a minute's.
-    Calls wait for the tokens of one like this, and for a minute at most.
+    Services say in headers how many requests and tokens are left of a minute's: those with OpenAI's
+    API as `x-ratelimit-remaining-KIND`, Anthropic as `anthropic-ratelimit-KIND-remaining`, which
+    litellm hands on with a prefix. Calls wait for the tokens of one like this, and for a minute at
+    most.
+
+    Args:
+        response: the reply of litellm, or of a server with OpenAI's API.
+        now: the time, from which Anthropic's dates count.
     """
     hidden = getattr(response, "_hidden_params", None) or {}
     headers: Any = getattr(response, "headers", None) or hidden.get("additional_headers")
     if not hasattr(headers, "get"):
         return 0.0
-    needed = {"requests": 1, "tokens": getattr(getattr(response, "usage", None), "total_tokens", 1)}
     pause = 0.0
-    for kind, least in needed.items():
-        left = str(headers.get(f"x-ratelimit-remaining-{kind}") or "")
-        if left.isdecimal() and int(left) < int(least or 1):
-            reset = str(headers.get(f"x-ratelimit-reset-{kind}") or "")
-            parts = _RESET_PART.findall(reset)
-            pause = max(pause, sum(float(number) * _UNIT_S[unit] for number, unit in parts))
+    for kind, spent in _SPENT.items():
+        least = getattr(getattr(response, "usage", None), spent, None) if spent else 1
+        anthropic = f"llm_provider-anthropic-ratelimit-{kind}"
+        for left, reset in (
+            (f"x-ratelimit-remaining-{kind}", f"x-ratelimit-reset-{kind}"),
+            (f"{anthropic}-remaining", f"{anthropic}-reset"),
+        ):
+            said = str(headers.get(left) or "")
+            if said.isdecimal() and int(said) < int(least or 1):
+                pause = max(pause, _seconds_until(str(headers.get(reset) or ""), now))
     return min(pause, LONGEST_WAIT_S)
+
+
+def _seconds_until(reset: str, now: datetime) -> float:
+    """Read a duration such as `6m0s`, or a date as of RFC 3339; 0 if it is neither."""
+    with suppress(ValueError, TypeError):
+        return (datetime.fromisoformat(reset) - now).total_seconds()
+    parts = _RESET_PART.findall(reset)
+    return sum(float(number) * _UNIT_S[unit] for number, unit in parts)
 
 
 class CallTurn(NamedTuple):

@@ -234,7 +234,7 @@ class LiteLLMClient:
                     continue
                 number -= self._wait_or_raise(error, spec, number, used, seconds, turn)
             else:
-                self._gate.replied(turn, pause_before_next(response))
+                self._gate.replied(turn, pause_before_next(response, datetime.now(UTC)))
                 usage = self._usage(response, spec, self._clock() - began)
                 # Without token counts, what the service will bill is unknown.
                 counted = usage.input_tokens + usage.output_tokens > 0
@@ -307,7 +307,8 @@ class LiteLLMClient:
                 "provider/model, e.g. openai/gpt-5-mini, ollama_chat/qwen3:8b or, for a server of "
                 "your own, openai/NAME with api_base in the model's settings"
             )
-        if target.api_key or target.api_base or provider in OLLAMA_PROVIDERS:
+        own_server = target.api_base and provider != _AZURE
+        if target.api_key or own_server or provider in OLLAMA_PROVIDERS:
             return None
         missing = litellm.validate_environment(spec.litellm_model)["missing_keys"]
         if provider in _AWS:
@@ -315,6 +316,8 @@ class LiteLLMClient:
         # Of the variables of one provider litellm wants any one, of those of all others each.
         either = provider == "gemini"
         lacking = missing if either else [name for name in missing if not os.environ.get(name)]
+        if provider == _AZURE:
+            lacking = _lacking_in_azure(lacking, target)
         if not lacking:
             return None
         names = (" or " if either else " and ").join(lacking)
@@ -431,6 +434,17 @@ def _import_litellm() -> ModuleType:
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return cast(ModuleType, litellm)
+
+
+_AZURE, _AZURE_KEY = "azure", "AZURE_API_KEY"
+_AZURE_LOGINS = ("AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN", "AZURE_CLIENT_ID")
+
+
+def _lacking_in_azure(lacking: list[str], target: Endpoint) -> list[str]:
+    """Leave out of litellm's three variables what Azure does without; an address is no key."""
+    if any(map(os.environ.get, _AZURE_LOGINS)):
+        lacking = [name for name in lacking if name != _AZURE_KEY]
+    return [name for name in lacking if not target.api_base or name == _AZURE_KEY]
 
 
 _AWS = frozenset({"bedrock", "sagemaker"})

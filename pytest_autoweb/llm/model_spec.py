@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
+from pytest_autoweb.analysis.control_verdicts import MUTANT
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import local_models
 from pytest_autoweb.llm.model_registry import EFFORTS, ModelFacts, facts_of
@@ -453,7 +454,7 @@ def _defaults(behind: str) -> dict[str, Any]:
     if not behind.strip() or (slash and not rest):
         raise SettingsError(f"{behind!r} is not a model name")
     if prefix == "builtin":
-        if behind not in BUILTINS:
+        if behind not in BUILTINS and not behind.startswith(MUTANT):
             raise SettingsError(f"{behind!r} is not a built-in model{near_miss(behind, BUILTINS)}")
         return {}
     if behind.startswith(local_models.PREFIX):

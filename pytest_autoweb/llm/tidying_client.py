@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from pytest_autoweb.llm.server_replies import error_status, tidy_choices
+from pytest_autoweb.llm.openai_api import error_status, tidy_choices
 
 
 def correct_status(response: httpx.Response) -> None:

@@ -4,16 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from pytest_autoweb.locate.candidates import Candidate, Viewport
 from pytest_autoweb.locate.posterior import CROSSED, LOW, OUTCOMES, Span
-from pytest_autoweb.locate.types import (
+from pytest_autoweb.locate.questions import (
     Ask,
-    Candidate,
     Outcome,
     PictureAnswer,
     PictureQuestion,
     SearchLimits,
     SearchTurn,
-    Viewport,
     kind_of,
     nothing_to_ask,
     numbered,

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_autoweb.locate.types import Candidate, PictureAnswer, PictureQuestion, SearchLimits
+from pytest_autoweb.locate.candidates import Candidate
+from pytest_autoweb.locate.questions import PictureAnswer, PictureQuestion, SearchLimits
 from pytest_autoweb.values.normal_forms import normalise
 
 Span = tuple[float, float]

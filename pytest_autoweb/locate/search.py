@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from pytest_autoweb.locate.candidates import Candidate, Viewport
 from pytest_autoweb.locate.elimination import eliminate
 from pytest_autoweb.locate.posterior import (
     NONE_IF_OUTSIDE,
@@ -16,15 +17,13 @@ from pytest_autoweb.locate.posterior import (
     entropy,
     line_model,
 )
-from pytest_autoweb.locate.types import (
+from pytest_autoweb.locate.questions import (
     Ask,
     Badge,
-    Candidate,
     Outcome,
     PictureQuestion,
     SearchLimits,
     SearchTurn,
-    Viewport,
     kind_of,
     nothing_to_ask,
     numbered,

@@ -10,7 +10,7 @@ from playwright.sync_api import Error, Frame, Page
 from pytest_autoweb.page.accessibility import HIDDEN
 from pytest_autoweb.page.frames import ContextWrapper
 from pytest_autoweb.page.outline import Folds, Line, estimate_tokens, fit_outline
-from pytest_autoweb.page.scripts import (
+from pytest_autoweb.page.run_script import (
     MAX_FRAMES,
     MAX_SILENT,
     OBSERVE_TIMEOUT_MS,

@@ -20,7 +20,7 @@ from pytest_autoweb.page.capture import (
 )
 from pytest_autoweb.page.clean_html import clean_html, html_outline
 from pytest_autoweb.page.outline import Line
-from pytest_autoweb.page.scripts import MAX_SILENT, run_script
+from pytest_autoweb.page.run_script import MAX_SILENT, run_script
 
 
 def show_aria(root: Page | Frame, budget: int) -> ShownPage:

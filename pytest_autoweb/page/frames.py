@@ -10,7 +10,7 @@ from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.origin_policy import parse_origin
-from pytest_autoweb.page.scripts import MAX_FRAMES, MAX_SILENT, run_script
+from pytest_autoweb.page.run_script import MAX_FRAMES, MAX_SILENT, run_script
 
 
 class ContextWrapper(NamedTuple):

@@ -11,7 +11,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, driver_ended
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.page.quiet import wait_until_quiet, watch
-from pytest_autoweb.page.scripts import answers, run_script
+from pytest_autoweb.page.run_script import answers, run_script
 from pytest_autoweb.results import Failure
 from pytest_autoweb.values.normal_forms import ascii_host
 

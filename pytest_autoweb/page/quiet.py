@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, ref
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request
 
 from pytest_autoweb import waiting
-from pytest_autoweb.page.scripts import run_script, script
+from pytest_autoweb.page.run_script import run_script, script
 
 LIMIT_MS = 3_000.0
 """Limit on one wait. A page that loads, changes or asks for ever is then used as it is."""

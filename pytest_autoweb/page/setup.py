@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from pytest_autoweb.egress.origin_policy import parse_origin
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.scripts import call_function, script
+from pytest_autoweb.page.run_script import call_function, script
 from pytest_autoweb.redaction import SECRET
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import FieldError, Spec, fitting

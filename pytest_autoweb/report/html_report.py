@@ -20,7 +20,7 @@ _FRAME = (
     *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
 """The files on which all panels rely."""
-_LAST = ("locations.js", "detail.js", "parts.js", "main.js")
+_LAST = ("locations.js", "handover.js", "detail.js", "parts.js", "main.js")
 """The file that shows one cell, and the one that starts the page once every panel is known."""
 
 _JSON_ESCAPES = {

@@ -271,12 +271,18 @@ def _verdict(
     if len(models) == 1:
         # With a single model, its two modes are what the run compares.
         modes = [pair for pair in comparisons if pair.kind == "modes"]
-        return (modes[0].decisive, modes[0].verdict) if len(modes) == 1 else (None, "")
+        if len(modes) != 1:
+            return None, ""
+        return modes[0].decisive, _with_sides(modes[0], modes[0].a.label, modes[0].b.label)
     for pair in comparisons:
         if pair.kind == "models" and {pair.a.model, pair.b.model} == leaders:
-            sides = "" if pair.decisive else f"{models[0].model} against {models[1].model}: "
-            return pair.decisive, sides + pair.verdict
+            return pair.decisive, _with_sides(pair, models[0].model, models[1].model)
     return None, ""
+
+
+def _with_sides(pair: Comparison, first: str, second: str) -> str:
+    """Return the verdict with the two sides in front, which only a decisive one names itself."""
+    return pair.verdict if pair.decisive else f"{first} against {second}: {pair.verdict}"
 
 
 def _matrix(cells: Sequence[CellResult]) -> Iterable[MatrixRow]:

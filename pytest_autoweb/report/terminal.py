@@ -164,8 +164,9 @@ LISTED = 10
 """The most flaky cases, and cells that did not pass among many others, that are listed."""
 
 _COLOURS: dict[Outcome, dict[str, bool]] = {
-    "passed": {"green": True},
-    "healed": {"cyan": True},
+    # Only what someone should look at has a colour.
+    "passed": {},
+    "healed": {},
     # A model that lost is a result, not an accident.
     "failed": {"yellow": True},
     "broken": {"red": True},
@@ -175,11 +176,15 @@ _COLOURS: dict[Outcome, dict[str, bool]] = {
 }
 
 
-def terminal_lines(report: Report) -> list[Line]:
+def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     """Return the lines of the section, in which foreign text has no control characters.
 
     What matters most comes last, because that is what stays on the screen: the table of the models
     and the verdict.
+
+    Args:
+        report: the report.
+        verbosity: pytest's: below 0 single cells are left out, above 0 every cell has a line.
     """
     cells = [cell for case in report.cases for cell in case.cells]
     contestants = [cell for cell in cells if not is_control(cell.model)]
@@ -188,7 +193,8 @@ def terminal_lines(report: Report) -> list[Line]:
     summary = report.summary
     if not cells or summary is None:
         return [*lines, ("no cells were run", {"yellow": True})]
-    lines += _cells(contestants or cells, models_in_modes(report))
+    if verbosity >= 0:
+        lines += _cells(contestants or cells, models_in_modes(report), all_of_them=verbosity > 0)
     lines += _unsteady(report)
     lines += _controls(summary.controls)
     if summary.models:
@@ -250,17 +256,20 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
     if not doubtful:
         where = f"all {len(rows)} cases" if len(rows) > 1 else "the one case"
-        yield f"controls hold in {where}", {"green": True}
+        yield f"controls hold in {where}", {}
     for row in doubtful:
         yield f"control in doubt: {one_line(row.case_id)}: {one_line(row.reason)}", {"red": True}
 
 
-def _cells(cells: Sequence[CellResult], in_modes: Collection[str]) -> Iterable[Line]:
+def _cells(
+    cells: Sequence[CellResult], in_modes: Collection[str], *, all_of_them: bool
+) -> Iterable[Line]:
     lost = [cell for cell in cells if not cell.passed and not _fails_as_it_should(cell)]
-    shown = cells if len(cells) <= MATRIX_LINES else lost if len(lost) <= LISTED else ()
+    few = all_of_them or len(cells) <= MATRIX_LINES
+    shown = cells if few else lost if len(lost) <= LISTED else ()
     table = columns([_cell_row(cell, in_modes) for cell in shown])
     for cell, line in zip(shown, table, strict=True):
-        yield line, {"green": True} if _fails_as_it_should(cell) else _COLOURS[cell.outcome]
+        yield line, {} if _fails_as_it_should(cell) else _COLOURS[cell.outcome]
     if lost:
         of = f"{len(lost)} of {count_of(len(cells), 'cell')}"
         yield f"{of} did not pass: see the report, or add -rf", {}

@@ -181,12 +181,15 @@ def pad(text: str, columns: int) -> str:
 
 
 def verdict_of(attempt: Attempt) -> str:
-    """Return `ok` or `failed`; `unjudged` if no check of what ran could be evaluated; `asked`."""
+    """Return `ok` or `failed`; `unjudged` if no check of what ran could be evaluated; `asked`.
+
+    The checks decide, as they do for the outcome, even if a step failed on the way.
+    """
     if attempt.failure and attempt.failure.kind == "question":
         return "asked"
     if attempt.executed and attempt.checks_passed is None:
         return "unjudged"
-    return "ok" if attempt.executed and attempt.checks_passed else "failed"
+    return "ok" if attempt.checks_passed else "failed"
 
 
 def failed_steps(cell: CellResult) -> str:

@@ -12,6 +12,7 @@ from pytest_autoweb.results.cell import (
     ModelDescription,
     ModelSetting,
     PlannedCell,
+    Recording,
     RunInfo,
     SettingSource,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "PlannedCell",
     "Probe",
     "Record",
+    "Recording",
     "RefusalCause",
     "RunInfo",
     "Scene",

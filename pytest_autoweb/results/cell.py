@@ -102,6 +102,11 @@ class PlannedCell(Record):
     folder: str = ""
     """The cell's folder below the run folder."""
 
+    @property
+    def test_name(self) -> str:
+        """Return the name of the cell's test, by which `autoweb rerun` finds the cell."""
+        return self.nodeid.partition("::")[2] or f"{self.case_id}[{self.model}]"
+
 
 class ArmRun(Record):
     """Another way to correct the same first attempt, run beside the one that decides."""
@@ -116,6 +121,17 @@ class ArmRun(Record):
     """Why there was no further retry."""
     usage: Usage = Field(default_factory=Usage)
     """What the retries alone used; it is no part of the cell's usage."""
+
+
+class Recording(Record):
+    """A trace, a video or a picture that pytest-playwright made of a cell."""
+
+    file: str
+    """Its name: `trace-2.zip` is that of the second attempt."""
+    path: str = ""
+    """Its path below the cell's folder; empty if it was not copied there."""
+    note: str = ""
+    """Where it was left instead, and why."""
 
 
 class CellResult(PlannedCell):
@@ -155,6 +171,8 @@ class CellResult(PlannedCell):
     """The duration of the cell, in milliseconds."""
     worker: str = "main"
     """The xdist worker that ran the cell, or `main`."""
+    recordings: tuple[Recording, ...] = ()
+    """What pytest-playwright recorded with `--tracing`, `--video` or `--screenshot`."""
     checksums: dict[str, str] = Field(default_factory=dict)
     """SHA-256 sums of `case`, `prompts`, `checks` and `capture`; cells with different sums are not
     comparable."""

@@ -110,6 +110,9 @@ class ToolCall(Record):
     """The error in which the call ended."""
     result: str = ""
     """What a call that reads gave back, as JSON, shortened and redacted; empty for other calls."""
+    located: str = ""
+    """Playwright's own locator for the element that a call by mark or by sight found; empty for
+    other calls, and `?` where there is none."""
     duration_ms: float
     """The duration of the call, in milliseconds."""
     line: int | None = None

@@ -11,9 +11,9 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from pytest_autoweb import waiting
-from pytest_autoweb.attempt.finders import MarkFinder, SightFinder
+from pytest_autoweb.attempt.execute import with_cause
+from pytest_autoweb.attempt.finders import MarkFinder, SightFinder, noted
 from pytest_autoweb.attempt.first_and_last import keep_records
-from pytest_autoweb.attempt.page_evidence import with_cause
 from pytest_autoweb.attempt.retry_notes import at_new_address, guidance_at
 from pytest_autoweb.attempt.tools import (
     LOG_LINES,
@@ -36,9 +36,10 @@ from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.egress.guarded_page import guarded_page
 from pytest_autoweb.egress.origin_policy import OriginPolicy
+from pytest_autoweb.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServerError
 from pytest_autoweb.evidence.downloads import DownloadRecord
-from pytest_autoweb.evidence.scene import Watch
+from pytest_autoweb.evidence.page_state import Watch
 from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
@@ -74,9 +75,9 @@ from pytest_autoweb.strategies import prompts_of, stages_for, strategy_of
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
     """Return the finders that the cell offers, by their names in the step language."""
-    offered: dict[str, Finder] = {"get_by_mark": tools.marks.find}
+    offered: dict[str, Finder] = {"get_by_mark": noted(tools.marks.find, tools)}
     if tools.spec.vision:
-        offered["get_by_sight"] = SightFinder(tools).find
+        offered["get_by_sight"] = noted(SightFinder(tools).find, tools)
     return offered
 
 
@@ -268,6 +269,8 @@ def _make_attempt(
     try:
         with resources.servers.lend(cell.case) as server:
             case = cell.case.resolve(server)
+            if cell.mutant:
+                case = cell.mutant.changed(case)
             this = this.at(case.entry_url)
             with (
                 _tools(cell, case, server, resources, folder, log, this) as tools,
@@ -279,6 +282,9 @@ def _make_attempt(
                 attempt = _fold(attempt, tools, stages)
                 attempt = keep_records(with_loss(attempt, tools), tools)
                 attempt = with_cause(attempt, tools)
+                if resources.pause and not attempt.checks_passed and not tools.page.is_closed():
+                    with WATCH.within(lambda: CALL_S):
+                        resources.pause(attempt, tools.page)
     except WebServerError as error:
         attempt = change(attempt, failure=Failure(kind="webserver", message=str(error)))
     except BrowserError as error:
@@ -325,7 +331,8 @@ def _tools(
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client, others = _client(cell, case, resources), waiting.others()
     reveal = partial(_reveal, secrets=secrets)
-    with _open_page(cell, case, resources, reveal, policy, log) as page:
+    suppression = cell.mutant.suppression() if cell.mutant else None
+    with _open_page(cell, case, resources, reveal, policy, log, suppression) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
         border.waited = lambda: client.waited() + others()
         engine = resources.engine(border, resources.settings.sandbox)
@@ -339,7 +346,7 @@ def _tools(
                 client=client,
                 page=page,
                 watch=Watch(page, redact=evidence),
-                wire=WireRecord(),
+                wire=WireRecord(suppressed=suppression),
                 downloads=DownloadRecord(folder / "downloads", redact),
                 policy=policy,
                 engine=engine,
@@ -361,7 +368,7 @@ def _tools(
                 judge=_judge_for(cell, case, resources, this.failed),
                 mistaken=resources.mistaken,
             )
-            border.sent = partial(_keep_sent, tools.wire)
+            border.sent = partial(_keep_sent, tools.wire, suppression)
             border.finders, border.functions = finders(tools), functions(tools)
             # The finders need the tools, and the tools the names of the finders.
             yield replace(tools, offered=border.offered)
@@ -369,8 +376,9 @@ def _tools(
             engine.close()
 
 
-def _keep_sent(wire: WireRecord, sent: SentRequest) -> None:
+def _keep_sent(wire: WireRecord, suppression: Suppression | None, sent: SentRequest) -> None:
     """Record a request that the code sent itself, as checks count it like those of pages."""
+    taken = suppression is not None and suppression.has_just_taken(sent.method, sent.url)
     wire.add(
         WireEntry(
             method=sent.method,
@@ -382,6 +390,8 @@ def _keep_sent(wire: WireRecord, sent: SentRequest) -> None:
             started=datetime.now(UTC),
             failed=sent.failed,
             page_url=sent.page_url,
+            response_headers={SUPPRESSED: suppression.mark} if suppression and taken else {},
+            counted=not taken,
         )
     )
 
@@ -424,10 +434,16 @@ def _open_page(
     reveal: Callable[[str], str],
     policy: OriginPolicy,
     log: RunLog,
+    suppression: Suppression | None,
 ) -> Iterator[Page]:
     args = context_args(case.setup, _case_folder(cell, resources), case.entry_url, reveal)
     with guarded_page(
-        resources.open_page, args, policy, log.write, remote=resources.remote
+        resources.open_page,
+        args,
+        policy,
+        log.write,
+        remote=resources.remote,
+        suppression=suppression,
     ) as page:
         limit_talk(page.context)
         set_clock(page.context, case.setup)

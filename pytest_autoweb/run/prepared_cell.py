@@ -18,7 +18,8 @@ from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import Settings
-from pytest_autoweb.results import CaptureModeName
+from pytest_autoweb.results import Attempt, CaptureModeName
+from pytest_autoweb.run.mutants import Mutant
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.variants import StrategyName
 
@@ -36,6 +37,8 @@ class Cell:
     folder: str
     """The cell's folder, relative to the run folder."""
     strategy: StrategyName
+    mutant: Mutant | None = None
+    """What is changed in the case's oracle; None for every model and control."""
 
 
 class ServerLender(Protocol):
@@ -76,3 +79,5 @@ class CellResources:
     """Makes the judge of an attempt; None if `judge` checks cannot be evaluated."""
     naming: NamingModel | None = None
     """Names the types of failures that no rule recognises; None if no model is to be asked."""
+    pause: Callable[[Attempt, Page], None] | None = None
+    """Lets a person look at the page of a failed attempt; None if the run just goes on."""

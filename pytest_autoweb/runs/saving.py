@@ -135,7 +135,12 @@ def mark_started(folder: Path, cell: str, doomed: str = "") -> None:
         cell: the cell's folder in it.
         doomed: why the process that runs the cell is about to end, if that is known.
     """
-    write_text_atomic(folder / cell / STARTED_FILE, doomed)
+    marker = folder / cell / STARTED_FILE
+    began = marker.stat().st_mtime_ns if doomed and marker.exists() else None
+    write_text_atomic(marker, doomed)
+    if began is not None:
+        # Its time is the cell's start, for reports of cells that left nothing else.
+        os.utime(marker, ns=(began, began))
 
 
 def unmark_started(folder: Path, cell: str) -> None:

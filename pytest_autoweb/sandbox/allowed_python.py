@@ -64,8 +64,8 @@ REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
 }
 """Rule, message and hint for refused syntax that models actually write."""
 
-# `type` and `print` are replaced by harmless functions of these names (`shims`). `BaseException` is
-# missing because `Refused` is one, and code must not swallow it.
+# `type` and `print` are replaced by harmless functions of these names (in namespace.py).
+# `BaseException` is missing because `Refused` is one, and code must not swallow it.
 BUILTINS = words(
     "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate "
     "filter float format frozenset hash hex int isinstance iter len list map max min "

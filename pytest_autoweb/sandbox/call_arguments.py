@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.sandbox.binding import Bound
+from pytest_autoweb.sandbox.call_translation import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import greenlet  # type: ignore[import-untyped]
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.egress.browser_watch import WATCH, CallEnded, call_within
 
 DEFAULT_MS = 30_000.0
 CLAIM_MS = 5_000.0
@@ -107,8 +107,6 @@ _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
 _ATTACH_S = 5.0
 _DETACH_S = 1.0
-# Below this it does not matter who held the thread.
-_LEAST_S = 0.005
 
 
 class StuckError(Exception):
@@ -118,38 +116,6 @@ class StuckError(Exception):
         super().__init__("the browser did not answer in time")
 
 
-class _EndedError(BaseException):
-    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
-
-
-class _Timer:
-    """A timer that counts a cell's own time; while others hold the thread it stands still."""
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        seconds: float,
-        others: Callable[[], float],
-        call: Callable[[], object],
-    ) -> None:
-        self._loop, self._others, self._call = loop, others, call
-        self._set(seconds)
-
-    def _set(self, seconds: float) -> None:
-        self._held = self._others()
-        self._handle = self._loop.call_later(seconds, self._ring)
-
-    def _ring(self) -> None:
-        # What came meanwhile is read only after this.
-        if (more := self._others() - self._held) > _LEAST_S:
-            self._set(more)
-        else:
-            self._call()
-
-    def cancel(self) -> None:
-        self._handle.cancel()
-
-
 class _Watch:
     """State of one running call."""
 
@@ -157,7 +123,7 @@ class _Watch:
         self.waited = waited
         self.over = False
         self.stopped = False
-        self.timers: list[_Timer] = []
+        self.timers: list[waiting.OwnTimer] = []
 
 
 class BrowserDeadline:
@@ -264,7 +230,7 @@ class BrowserDeadline:
 
         def end() -> None:
             if not watch.over:
-                caller.throw(_EndedError())
+                caller.throw(CallEnded())
 
         def stop() -> None:
             if watch.over:
@@ -281,7 +247,7 @@ class BrowserDeadline:
         watch.timers.append(self._after(loop, max(0.05, seconds), stop))
         try:
             result = call()
-        except _EndedError:
+        except CallEnded:
             raise StuckError from None
         except Exception:
             if watch.stopped:
@@ -295,8 +261,8 @@ class BrowserDeadline:
 
     def _after(
         self, loop: asyncio.AbstractEventLoop, seconds: float, call: Callable[[], object]
-    ) -> _Timer:
-        return _Timer(loop, seconds, self._others, call)
+    ) -> waiting.OwnTimer:
+        return waiting.OwnTimer(loop, seconds, self._others, call)
 
     def _revive(self, page: Any, session: Any) -> None:
         """Stop a script that may still run after a timeout of Playwright's own."""
@@ -306,19 +272,12 @@ class BrowserDeadline:
         self.page_lost = not self._answers(page, _PROBE_S)
 
     def _answers(self, page: Any, seconds: float) -> bool:
-        loop = _loop_of(page)
-        if loop is None or page.is_closed():
-            return not page.is_closed()
-        caller = greenlet.getcurrent()
-        over: list[bool] = []
-        timer = self._after(loop, seconds, lambda: over or caller.throw(_EndedError()))
-        try:
-            page.title()
-        except (_EndedError, Exception):  # whatever the error is, the page did not answer
+        if page.is_closed():
             return False
-        finally:
-            over.append(True)
-            timer.cancel()
+        try:
+            call_within(page, seconds * 1000, page.title)
+        except Exception:  # Whatever the error is, the page did not answer.
+            return False
         return True
 
 

@@ -19,7 +19,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     SECRET_METHODS,
     URL_MATCHERS,
 )
-from pytest_autoweb.sandbox.binding import Binder, Bound, Callback
+from pytest_autoweb.sandbox.call_translation import Binder, Bound, Callback
 from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
@@ -90,7 +90,7 @@ class Facade:
         """
         budget.cut = False
         # Playwright's own timeout gives the better error message, so it must come first.
-        margin = 0.5 if bound.member.timeout else 0.0
+        margin = 0.5 if bound.member.timeout or bound.method == MANAGER_EXIT else 0.0
         seconds = budget.remaining_s + margin
         # What ends a call in time needs Playwright's event loop, which may be stuck itself.
         try:
@@ -344,6 +344,9 @@ class Facade:
             return
         if wait.reopened:
             self._await(wait, bound, budget)
+        else:
+            # Playwright waits as long as it was told before; this notes whose limit that is.
+            budget.grant_ms(wait.timeout, wait.default_ms)
         wait.manager.__exit__(None, None, None)
         # One that was in vain is kept, or a retry of the step would take it for a success.
         del self.open_waits[id(wait.info)]

@@ -11,9 +11,9 @@ from playwright.sync_api import Frame, Page
 from pytest_autoweb.results import Failure, ToolCall
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.call_record import AnsweredCall, OverdueCall, StepRecord
+from pytest_autoweb.sandbox.call_server import CallServer, Listeners
 from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
-from pytest_autoweb.sandbox.dialogue import Dialogue, Listeners
 from pytest_autoweb.sandbox.engine import (
     JsonValue,
     Level,
@@ -58,7 +58,7 @@ class WorkerEngine:
         self._listeners = Listeners(self._answer_dialog)
         self._facade.listen = self._listeners.change
         self._facade.predicate = self._predicate
-        self._talk: Dialogue | None = None
+        self._talk: CallServer | None = None
         self._last: tuple[int, str] | None = None
         self._entries: list[AnsweredCall] = []
         self._overdue: OverdueCall | None = None
@@ -170,14 +170,14 @@ class WorkerEngine:
         self._listeners.step = index
         self._last = (index, code)
 
-    def _new_talk(self, index: int, earlier: list[AnsweredCall], limits: Limits) -> Dialogue:
+    def _new_talk(self, index: int, earlier: list[AnsweredCall], limits: Limits) -> CallServer:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
         # A worker sets its limits once, at its start.
         if wanted != has or not self._worker.alive:
             self._replace_worker()
         self._worker = self._workers.ready(self._worker)
-        self._talk = Dialogue(
+        self._talk = CallServer(
             self._worker,
             self._border,
             self._handles,
@@ -192,7 +192,7 @@ class WorkerEngine:
     # -- the step ----------------------------------------------------------------------
 
     def _converse(
-        self, talk: Dialogue, index: int, code: str, root: Page | Frame, *, rerun: bool
+        self, talk: CallServer, index: int, code: str, root: Page | Frame, *, rerun: bool
     ) -> tuple[bool, Failure | None]:
         """Run the block; return whether the worker had to be replaced, and what went wrong."""
         label = "page" if root is self._border.page else _root_label(root)
@@ -226,7 +226,7 @@ class WorkerEngine:
             return True, failure
         return False, failure
 
-    def _failed(self, talk: Dialogue, index: int, error: dict[str, Any] | None) -> Failure:
+    def _failed(self, talk: CallServer, index: int, error: dict[str, Any] | None) -> Failure:
         line = error["line"] if error else None
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
@@ -256,7 +256,7 @@ class WorkerEngine:
             evidence=evidence,
         )
 
-    def _note_timeout(self, talk: Dialogue, error: dict[str, Any]) -> None:
+    def _note_timeout(self, talk: CallServer, error: dict[str, Any]) -> None:
         """Decide by the classes of the error and of its causes whether the block ran out of time.
 
         The innermost one is looked at first, as code may act, and fail again, while it handles one.
@@ -270,7 +270,7 @@ class WorkerEngine:
                     self._overdue, self._timed_out = call, True
                     return
 
-    def _failed_early(self, talk: Dialogue, index: int, gone: WorkerGoneError) -> Failure:
+    def _failed_early(self, talk: CallServer, index: int, gone: WorkerGoneError) -> Failure:
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
         line = gone.line or talk.line
@@ -279,7 +279,7 @@ class WorkerEngine:
         reason = self._border.redact(gone.reason)
         return _failure(index, "sandbox", reason, rule=gone.rule, line=line)
 
-    def _out_of_time(self, talk: Dialogue, index: int, line: int | None) -> Failure:
+    def _out_of_time(self, talk: CallServer, index: int, line: int | None) -> Failure:
         seconds = f"{self._limits.step_s:g}"
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)

@@ -7,7 +7,7 @@ from playwright.sync_api import APIResponse, Error
 
 from pytest_autoweb.egress.proxy import OWN_ANSWER, REPLIES_BYTES, REPLY_BYTES
 from pytest_autoweb.sandbox import size_limits
-from pytest_autoweb.sandbox.binding import Bound
+from pytest_autoweb.sandbox.call_translation import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal
 
 # Methods whose script is called with an element, or several, before its argument.

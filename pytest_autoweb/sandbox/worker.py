@@ -17,8 +17,8 @@ from pytest_autoweb.sandbox import (
     allowed_python,
     confine,
     frame_codec,
+    namespace,
     proxies,
-    shims,
 )
 
 _MODULE = "step"
@@ -97,7 +97,7 @@ class Worker:
         self._file = ""
         self.page = proxies.make_proxy("Page", self, "")
         self._offered: dict[str, Callable[..., Any]] = {}
-        self.records = shims.Records(_MODULE)
+        self.records = namespace.Records(_MODULE)
         self.names = self._given(real)
         self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
@@ -106,7 +106,7 @@ class Worker:
         expect, helpers = proxies.make_expect(self), _helpers(self)
         records = self.records
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
-        modules = shims.stand_ins(
+        modules = namespace.stand_ins(
             real,
             {
                 "playwright.sync_api": {**proxies.TYPES, **errors, "expect": expect},
@@ -119,7 +119,9 @@ class Worker:
             "open": helpers["open"],
             "property": property,
         }
-        builtins = shims.restricted_builtins(modules, {**errors, **own, "print": helpers["log"]})
+        builtins = namespace.restricted_builtins(
+            modules, {**errors, **own, "print": helpers["log"]}
+        )
         handy = {name: modules[name] for name in ("re", "json", "math", "datetime")}
         given = {"expect": expect, "answer": helpers["answer"], "log": helpers["log"]}
         return {"__builtins__": builtins, "__name__": _MODULE, **handy, **given}
@@ -424,7 +426,7 @@ def main(limits: dict[str, Any]) -> None:
         os.dup2(nothing, fd)
     os.close(nothing)
     pipe = Pipe(in_fd, out_fd)
-    real = shims.preload()
+    real = namespace.preload()
     worker = Worker(pipe, real)
     walls = confine.confine(limits, out_fd)
     pipe.send({"op": "ready", **walls})

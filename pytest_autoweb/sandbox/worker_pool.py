@@ -45,7 +45,7 @@ class Workers:
         """
         asked = worker.walls.kernel
         try:
-            layers = worker.wait_ready()
+            worker, layers = self._started(worker)
         except SandboxError:
             # A container may kill a process that asks for a wall instead of refusing.
             if not asked or self._level == "strict":
@@ -58,6 +58,23 @@ class Workers:
         if asked and not (layers.landlock or layers.seccomp):
             return self._without_kernel(worker)
         return worker
+
+    def _started(self, worker: WorkerProcess) -> tuple[WorkerProcess, Layers]:
+        """Return the worker, or a second one if something else ended the first.
+
+        One death says nothing of the machine, and must not cost all later workers their walls.
+        """
+        try:
+            return worker, worker.wait_ready()
+        except SandboxError:
+            worker.close()
+            self.close()
+            second = self.take(Limits(memory_mb=worker.memory_mb, cpu_s=worker.cpu_s))
+            try:
+                return second, second.wait_ready()
+            except SandboxError:
+                second.close()
+                raise
 
     def _without_kernel(self, worker: WorkerProcess) -> WorkerProcess:
         """Return a worker that does not ask the kernel for walls, instead of one that was refused.

@@ -149,7 +149,7 @@ _MODULES = (
     "allowed_python",
     "frame_codec",
     "confine",
-    "shims",
+    "namespace",
     "proxies",
     "worker",
 )

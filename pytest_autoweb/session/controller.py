@@ -2,10 +2,13 @@
 
 import os
 import platform
+import signal
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -28,6 +31,7 @@ from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, open_cache, planned
+from pytest_autoweb.session.pause import refuse_with_others
 from pytest_autoweb.session.progress import Display, LastingStream
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
@@ -47,6 +51,33 @@ UNSOLVED = "unsolved"
 """pytest's category of cells that a model lost."""
 TOLD_CELLS = 5
 """The number of lost cells up to which the terminal tells what became of each."""
+
+
+@contextmanager
+def _first_interrupt_waits(session: pytest.Session) -> Iterator[None]:
+    """Put a first Ctrl-C off until the block has ended; it makes the session an interrupted one.
+
+    pytest itself would end in a traceback that late, without the rest of the report.
+    """
+    own = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or own is None:
+        yield
+        return
+
+    pressed = False
+
+    def put_off(number: int, frame: object) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, own)
+
+    signal.signal(signal.SIGINT, put_off)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, own)
+        if pressed:
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
 
 
 class RunController:
@@ -107,6 +138,8 @@ class RunController:
             # the report of the last run where it is.
             check_run_folder(session.run_folder)
         session.check_models()
+        if self._settings.pause:
+            refuse_with_others(self._config, session.concurrency(1))
         return session
 
     def _check_places(self) -> None:
@@ -159,12 +192,15 @@ class RunController:
         """
         try:
             yield
+        except KeyboardInterrupt:
+            exitstatus = session.exitstatus = pytest.ExitCode.INTERRUPTED
         except Exception as error:
             if exitstatus != pytest.ExitCode.INTERRUPTED:
                 raise
             self._notices.append(f"at the end of the session: {type(error).__name__}: {error}")
         finally:
-            self.finish(session, exitstatus)
+            with _first_interrupt_waits(session):
+                self.finish(session, exitstatus)
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the report and decide the exit status."""
@@ -367,7 +403,7 @@ class RunController:
         lost = terminalreporter.stats.get(UNSOLVED, [])
         for lines in (str(report.longrepr) for report in lost if len(lost) <= TOLD_CELLS):
             terminalreporter.write_line(lines)
-        for line, markup in terminal_lines(self._report):
+        for line, markup in terminal_lines(self._report, self._config.getoption("verbose")):
             terminalreporter.write_line(neutral(line), **markup)
         for line, markup in gate_lines(self._decision.gates if self._decision else ()):
             terminalreporter.write_line(line, **markup)
@@ -450,6 +486,7 @@ def write_manifest(session: pytest.Session) -> None:
         return  # pytest is about to stop, because something could not be collected
     if not (session.config.option.collectonly or run.settings.preview):
         save_manifest(run.open_folder(), cells, whole=whole, ts=run.shared.ts)
+        run.progress.emit("", "planned", str(len(cells)))
 
 
 def _environment(run: RunSession) -> dict[str, str]:

@@ -71,6 +71,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from pytest_autoweb.session.cell_protocol import CellProtocol
 
         config.pluginmanager.register(CellProtocol(_needs_browser, _shares_browser))
+        from pytest_autoweb.session.items import recorded
+
+        if recorded(config):
+            from pytest_autoweb.session.recordings import Recordings
+
+            config.pluginmanager.register(Recordings())
 
 
 def _needs_browser(item: pytest.Item) -> bool:

@@ -139,9 +139,21 @@ class Flights:
             self._renews = self._renews or too_large(EACH_MB * self.most)
             self._weighed = time.monotonic()
         if not self._flying:
-            if self._renews:
-                self._put_aside(request, "browser")
+            dead = self._dead_part(request)
+            if self._renews or dead:
+                self._put_aside(request, dead or "browser")
             self._hub.close()
+
+    @staticmethod
+    def _dead_part(request: pytest.FixtureRequest) -> str:
+        """Return the fixture to put aside, if any; see `dead_part`.
+
+        The item of a cell that was begun ahead of its turn has not asked for the browser yet, and
+        nobody can put aside what its request does not know.
+        """
+        with suppress(Exception):
+            request.getfixturevalue("browser")
+        return dead_part(request)
 
     @property
     def _alone(self) -> bool:
@@ -222,7 +234,7 @@ class Flights:
             False if there is none; whoever opens a page then is told why.
         """
         try:
-            if dead := dead_part(request):
+            if dead := self._dead_part(request):
                 self._put_aside(request, dead)
             browser = request.getfixturevalue("browser")
             self._context_args = request.getfixturevalue("browser_context_args")
@@ -254,7 +266,8 @@ class Flights:
                 # It has not even begun, which it may do later.
                 flight.wants_turn = True
                 continue
-            flight.fiber.throw(Error(DRIVER_ENDED))
+            with self._hub.as_if_running():
+                flight.fiber.throw(Error(DRIVER_ENDED))
             if not cell.ended and not flight.wants_turn:
                 cell.error = BrowserError(DRIVER_ENDED)
 

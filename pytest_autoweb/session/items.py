@@ -25,6 +25,7 @@ from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
 from pytest_autoweb.session.browser_life import close_contexts, leave_living, open_living
 from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
+from pytest_autoweb.session.pause import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies import CODEGEN, strategy_of
@@ -47,7 +48,10 @@ _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 CONTROL_RUNS = 3
 """How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
-_RECORDINGS = ("tracing", "video", "screenshot")
+RECORDINGS = ("tracing", "video", "screenshot")
+"""The flags of pytest-playwright by which it keeps what it sees of a test."""
+RECORDED_IN: pytest.StashKey[Path] = pytest.StashKey()
+"""The folder into which pytest-playwright writes what it keeps of an item."""
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
 """The text in the report of an unreadable case file, by which the run is given exit code 4."""
@@ -118,6 +122,10 @@ def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem
 def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axes]:
     """Yield the controls first, if they were asked for, and then the models."""
     settings = session.settings
+    if session.mutants is not None:
+        own = session.mutants.get(_key(case, settings), {})
+        yield from (_Axes(name, settings.capture_modes[0], 1) for name in own)
+        return
     models = settings.models
     if settings.controls:
         yield from _control_axes(settings, case)
@@ -165,6 +173,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
         strategy=strategy_name(case, spec.name, settings),
+        mutant=(session.mutants or {}).get(_key(case, settings), {}).get(spec.name),
     )
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
@@ -203,6 +212,11 @@ def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settin
     return f"{case_id}[{'-'.join(parts)}]"
 
 
+def _key(case: LoadedCase, settings: Settings) -> str:
+    """Return the name under which the file of mutants knows a case."""
+    return f"{_relative(case.path, settings.rootdir)}::{case.id}"
+
+
 def _relative(path: Path | None, rootdir: Path) -> str:
     if path is None:
         return "inline"
@@ -213,6 +227,8 @@ def run_item(request: pytest.FixtureRequest) -> None:
     """Run a cell; this is the test function behind every item."""
     item = request.node
     session = request.config.stash[SESSION]
+    if recorded(request.config):
+        item.stash[RECORDED_IN] = Path(request.getfixturevalue("output_path"))
     flights = _flights(request)
     alone = partial(run_with_fixtures, item.cell, session, request)
     result = flights.result_of(request, alone) if flights else alone()
@@ -224,12 +240,17 @@ def run_item(request: pytest.FixtureRequest) -> None:
     conclude(result, policy_of(request.config, session.settings))
 
 
+def recorded(config: pytest.Config) -> bool:
+    """Tell whether pytest-playwright keeps traces, videos or pictures of tests."""
+    return any(config.getoption(name, "off") != "off" for name in RECORDINGS)
+
+
 def _kept_by_playwright(item: CellItem) -> str:
     """Return the flags by which pytest-playwright stores what it sees of a case with secrets.
 
     Nobody can take the secrets out of its traces, videos and pictures.
     """
-    flags = [f"--{name}" for name in _RECORDINGS if item.config.getoption(name, "off") != "off"]
+    flags = [f"--{name}" for name in RECORDINGS if item.config.getoption(name, "off") != "off"]
     return ", ".join(flags) if item.cell.case.has_secrets else ""
 
 
@@ -256,8 +277,15 @@ def run_with_fixtures(
             result = _run_or_break(cell, resources)
         finally:
             leave_living(request, opened)
-    session.progress.emit(_shown_name(cell), "end", result.outcome)
+    _tell_end(session, cell, result)
     return result
+
+
+def _tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
+    name = _shown_name(cell)
+    if cost := result.total_usage.cost_usd:
+        session.progress.emit(name, "spent", str(cost))
+    session.progress.emit(name, "end", result.outcome)
 
 
 def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
@@ -278,7 +306,7 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
             result = _run_or_break(item.cell, resources)
         finally:
             close_contexts(opened)
-    session.progress.emit(_shown_name(item.cell), "end", result.outcome)
+    _tell_end(session, item.cell, result)
     return result
 
 
@@ -294,6 +322,7 @@ def _resources(
         session.cell_resources(_shown_name(cell), open_page),
         remote=remote,
         relogin=_relogin(config),
+        pause=pause_of(config) if session.settings.pause else None,
         past=_past(cell, session.settings),
         mistaken=_mistaken(cell, session.settings),
         # Readings of a page may contain its secrets, which must not leave this process.

@@ -3,12 +3,14 @@
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 POLL_S = 0.25
+STATUS_CHARS = 100
 
 
 class Event(NamedTuple):
@@ -16,7 +18,7 @@ class Event(NamedTuple):
 
     cell: str
     kind: str
-    """The kind of event: `stage`, `log` or `end`."""
+    """`planned` (its text: the count of all cells), `stage`, `log`, `spent` (US dollars), `end`."""
     text: str
 
 
@@ -100,7 +102,9 @@ class Display(threading.Thread):
         self._halt = threading.Event()
         self._offset = 0
         self._running: dict[str, str] = {}
-        self._ended = 0
+        self._planned = self._ended = 0
+        self._spent = 0.0
+        self._began = time.monotonic()
         self._shown = ""
 
     @property
@@ -125,11 +129,7 @@ class Display(threading.Thread):
 
     def _show_new(self) -> None:
         for event in self._read():
-            if event.kind == "stage":
-                self._running[event.cell] = event.text
-            elif event.kind == "end":
-                self._running.pop(event.cell, None)
-                self._ended += 1
+            self._count(event)
             if self._is_line(event):
                 mark = "│" if event.kind == "log" else "·"
                 line = f"{event.cell} {mark} {self._neutral(event.text)}"
@@ -137,8 +137,22 @@ class Display(threading.Thread):
         if not self._verbose and not self._stream_log:
             self._write_status()
 
+    def _count(self, event: Event) -> None:
+        match event.kind:
+            case "planned":
+                self._planned = int(event.text)
+            case "stage":
+                self._running[event.cell] = event.text
+            case "spent":
+                self._spent += float(event.text)
+            case "end":
+                self._running.pop(event.cell, None)
+                self._ended += 1
+
     def _is_line(self, event: Event) -> bool:
-        return self._stream_log if event.kind == "log" else self._verbose
+        if event.kind == "log":
+            return self._stream_log
+        return self._verbose and event.kind in ("stage", "end")
 
     def _read(self) -> list[Event]:
         try:
@@ -152,12 +166,24 @@ class Display(threading.Thread):
         return [Event(*json.loads(line)) for line in whole.splitlines()]
 
     def _write_status(self) -> None:
-        now = "  ".join(f"{cell} · {stage}" for cell, stage in list(self._running.items())[:2])
-        status = f" [{self._ended} done] {now}"[:100] if now else ""
+        running = list(self._running.items())
+        now = "  ".join(f"{cell} · {stage}" for cell, stage in running[:2])
+        status = f" [{self._so_far(len(running))}] {now}"[:STATUS_CHARS] if now else ""
         if status != self._shown:
             # Saving and restoring the cursor leaves pytest's own line of dots where it is.
             self._write(f"\x1b7\x1b[K{plain(status)}\x1b8")
             self._shown = status
+
+    def _so_far(self, running: int) -> str:
+        """Say how many cells have ended and run, what they cost, and how long the rest may take."""
+        of = f" of {self._planned}" if self._planned else ""
+        parts = [f"{self._ended}{of} done", f"{running} running"]
+        if self._spent:
+            parts.append(f"${self._spent:.2f}")
+        if self._ended and self._planned > self._ended:
+            each = (time.monotonic() - self._began) / self._ended
+            parts.append(f"about {_rounded(each * (self._planned - self._ended))} left")
+        return ", ".join(parts)
 
     def _write(self, text: str) -> None:
         try:
@@ -165,6 +191,14 @@ class Display(threading.Thread):
             self._terminal.flush()
         except OSError:
             return
+
+
+def _rounded(seconds: float) -> str:
+    """Return a duration as roughly as it is known, so that the line does not flicker."""
+    if seconds < 60:
+        return f"{max(10, round(seconds, -1)):.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
 
 
 def plain(text: str) -> str:

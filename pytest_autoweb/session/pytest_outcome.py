@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from pytest_autoweb.analysis.cell_numbers import is_graded
-from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.analysis.control_verdicts import NOOP, is_control, must_fail
 from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
-from pytest_autoweb.llm.builtin_models import NOOP
 from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import clean_lines, count_of, one_line
@@ -42,12 +41,13 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
     Where a gate decides, a failed cell is an expected failure: it neither fails the session nor
     counts for `-x`. Controls and pinned cases are never left to a gate.
     """
-    if result.model == NOOP and result.outcome == "failed":
-        pytest.xfail("the control holds: doing nothing does not pass the checks")
-    if result.model == NOOP and result.outcome in ("passed", "healed"):
-        raise CellFailed(
-            result.model_copy(update={"reason": "the checks pass although nothing was done"})
-        )
+    if must_fail(result.model):
+        done = "nothing" if result.model == NOOP else "not everything"
+        if result.outcome == "failed":
+            pytest.xfail(f"the control holds: doing {done} does not pass the checks")
+        if result.outcome in ("passed", "healed"):
+            reason = f"the checks pass although {done} was done"
+            raise CellFailed(result.model_copy(update={"reason": reason}))
     if result.outcome in ("ungraded", "needs_input", "skipped"):
         pytest.skip(_shown(f"{result.outcome}: {result.reason}"))
     if result.outcome in ("passed", "healed"):

@@ -33,6 +33,7 @@ from pytest_autoweb.llm.gateway import (
 from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
 from pytest_autoweb.options import Settings
 from pytest_autoweb.results import ModelDescription
+from pytest_autoweb.run.mutants import read_mutants
 from pytest_autoweb.run.prepared_cell import CellResources
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
@@ -87,6 +88,9 @@ class RunSession:
         self._seen_browser: Browser | None = None
         self._specs: dict[str, ModelSpec] = {}
         self._learn(settings.models)
+        path = settings.mutants
+        self.mutants = read_mutants(settings.rootdir / path) if path else None
+        """What `autoweb prove` changes in the oracle of each case; None in any other session."""
         self.agreements = self._read_agreements()
         """How far the judges of `--autoweb-judge-labels` agree with people."""
         self._judges = JudgeSelection(

@@ -16,7 +16,8 @@ MAX_URL_CHARS = 20_000
 """Limit on the URLs that are matched: a longer one fits no glob with wildcards."""
 
 _ANY, _NO_SLASH = "any", "no slash"
-_TOKEN = re.compile(r"\\.|\*+/?|[{},]|.", re.DOTALL)
+GLOB_TOKEN = re.compile(r"\\.|\*+/?|[{},]|.", re.DOTALL)
+"""What a glob is made of; the export writes its own regular expression from it."""
 
 
 class _Step(NamedTuple):
@@ -93,7 +94,7 @@ class UrlGlob:
         """Build the states, and return the last one."""
         at, before = 0, ""
         group: tuple[int, list[int]] | None = None
-        for token in _TOKEN.findall(glob):
+        for token in GLOB_TOKEN.findall(glob):
             if token[0] == "*":
                 at = self._wildcard(at, token, after_slash=before == "/")
             elif token in "{}" and (token == "{") is (group is not None):

@@ -3,8 +3,9 @@
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pytest_autoweb.analysis.control_verdicts import ControlRow, ControlState, control_rows
@@ -24,6 +25,7 @@ _NEUTRAL = {
     "local_analyze": "false",
     "max_cost": "",
     "min_pass_rate": "",
+    "mutants": "",
     "preview": "false",
     "save": "",
     "shard": "",
@@ -31,6 +33,19 @@ _NEUTRAL = {
 """What the project's own configuration may ask of its runs, and this one must not do."""
 _SAME = ("step_timeout", "check_timeout", "on_step_failure")
 """Settings of the saved run that decide whether a control holds."""
+
+
+Start = Callable[[Sequence[str], Path], int]
+"""Runs a command in a folder and returns its exit code."""
+
+
+def _in_view(command: Sequence[str], folder: Path) -> int:
+    return subprocess.run(command, cwd=folder, check=False).returncode
+
+
+def _on_stderr(command: Sequence[str], folder: Path) -> int:
+    """Leave standard output to what somebody else prints there."""
+    return subprocess.run(command, cwd=folder, check=False, stdout=sys.stderr).returncode
 
 
 class Controlled(NamedTuple):
@@ -42,11 +57,11 @@ class Controlled(NamedTuple):
     """A control is broken, or did not come to a verdict for a reason outside the case."""
 
 
-def control_run(run_folder: Path, *, rootdir: Path) -> Controlled:
+def control_run(run_folder: Path, *, rootdir: Path, words_to_stderr: bool = False) -> Controlled:
     """Run the controls of a saved run's cases into its folder `controls`, and report anew.
 
     Controls run there earlier are moved aside. Case files are found by the paths that the run
-    knows them by.
+    knows them by. What pytest prints goes to stderr if stdout is for something else.
 
     Raises:
         SettingsError: a case file is not where it was, or the run has no cases.
@@ -56,13 +71,16 @@ def control_run(run_folder: Path, *, rootdir: Path) -> Controlled:
     targets, notes = _targets(run, rootdir)
     folder = run_folder.resolve() / CONTROLS_FOLDER
     modes = run.info.capture_modes[:1]
-    _run_pytest(targets, folder, rootdir, modes, _settings_of(run))
+    start = _on_stderr if words_to_stderr else _in_view
+    run_controls(targets, folder, rootdir, modes, _settings_of(run), start)
     write_report(run_folder, max_chars=int(_value(run, "report_max_chars") or 8_000_000))
     # Of the run with its new controls, so that a changed case shows as such.
     return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
 
 
-def control_files(paths: Sequence[Path], output: Path, *, rootdir: Path) -> Controlled:
+def control_files(
+    paths: Sequence[Path], output: Path, *, rootdir: Path, words_to_stderr: bool = False
+) -> Controlled:
     """Run the controls of all cases of some files, or folders of them, into a run of their own.
 
     Raises:
@@ -73,7 +91,8 @@ def control_files(paths: Sequence[Path], output: Path, *, rootdir: Path) -> Cont
         if not path.exists():
             raise SettingsError(f"there is no {path}: neither a run folder nor a case file")
     targets = [str(path.resolve()) for path in paths]
-    _run_pytest(targets, output.resolve(), rootdir, (), {})
+    start = _on_stderr if words_to_stderr else _in_view
+    run_controls(targets, output.resolve(), rootdir, start=start)
     return Controlled(control_rows(read_run(output).cells), (), _failed(output))
 
 
@@ -146,28 +165,45 @@ def _value(run: RecordedRun, name: str) -> Any:
     return setting.get("value") if isinstance(setting, dict) else None
 
 
-def _run_pytest(
+def run_controls(
     targets: Iterable[str],
     folder: Path,
     rootdir: Path,
-    modes: Sequence[CaptureModeName],
-    settings: dict[str, str],
+    modes: Sequence[CaptureModeName] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+    start: Start = _in_view,
 ) -> None:
-    """Run the controls in a session of their own."""
-    options = {
-        **_NEUTRAL,
-        **settings,
-        "models": "builtin/oracle,builtin/noop",
-        "controls": "true",
-        "report": str(folder),
-        **({"capture": modes[0]} if modes else {}),
-    }
+    """Run the controls in a session of their own.
+
+    Raises:
+        AutowebError: pytest could not run them.
+    """
+    capture = {"capture": modes[0]} if modes else {}
+    own = {**settings, "models": "builtin/oracle,builtin/noop", "controls": "true", **capture}
+    run_session(targets, folder, rootdir, own, start)
+
+
+def run_session(
+    targets: Iterable[str],
+    folder: Path,
+    rootdir: Path,
+    settings: Mapping[str, str],
+    start: Start,
+) -> None:
+    """Run cases in a session of their own, of which the project's own settings ask nothing else.
+
+    Raises:
+        AutowebError: pytest could not run them.
+    """
+    options = {**_NEUTRAL, **settings, "report": str(folder)}
     flags = [f"--autoweb-{name.replace('_', '-')}={value}" for name, value in options.items()]
     with tempfile.TemporaryDirectory(prefix="autoweb-") as scratch:
         # A file of arguments, since a run may have more cases than a command line takes.
         listing = Path(scratch, "cases.txt")
         listing.write_text("\n".join(targets), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", f"--rootdir={rootdir}", *flags, f"@{listing}"]
-        status = subprocess.run(command, cwd=rootdir, check=False).returncode
+        # A project whose `addopts` say `-x` wants to hear of all controls nevertheless.
+        own = ("--maxfail=0", f"--rootdir={rootdir}")
+        command = [sys.executable, "-m", "pytest", *own, *flags, f"@{listing}"]
+        status = start(command, rootdir)
     if status not in (0, 1):
-        raise AutowebError(f"the controls could not be run: pytest ended with exit code {status}")
+        raise AutowebError(f"the cases could not be run: pytest ended with exit code {status}")

@@ -3,6 +3,7 @@
 import { codeView, diffView } from "./code.js";
 import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
 import { decisionsPart } from "./decisions.js";
+import { handoverButtons, traceCommand } from "./handover.js";
 import { locationsPart } from "./locations.js";
 import { stageTable } from "./models.js";
 
@@ -12,8 +13,8 @@ const plain = (content) => el("pre.plain", { dir: "auto", tabindex: 0 }, content
 const part = (title, ...content) => el("section.part", el("h3", title), content);
 
 export class Detail {
-  constructor(dialog, zoom, pictures, rejudging, go) {
-    Object.assign(this, { dialog, zoom, pictures, rejudging, go });
+  constructor(dialog, zoom, pictures, rejudging, run, go) {
+    Object.assign(this, { dialog, zoom, pictures, rejudging, run, go });
     dialog.addEventListener("cancel", (event) => {
       event.preventDefault();
       go(null);
@@ -33,10 +34,11 @@ export class Detail {
 
   show(entry, attemptIndex, siblings, neighbours) {
     this.entry = entry;
+    this.attemptInView = undefined;
     const { cell } = entry;
     const attempts = cell.attempts;
     const chosen = attempts.find((a) => a.attempt_index === attemptIndex) ?? attempts[attempts.length - 1];
-    this.fill(neighbours, this.head(entry, siblings), this.rejudged(entry), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell));
+    this.fill(neighbours, this.head(entry, siblings), this.rejudged(entry), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell), this.recordings(cell));
   }
 
   /* Show what the page itself knows of a cell whose details are elsewhere. */
@@ -91,6 +93,7 @@ export class Detail {
       el("p.task", { dir: "auto" }, cell.user_task),
       el("p.soft.small.starts", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
       Object.keys(cell.browser_settings || {}).length > 0 && el("p.soft.small.settings", "browser: ", text(browserSettings(cell.browser_settings))),
+      handoverButtons(cell, this.run, () => this.attemptInView),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
       siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
       cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)), failureNote(cell.failure)));
@@ -111,6 +114,7 @@ export class Detail {
     const tabs = el("div.tabs", { role: "tablist", "aria-label": "Attempts" });
     const panel = el("div", { role: "tabpanel", id: "attempt", "aria-labelledby": "" });
     const select = (attempt, focus) => {
+      this.attemptInView = attempt;
       for (const tab of tabs.children) {
         const own = tab.dataset.attempt === String(attempt.attempt_index);
         tab.setAttribute("aria-selected", String(own));
@@ -234,6 +238,15 @@ export class Detail {
       fold("Time and usage per stage", seconds(a.duration_ms / 1000), () => el("div.scroll-x", stageTable(stagesOf(a)))),
       fold("Files", "", () => this.files(cell)),
     ];
+  }
+
+  /* What pytest-playwright recorded; a page from disk cannot open the viewer of traces itself. */
+  recordings(cell) {
+    if (!cell.recordings.length) return null;
+    return part("Recordings", el("p.small", cell.recordings.map(({ file, path, note }, i) => [i > 0 && el("br"),
+      path ? fileLink(`${cell.folder}/${path}`) : text(`${file} was ${note}`)])),
+      cell.recordings.some(({ file, path }) => path && file.endsWith(".zip"))
+        && el("p.soft.small", "Look at a trace with ", el("code", traceCommand(cell, this.run))));
   }
 
   files(cell) {

@@ -82,18 +82,35 @@ export function fold(title, note, build, classes = "fold") {
   return node;
 }
 
+/* Make a button that copies what `content` returns, and says so to the eye and to a screen reader. */
 export function copyButton(label, content) {
-  const button = el("button.quiet", { type: "button" }, label);
+  const button = el("button.quiet", { type: "button", "aria-live": "polite" }, label);
+  let later = 0;
   button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(content());
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "The browser does not allow copying here";
-    }
-    setTimeout(() => (button.textContent = label), 1600);
+    const copied = await copy(content(), button);
+    button.textContent = copied ? "Copied" : "The browser does not allow copying here";
+    clearTimeout(later);
+    later = setTimeout(() => (button.textContent = label), 1600);
   });
   return button;
+}
+
+/* Copy in the old way where a page from disk may not use the clipboard; tell whether it worked. */
+async function copy(content, button) {
+  try {
+    await navigator.clipboard.writeText(content);
+    return true;
+  } catch {
+    // Beside the button, because nothing outside of an open dialog can be selected.
+    const area = el("textarea.copied", { readonly: true, "aria-hidden": "true", tabindex: -1 });
+    area.value = content;
+    button.after(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    button.focus();
+    return done;
+  }
 }
 
 /* Make the mark of a cell, which is a button if the cell can be opened from here. */

@@ -2,6 +2,7 @@
 
 import { Detail } from "./detail.js";
 import { el } from "./dom.js";
+import { runFolder } from "./handover.js";
 import { Matrix } from "./matrix.js";
 import { fillContents, footer, masthead } from "./page.js";
 import { drawPanels } from "./panels.js";
@@ -56,7 +57,7 @@ function go(entry, replace = false, quietly = false) {
 const shownEntries = contestants.length ? contestants : entries;
 const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...report.models];
 const matrix = new Matrix(report.cases, shownEntries, ranking, go);
-const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), { embedded: pictures, linked: linked && new Set(linked) }, report.rejudging, go);
+const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), { embedded: pictures, linked: linked && new Set(linked) }, report.rejudging, runFolder(report), go);
 
 /* Return what opens a cell by its folder, or null if this run has no such cell. */
 const links = {

@@ -153,6 +153,29 @@ def test_a_call_that_acts_twice_on_the_same_page_is_recorded_as_repeated(
     assert [call.result for call in calls] == ["", "", "", "", '"2"']
 
 
+def test_calls_that_only_came_to_nothing_together_may_be_made_again(
+    corrected: Callable[..., Any],
+) -> None:
+    fill = "page.get_by_role('textbox', name='Name', exact=True).fill('{}')"
+    press = "page.get_by_role('button', name='Save', exact=True).click()"
+    script = "```python\n# Step 1\n{}\n```"
+    result, client = corrected(
+        "constrained",
+        {
+            "generate": script.format(f"{fill.format('bob')}\n{press}"),
+            "repair": [script.format(press), script.format(f"{fill.format('ana')}\n{press}")],
+        },
+        html="""<label>Name <input id=a></label><p id=out></p>
+        <button onclick="out.textContent = a.value == 'ana' ? 'Done' : 'No'">Save</button>""",
+    )
+
+    assert (result.outcome, len(result.attempts)) == ("healed", 3), result.reason
+    told = prompt(client.requests[-1])
+    worked, tried = re.findall(r"<<calls [^>]*>>\n(.*?)\n<<end", told, re.DOTALL)
+    assert worked.splitlines() == [fill.format("bob"), press]
+    assert tried.splitlines() == [f"{fill.format('bob')}; {press}"]
+
+
 def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
     corrected: Callable[..., Any],
 ) -> None:

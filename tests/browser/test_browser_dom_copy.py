@@ -19,7 +19,7 @@ from pytest_autoweb.cases.source import read_checks
 from pytest_autoweb.checks.check_type import Evidence
 from pytest_autoweb.evidence.dom_copy import copy_page, open_copy
 from pytest_autoweb.judge.judging import judge_checks
-from pytest_autoweb.page.scripts import run_on_elements, run_script
+from pytest_autoweb.page.run_script import run_on_elements, run_script
 from pytest_autoweb.redaction import Redactor
 
 SECRET = "hunter2-hunter2"

@@ -257,6 +257,14 @@ def test_an_event_that_never_comes_gets_three_times_its_timeout(step: Step) -> N
     assert step("answer(page.title())", index=2).ok
 
 
+def test_an_event_that_the_limit_of_the_step_cuts_off_is_named(step: Step) -> None:
+    in_vain = step(WAITS.format(""), index=1, limits=Limits(step_s=0.8))
+
+    assert why(in_vain)[0] == "timeout"
+    assert in_vain.failure is not None
+    assert 'exceeded while waiting for event "popup"' in in_vain.failure.message
+
+
 def test_a_wait_around_the_late_call_is_open_again_too(step: Step) -> None:
     step.border.page.evaluate(OPENS_LATE.replace("1500", "100"))
     code = WAITS.format("timeout=5000").replace("'h1'", "'#none', timeout=800")

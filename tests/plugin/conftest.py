@@ -24,6 +24,8 @@ FIRST = (
     "test_judge_labels.py",
     "test_hostile_page.py",
     "test_collect.py",
+    "test_skill.py",
+    "test_export.py",
 )
 """Files of few tests that take long. Begun last, they would be all that runs at the end."""
 

@@ -106,6 +106,11 @@ def test_models_act_by_sight_on_workers_and_look_twice_for_what_was_refused_twic
     assert (clicked["chosen"][0]["mark"], clicked["chosen"][0]["taken"]) == (1, 3)
     assert (clicked["status"], clicked["confidence"]) == ("performed", 0.8)
     assert [call["method"] for call in attempt["tool_calls"] if call["acting"]] == ["fill", "click"]
+    # An exported test finds them without numbers.
+    assert [call["located"] for call in attempt["tool_calls"] if call["located"]] == [
+        'page.get_by_role("textbox", name="Name", exact=True)',
+        'page.get_by_role("button", name="Log in", exact=True)',
+    ]
     assert "decide" in cell["usage"]
     picture = project.path / "autoweb-report" / cell["folder"] / clicked["picture"]
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -2,10 +2,10 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
+from session_server import python_command
 
 OPTIONAL = ("sqlalchemy", "alembic", "psycopg", "redis", "fastapi", "uvicorn", "PIL", "xllamacpp")
 BRINGS = {
@@ -38,7 +38,7 @@ def install(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Calla
 
 
 def python(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *arguments]
+    command = [*python_command(), *arguments]
     return subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
 
 

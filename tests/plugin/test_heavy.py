@@ -137,19 +137,15 @@ def wrong(heavy: pytest.Pytester, probes: Sequence[Probe], *flags: str) -> list[
 BESIDE = ("-n", "2", "--dist", "loadfile")
 """Beside a probe, the cells of another worker are in flight."""
 
-
 IN_FLIGHT = ("--autoweb-concurrency=16",)
 """In the same browser as a probe, and in the same process, other cells are in flight."""
 
 
-@pytest.mark.parametrize("flags", [BESIDE, IN_FLIGHT], ids=["n2", "flight"])
-def test_a_probe_of_each_kind_costs_itself_alone(
-    heavy: pytest.Pytester, flags: tuple[str, ...]
-) -> None:
+def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
     probes = [probe for probe in PROBES if probe.name in SAMPLE]
     assert len(probes) == len(SAMPLE)
 
-    assert wrong(heavy, probes, *flags) == []
+    assert wrong(heavy, probes, *BESIDE, *IN_FLIGHT) == []
 
 
 @pytest.mark.probes

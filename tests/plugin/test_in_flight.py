@@ -27,6 +27,7 @@ MORE = {
     "c4": 'page.get_by_label("Password").fill("<secret:word>")',
 }
 lock, asked, peak = threading.Lock(), [], 0
+killing = Path("kill").exists()
 
 
 def slow(stage):
@@ -48,19 +49,26 @@ def slow(stage):
 
 def act(case):
     """What else happens while the cells are in flight."""
-    if Path("kill").exists() and case == "c1":
+    if killing and case not in ("own", "c0"):
+        # The cells that were begun ahead are still there when the first one has ended.
+        until = time.monotonic() + 20
+        while "c0" not in Path("finished").read_text() and time.monotonic() < until:
+            time.sleep(0.05)
+    if case == "c1" and Path("kill").exists():
+        word = Path("kill").read_text()
         Path("kill").unlink()
-        kill_browser()
+        kill(word)
     if Path("interrupt").exists() and case == "c3":
         time.sleep(7)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(2)
 
 
-def kill_browser():
+def kill(word):
+    """End the browser, or Playwright's driver, whose command holds the word."""
     from pytest_autoweb.egress.browser_watch import browser_processes
     for process in browser_processes():
-        if "--remote-debugging-pipe" in process.command:
+        if word in process.command:
             os.kill(process.pid, signal.SIGKILL)
 
 
@@ -135,15 +143,19 @@ def flags(concurrency: int, *more: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def shared(shared_project: SharedProject) -> SharedProject:
-    """A session in one process, whose browser is killed while eight cells are in flight."""
-    project = furnished(shared_project, COUNT)
+@pytest.fixture(
+    scope="module", params=["--remote-debugging-pipe", "run-driver"], ids=["browser", "driver"]
+)
+def shared(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> SharedProject:
+    """A session in one process, whose browser or driver is killed under five cells in flight."""
+    project = furnished(SharedProject(tmp_path_factory.mktemp("shared")), COUNT)
     alone = project.path / "cases/alone"
     alone.mkdir()
     (alone / "conftest.py").write_text(FIXTURE, encoding="utf-8")
     (alone / "own.yaml").write_text(cases("own").replace("../", "../../"), encoding="utf-8")
-    (project.path / "kill").touch()
+    (project.path / "kill").write_text(request.param, encoding="utf-8")
     return project
 
 

@@ -1,12 +1,12 @@
 """`autoweb init`: from an empty folder to a proven case."""
 
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from session_server import autoweb_command
 
 from pytest_autoweb.commands.init import CONTROLS, add_job, add_setting, ignore_runs
 
@@ -22,7 +22,7 @@ def init(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def autoweb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "pytest_autoweb.cli", *arguments]
+    command = [*autoweb_command(), *arguments]
     return subprocess.run(
         command, cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
@@ -35,7 +35,8 @@ def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes
     site.mkdir()
     (site / "index.html").write_text(LINKED)
     (site / "prices.html").write_text("<h1>Prices</h1>")
-    ran = init(tmp_path, "--static", "site", "index.html", "--ci", "gitlab")
+    everything = ("--static", "site", "index.html", "--ci", "gitlab", "--skill", ".claude/skills")
+    ran = init(tmp_path, *everything)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "Proven" in ran.stdout
     assert "1 passed, 1 xfailed" in ran.stdout
@@ -44,6 +45,9 @@ def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes
     assert case["expect"] == [{"url": "**/prices.html"}]
     assert "Prices" in case["user_task"]
 
+    skill = tmp_path / ".claude/skills/pytest-autoweb/SKILL.md"
+    assert skill.read_text().startswith("---\nname: pytest-autoweb\n")
+
     # What was run can be run again by its name alone.
     named = ("first[builtin/oracle]", "--", "--collect-only", "-q")
     rerun = autoweb(tmp_path, "rerun", *named)
@@ -51,14 +55,16 @@ def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes
     assert "cases/first.yaml::first[builtin/oracle]\n\n1 test collected" in rerun.stdout
 
     files = [file for file in tmp_path.rglob("*") if file.is_file() and "report" not in str(file)]
-    before = {file: file.read_text() for file in files if file.suffix in (".yaml", ".toml", ".yml")}
+    before = {
+        file: file.read_text() for file in files if file.suffix in (".yaml", ".toml", ".yml", ".md")
+    }
     (tmp_path / "cases/first.yaml").write_text(
         (tmp_path / "cases/first.yaml").read_text().replace("**/prices.html", "**/nowhere.html")
     )
-    again = init(tmp_path, "--static", "site", "index.html", "--ci", "gitlab")
+    again = init(tmp_path, *everything)
     assert again.returncode == 1
     assert "not proven" in again.stdout
-    assert again.stdout.count("kept") == 4
+    assert again.stdout.count("kept") == 5
     del before[tmp_path / "cases/first.yaml"]
     assert {file: file.read_text() for file in before} == before
 

@@ -1,11 +1,11 @@
 """`autoweb judge-labels`: people first, then judges, on the same saved cells."""
 
-import sys
 from collections.abc import Callable
 
 import pytest
 import yaml
 from openai_server import Answer, OpenAIServer
+from session_server import autoweb_command
 
 from pytest_autoweb.judge.human_labels import Label, read_labels
 
@@ -33,7 +33,7 @@ page.get_by_role("button").click()
 def labels(project: pytest.Pytester, *flags: str) -> tuple[list[str], tuple[Label, ...]]:
     """Run the command; its output and the file."""
     result = project.run(
-        *(sys.executable, "-m", "pytest_autoweb.cli", "judge-labels", "autoweb-report"),
+        *(*autoweb_command(), "judge-labels", "autoweb-report"),
         *("--labels", "labels.yaml", *flags),
     )
     assert result.ret == 0, result.stderr.str()

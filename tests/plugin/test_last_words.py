@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from session_server import session_command
+from terminal import on_a_terminal
 
 LAZY = "```python\n# Step 1\npage.get_by_label('Name').fill('bob')\n```"
 ARGUMENTS = ("cases", "-k", "login", "--autoweb-models=fake/m", "--autoweb-max-repairs=0")
@@ -97,6 +99,41 @@ def test_ctrl_c_in_a_terminal_leaves_a_report(
     assert report["interrupted"]
 
 
+LATE = """
+import os, signal
+from pytest_autoweb import Panel, PanelContent
+
+def pytest_sessionfinish():
+    if "torn" in os.environ["LATE"]:
+        os.kill(os.getpid(), signal.SIGINT)
+
+def shown(report):
+    if "told" in os.environ["LATE"]:
+        os.kill(os.getpid(), signal.SIGINT)
+    return PanelContent(facts={"told": "in full"})
+
+def pytest_autoweb_register(registry):
+    registry.add_report_panel(Panel("late", "Late", "late", shown, order=50))
+"""
+
+
+@pytest.mark.parametrize("when", ["torn down", "told"])
+def test_ctrl_c_after_the_last_cell_lets_the_report_be_written(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    project.makeconftest(LATE)
+    monkeypatch.setenv("LATE", when)
+
+    result = project.runpytest_subprocess(
+        "cases", "-k", "title", "--autoweb-models=builtin/oracle", "--autoweb-max-repairs=0"
+    )
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stderr.str()
+    assert result.outlines[-1].endswith("autoweb-report/index.html")
+    assert "told: in full" in (project.path / "autoweb-report/summary.md").read_text()
+
+
 def wait_for(folder: Path, pattern: str) -> None:
     """Wait until the cell has been under way for three seconds."""
     until = time.monotonic() + 60
@@ -104,3 +141,19 @@ def wait_for(folder: Path, pattern: str) -> None:
         assert time.monotonic() < until
         time.sleep(0.1)
     time.sleep(3)
+
+
+def test_a_failed_attempt_waits_for_a_person_with_its_page_open(
+    project: pytest.Pytester,
+) -> None:
+    noop = ("cases", "-k", "title", "--autoweb-models=builtin/noop", "--autoweb-pause")
+    said = on_a_terminal(
+        *session_command(), *noop, cwd=project.path, keys={"Press Enter to go on.": "\n"}
+    )
+
+    told = said[said.index("Paused at http://") :]
+    assert "the script never touched the page and gave no answer" in told
+    assert "1 xfailed" in told
+    refused = project.runpytest_subprocess(*noop, "-n", "2")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*--autoweb-pause needs the terminal for itself*"])

@@ -3,12 +3,12 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from local_site import Site
 from openai_server import Answer, OpenAIServer
+from session_server import autoweb_command
 
 PAGE = """<!doctype html><title>Team</title><style>button{position:absolute;width:30px;height:30px}
 </style><p>Ana</p><p>Bo</p>
@@ -98,7 +98,7 @@ def test_the_command_leaves_a_film_and_says_how_it_ended(tmp_path: Path) -> None
         def locate(name: str) -> "subprocess.Popen[str]":
             model = ["--model", f"openai/{name}", "--models-file", "models.json", "--out", name]
             return subprocess.Popen(
-                [sys.executable, "-m", "pytest_autoweb.cli", "locate", url, "the button", *model],
+                [*autoweb_command(), "locate", url, "the button", *model],
                 cwd=tmp_path,
                 env={**os.environ, "OPENAI_API_KEY": "sk-test-0123456789abcdef"},
                 stdout=subprocess.PIPE,

@@ -1,10 +1,13 @@
-"""The run-wide cap on what live calls may cost."""
+"""The run-wide cap on what live calls may cost, and what a terminal shows of it."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from openai_server import Answer, OpenAIServer
+from session_server import session_command
+from terminal import on_a_terminal
 
 from pytest_autoweb.testing import scripted_plan
 
@@ -68,3 +71,26 @@ def test_a_live_model_without_a_price_is_an_error_at_the_start_that_says_what_to
         ["*price of these models is not known*", "*ollama_chat/x: give input_cost_per_mtok*"]
     )
     assert allowed.ret == pytest.ExitCode.OK
+
+
+def test_a_terminal_shows_what_is_done_what_it_cost_and_ends_with_one_screen(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+    script = "```python\n# Step 1: look\nprint(page.title())\n```"
+    answers = [Answer(scripted_plan("look"), delay=0.6), Answer(script, delay=0.6)]
+    with OpenAIServer(answers * 2) as server:
+        settings = f"{{api_base: '{server.api_base}', {CENTS}}}"
+        (project.path / "models.yaml").write_text(f"models: {{openai/first: {settings}}}")
+        said = on_a_terminal(
+            *(*session_command(), "cases", "-q", "--autoweb-models=openai/first"),
+            *("--autoweb-models-file=models.yaml", "--autoweb-max-repairs=0"),
+        )
+
+    assert re.search(r"\[0 of 2 done, 1 running\] \S+\[openai/first\] · plan", said)
+    assert re.search(r"\[1 of 2 done, 1 running, \$0\.14, about \d+ s left\]", said)
+    shown = said[said.index("= autoweb =") :]
+    # Quiet: no line of a single cell, but the table, the verdict and where the report is.
+    assert "first=" not in shown
+    assert re.search(r"openai/first\s+\d+%", shown)
+    assert "report: " in shown.rstrip().splitlines()[-1]

@@ -1,10 +1,10 @@
 """Gates and report panels that a project's conftest adds, in a session and in the commands."""
 
 import json
-import sys
 from typing import Any
 
 import pytest
+from session_server import autoweb_command
 
 CONFTEST = """
 from pytest_autoweb import Gate, GateResult, Panel, PanelContent
@@ -23,7 +23,6 @@ def pytest_autoweb_register(registry):
     registry.add_gate(Gate(name="few_cells", summary="few cells", evaluate=few_cells))
     registry.add_report_panel(Panel("cell_count", "Count of cells", "how many", cells, order=50))
 """
-AUTOWEB = (sys.executable, "-m", "pytest_autoweb.cli")
 RUN = ("cases", "--autoweb-models=builtin/oracle,builtin/noop")
 SENTENCE = "few cells: 4 cells, at most 2"
 
@@ -60,7 +59,7 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
 
     # The commands judge the saved run by what the conftest says now.
     (project.path / "conftest.py").write_text(CONFTEST.replace("2", "4"), encoding="utf-8")
-    gate = project.run(*AUTOWEB, "gate", "autoweb-report")
+    gate = project.run(*autoweb_command(), "gate", "autoweb-report")
     assert gate.ret == 0
     gate.stdout.fnmatch_lines(["gate passed: few cells: 4 cells, at most 4"])
 
@@ -68,7 +67,7 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
     stricter += '    registry.add_gate(Gate(name="lost", summary="raises", evaluate=lost))\n'
     (project.path / "conftest.py").write_text(stricter, encoding="utf-8")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    gate = project.run(*AUTOWEB, "gate", "autoweb-report")
+    gate = project.run(*autoweb_command(), "gate", "autoweb-report")
 
     assert gate.ret == 1
     gate.stdout.fnmatch_lines(
@@ -80,5 +79,5 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
     )
     assert "4 cells, at most 1" in summary_of(project)
     assert [panel["name"] for panel in read_report(project)["panels"]] == ["cell_count"]
-    comment = project.run(*AUTOWEB, "comment", "autoweb-report")
+    comment = project.run(*autoweb_command(), "comment", "autoweb-report")
     assert "❌ **few cells**: 4 cells, at most 1" in comment.stdout.str()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from session_server import session_command
 
 ORACLE = "--autoweb-models=builtin/oracle"
 
@@ -76,7 +77,7 @@ def test_a_rootdir_that_is_read_only_is_a_sentence(project: pytest.Pytester) -> 
 
 def start(project: pytest.Pytester, *arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", "cases", ORACLE, *arguments],
+        [*session_command(), "cases", ORACLE, *arguments],
         cwd=project.path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,11 +1,11 @@
 """`--autoweb-preview`: what a run would take, and that it runs nothing."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from session_server import autoweb_command
 
 from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
 from pytest_autoweb.cases.loader import load_case_file
@@ -162,7 +162,7 @@ def test_a_strategy_that_decides_is_a_call_for_each_decision(project: pytest.Pyt
 
 def shown(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pytest_autoweb.cli", "prompts", "show", *arguments],
+        [*autoweb_command(), "prompts", "show", *arguments],
         cwd=project.path,
         capture_output=True,
         text=True,

@@ -4,11 +4,11 @@ One class for each kind; the project's conftest, or an installed package, adds o
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from session_server import autoweb_command
 
 TITLE_CHECK = '''
 import fnmatch
@@ -56,7 +56,7 @@ def shop(project: pytest.Pytester) -> pytest.Pytester:
 
 
 def autoweb(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return project.run(sys.executable, "-m", "pytest_autoweb.cli", *arguments)
+    return project.run(*autoweb_command(), *arguments)
 
 
 def cells_of(project: pytest.Pytester, folder: str = "autoweb-report") -> dict[str, dict[str, Any]]:

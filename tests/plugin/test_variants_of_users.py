@@ -1,10 +1,10 @@
 """A conftest adds a strategy, a capture mode and a correction arm, and a run uses all three."""
 
 import json
-import sys
 from collections.abc import Callable
 
 import pytest
+from session_server import autoweb_command
 
 REGISTER = """
 from pytest_autoweb import CaptureMode, CorrectionArm, Message, Strategy, stages
@@ -103,7 +103,7 @@ def test_help_and_the_schema_of_case_files_list_them(extended: pytest.Pytester) 
     told.stdout.fnmatch_lines(["*at_once: a script without a plan*"])
     told.stdout.fnmatch_lines(["*ending: told how the run ended*"])
 
-    printed = extended.run(sys.executable, "-m", "pytest_autoweb.cli", "schema", "case")
+    printed = extended.run(*autoweb_command(), "schema", "case")
     fields = json.loads(printed.stdout.str())["$defs"]["Case"]["properties"]
     assert fields["strategy"]["anyOf"][0]["enum"] == ["act", "codegen", "collect", "at_once"]
     assert "at_once: a script without a plan" in fields["strategy"]["description"]

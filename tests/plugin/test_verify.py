@@ -1,11 +1,11 @@
 """`autoweb verify`: a saved run judged again by what it kept."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from session_server import autoweb_command
 
 SECRET = "hunter2-hunter2"
 PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
@@ -54,9 +54,7 @@ def saved(project: pytest.Pytester) -> pytest.Pytester:
 
 
 def verify(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return project.run(
-        sys.executable, "-m", "pytest_autoweb.cli", "verify", "autoweb-report", *arguments
-    )
+    return project.run(*autoweb_command(), "verify", "autoweb-report", *arguments)
 
 
 def change(project: pytest.Pytester, **texts: str) -> None:

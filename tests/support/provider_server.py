@@ -11,6 +11,7 @@ they say about thoughts, caches and limits.
 
 import json
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -151,6 +152,8 @@ class Seen(NamedTuple):
 
     path: str
     body: dict[str, Any]
+    when: float
+    """By `time.monotonic`."""
 
 
 class ProviderServer:
@@ -158,6 +161,7 @@ class ProviderServer:
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
+        self.headers: dict[str, str] = {}
         self._scripts: defaultdict[str, list[tuple[int, Any]]] = defaultdict(list)
         self._http = _Server(self)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
@@ -208,11 +212,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length) or b"{}")
-        status, answer = self.server.owner.answer(Seen(self.path, body))
+        status, answer = self.server.owner.answer(Seen(self.path, body, time.monotonic()))
         content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
+        for name, value in self.server.owner.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 

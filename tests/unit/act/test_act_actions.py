@@ -31,6 +31,8 @@ CLICKS = [
     '{"decision":{"action":"CLICK","mark_id":5.0,"target_text":"下一页"}}',
     '<think>{"action":"done"}</think>{"action":"click","id":"#5","expected_text":"下一页"}',
     'The {first} try: {"action":"click","mark_id":5,"expected_text":"下一页"',
+    '{"action":"click","mark_id":5,"expected_text":"下一页","confidence":null}',
+    '{"action":"click","mark_id":5,"expected_text":"下一页","confidence":"fairly sure"}',
 ]
 
 

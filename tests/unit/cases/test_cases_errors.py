@@ -80,6 +80,7 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
     "negative number": (with_field("timeout: -1"), 6, "cases[0].timeout", "greater than 0, got -1"),
     "text for a list": (with_field("tags: smoke"), 6, "cases[0].tags", "must be a list"),
     "mark nobody can select": (with_field("tags: [_x]"), 6, "cases[0].tags[0]", "must be a word"),
+    "mark with a meaning": (with_field("tags: [not]"), 6, "cases[0].tags[0]", "must be no word"),
     "text for a truth": (with_field("must_pass: maybe"), 6, "cases[0].must_pass", "true or false"),
     "bad id": (CASE.replace("login", "a/b"), 3, "cases[0].id", "may hold only letters"),
     "not http": (

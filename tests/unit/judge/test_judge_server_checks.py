@@ -293,6 +293,10 @@ def test_a_reply_that_is_not_json_does_not_hold(site: Site) -> None:
 
     assert (result.passed, result.actual) == (False, "200: soon (not JSON)")
 
+    nested = judge(http(site.put("/deep", "[" * 100_000), json={}))
+
+    assert nested.passed is False
+
 
 def test_a_reply_that_is_not_text_is_read_all_the_same(site: Site) -> None:
     site.replies["/raw"] = (200, {}, b"\xff gold")

@@ -66,6 +66,7 @@ def test_an_empty_key_variable_counts_as_unset() -> None:
 
 
 AWS_ALONE = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or AWS_BEARER"
+AT_AZURE = {"api_base": "http://127.0.0.1:9"}
 SERVICES: dict[str, tuple[str, dict[str, str], str]] = {
     "nothing set": (
         "azure/mine",
@@ -77,6 +78,8 @@ SERVICES: dict[str, tuple[str, dict[str, str], str]] = {
         {"AZURE_API_BASE": "http://127.0.0.1:9", "AZURE_API_VERSION": "v1"},
         "set AZURE_API_KEY in the environment",
     ),
+    "an address of Azure alone": ("azure/mine", AT_AZURE, "azure: set AZURE_API_KEY in the env"),
+    "a login of Azure": ("azure/mine", {**AT_AZURE, "AZURE_AD_TOKEN": "t"}, ""),
     "one of two": ("gemini/any", {}, "set GOOGLE_API_KEY or GEMINI_API_KEY in the environment"),
     "no role": ("bedrock/any.model-v1:0", {"FOUND": ""}, AWS_ALONE),
     "a role of the machine": ("bedrock/any.model-v1:0", {"FOUND": "yes"}, ""),
@@ -103,6 +106,7 @@ def test_a_check_names_what_a_service_needs_and_only_that(
 
     monkeypatch.setattr(BaseAWSLLM, "get_credentials", found)
 
-    told = LiteLLMClient().provider_problem(ModelSpec(name=model), Endpoint(model))
+    target = Endpoint(model, api_base=environ.get("api_base"))
+    told = LiteLLMClient().provider_problem(ModelSpec(name=model), target)
 
     assert told is None if not problem else told is not None and problem in told

@@ -5,6 +5,7 @@ litellm speaks them, in the gateway's process, which all these tests share.
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -110,6 +111,25 @@ def test_tokens_from_the_cache_and_thoughts_are_counted_and_priced(
     assert (used.input_tokens, used.output_tokens, used.cached_tokens) == (told, made, cached)
     assert used.reasoning_tokens > 0 if thoughts is None else used.reasoning_tokens == thoughts
     assert used.cost_usd == (None if usd is None else pytest.approx(usd / 1e6))
+
+
+def test_a_service_of_anthropics_with_no_tokens_left_is_not_asked_before_it_has_some(
+    service: Service,
+) -> None:
+    service.client.complete(asked(CLAUDE))  # The first call of all imports litellm.
+    opens = datetime.now(UTC) + timedelta(seconds=1.5)
+    left = "anthropic-ratelimit-output-tokens"
+    service.server.say("anthropic")
+    service.server.headers = {f"{left}-remaining": "9", f"{left}-reset": opens.isoformat()}
+    service.client.complete(asked(CLAUDE))
+    service.server.headers = {f"{left}-remaining": "8000", f"{left}-reset": opens.isoformat()}
+    service.client.complete(asked(CLAUDE))
+    assert datetime.now(UTC) >= opens
+
+    service.client.complete(asked(CLAUDE))
+    service.server.headers = {}
+    _, second, third = (seen.when for seen in service.server.seen)
+    assert third - second < 1
 
 
 def test_what_openrouter_says_that_a_call_cost_counts(service: Service) -> None:

@@ -3,10 +3,11 @@
 import pytest
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
+from pytest_autoweb.locate.candidates import Candidate, Rect, Viewport
 from pytest_autoweb.locate.elimination import Extent
 from pytest_autoweb.locate.posterior import CROSSED, HIGH, LOW
+from pytest_autoweb.locate.questions import PictureAnswer, PictureQuestion
 from pytest_autoweb.locate.search import search
-from pytest_autoweb.locate.types import Candidate, PictureAnswer, PictureQuestion, Rect, Viewport
 
 VIEWPORT = Viewport(1280, 720)
 WALL = tuple(Candidate(Rect(10, 4 + 34 * n, 60, 24)) for n in range(20))

@@ -3,8 +3,9 @@
 import random
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
+from pytest_autoweb.locate.candidates import Candidate, Rect
+from pytest_autoweb.locate.questions import PictureAnswer, SearchLimits
 from pytest_autoweb.locate.region import RegionResult, search_region
-from pytest_autoweb.locate.types import Candidate, PictureAnswer, Rect, SearchLimits
 
 ROOM = Rect(200, 100, 640, 480)
 DICE = random.Random(7)

@@ -114,6 +114,13 @@ def test_two_modes_of_a_model_are_paired() -> None:
     assert report_of(cells).summary.verdict == found.verdict  # type: ignore[union-attr]
 
 
+def test_an_open_verdict_on_two_modes_names_them() -> None:
+    summary = report_of(in_modes(("c", "passed", "failed"))).summary
+
+    assert summary is not None
+    assert summary.verdict.startswith("m in ARIA against m in RAW_HTML: Not decisive: ")
+
+
 def on_cases(model: str, outcomes: dict[str, Outcome]) -> list[CellResult]:
     return [cell(CellKey(case_id, model), outcome) for case_id, outcome in outcomes.items()]
 

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -41,6 +42,18 @@ def test_a_cell_that_began_and_left_nothing_is_broken(tmp_path: Path) -> None:
     assert (result.outcome, result.reason) == ("broken", KILLED)
     assert result.failure is not None
     assert result.failure.kind == "killed"
+
+
+def test_a_reason_that_comes_later_leaves_the_start_of_a_killed_cell(tmp_path: Path) -> None:
+    two_cells(tmp_path)
+    (tmp_path / FIRST.folder / "cell.json").unlink()
+    mark_started(tmp_path, FIRST.folder)
+    os.utime(tmp_path / FIRST.folder / "started", (1_000_000, 1_000_000))
+
+    mark_started(tmp_path, FIRST.folder, "the process ends")
+
+    result = only(tmp_path, "login")
+    assert (result.reason, result.started.timestamp()) == ("the process ends", 1_000_000)
 
 
 def test_a_cell_that_never_began_is_skipped(tmp_path: Path) -> None:

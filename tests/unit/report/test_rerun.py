@@ -14,7 +14,7 @@ CELLS = tuple(
     cell(key, nodeid=f"cases/shop.yaml::{key.case_id}[{key.model}]")
     for key in (CellKey("login", "a/x"), CellKey("login", "b/y"), CellKey("cart", "a/x"))
 )
-ASKED = argparse.Namespace(model=None, strategy=None, headed=False, slow=400, flags=[])
+ASKED = argparse.Namespace(model=None, strategy=None, headed=False, pause=False, slow=400, flags=[])
 
 
 @pytest.fixture
@@ -49,6 +49,12 @@ def flags(tmp_path: Path, settings: dict[str, dict[str, Any]], **asked: Any) -> 
     return pytest_flags(here, run_info(list(CELLS), settings=settings), wanted)
 
 
+def test_names_of_a_foreign_run_do_not_steer_the_terminal() -> None:
+    hostile = cell(CellKey("login", "a/x"), nodeid="cases/shop.yaml::\x1b[2Jlogin\u202e[a/x]")
+    with pytest.raises(SettingsError, match=r"no cell of the run fits 'pay': \[2Jlogin\[a/x\]$"):
+        find_cell((hostile,), "pay", Path("autoweb-report"))
+
+
 def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run(tmp_path: Path) -> None:
     given = flags(
         tmp_path,
@@ -77,9 +83,11 @@ def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run(tmp_path: Pa
 
 
 def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for(tmp_path: Path) -> None:
-    given = flags(tmp_path, {}, model="c/z", headed=True, slow=50, flags=["--tracing=on"])
+    asked = {"model": "c/z", "headed": True, "pause": True, "slow": 50, "flags": ["--tracing=on"]}
+    given = flags(tmp_path, {}, **asked)
     assert given[0].endswith("::login[c/z]")
-    assert {"--autoweb-models=c/z", "--headed", "--slowmo=50"} < set(given)
+    shown = {"--headed", "--slowmo=50", "--autoweb-pause"}
+    assert {"--autoweb-models=c/z"} | shown < set(given)
     assert given[-1] == "--tracing=on"
 
 

@@ -116,6 +116,22 @@ def test_off_leaves_the_walls_out_and_the_limits_in(tmp_path: Path) -> None:
 # -- the spare one ------------------------------------------------------------------------
 
 
+@ON_LINUX
+def test_a_worker_that_dies_when_it_was_just_taken_is_replaced_and_no_wall_is_given_up(
+    workers: Workers,
+) -> None:
+    whole = workers.layers()
+    workers.take(LIMITS).close()
+    taken = workers.take(LIMITS)
+    os.kill(taken.pid, 9)
+    replaced = workers.ready(taken)
+
+    assert replaced is not taken
+    assert replaced.alive
+    assert replaced.wait_ready() == whole
+    replaced.close()
+
+
 def test_a_spare_worker_is_ready_before_it_is_asked_for(workers: Workers) -> None:
     first = workers.take(LIMITS)
     spare = spare_of(workers)

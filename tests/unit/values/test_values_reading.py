@@ -11,8 +11,8 @@ from babel.units import format_unit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_autoweb.values.compare_values import ValueFormat, at_least, describe_meanings, same
 from pytest_autoweb.values.durations import Duration
-from pytest_autoweb.values.meaning import ValueFormat, at_least, describe_meanings, same
 from pytest_autoweb.values.normal_forms import normalise
 from pytest_autoweb.values.number_words import LANGUAGES, UnknownLocale
 

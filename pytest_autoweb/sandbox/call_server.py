@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
-from pytest_autoweb.sandbox.binding import Bound
 from pytest_autoweb.sandbox.call_record import (
     CallTimer,
     DivergedError,
@@ -17,6 +16,7 @@ from pytest_autoweb.sandbox.call_record import (
     StepRecord,
     key_of,
 )
+from pytest_autoweb.sandbox.call_translation import Bound
 from pytest_autoweb.sandbox.crossing_values import (
     MAX_TARGET,
     Handles,
@@ -129,7 +129,7 @@ _SPIN_S = 0.005
 _OVER = "the step's time is over"
 
 
-class Dialogue:
+class CallServer:
     """The conversation of one step.
 
     Attributes:

@@ -9,7 +9,7 @@ from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
-from pytest_autoweb.page.scripts import call_function
+from pytest_autoweb.page.run_script import call_function
 from pytest_autoweb.results import CaptureModeName, Scene
 
 _LINES = 50

@@ -1,0 +1,296 @@
+"""`autoweb export`: passed cells as plain pytest-playwright tests, written only when proven."""
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_autoweb.commands.rerun import add_run_argument, find_cell
+
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
+if TYPE_CHECKING:
+    from pytest_autoweb.cases.loader import LoadedCase
+    from pytest_autoweb.export.proof import Prover
+    from pytest_autoweb.export.written_test import Source, WrittenTest
+    from pytest_autoweb.results import CellResult
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ABOUT = """\
+Writes plain pytest-playwright tests from cells that passed: their actions with Playwright's own
+locators, the checks of their cases as assertions, fixtures for web server and secrets. They need
+`pip install pytest-playwright` and nothing of this package.
+
+  autoweb export "login[openai/gpt-5-mini]" -o tests/
+  autoweb export autoweb-report -o tests/ --model openai/gpt-5-mini
+
+CELL is the name of a cell's test, a part of it that fits only one, or the cell's folder. RUN is the
+folder of a run: it becomes a file for each case file, with a test for each case, from its best
+cell. A test is written only when it passes three times and fails without its actions. What exists
+is kept, unless --force is given. Flags of pytest for that proof stand behind `--`.
+
+The actions are code that a model wrote. In the proof, and later, it runs without the sandbox.
+
+Exit status: 0 everything was written; 1 a test was refused; 4 invalid input.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb export`."""
+    parser = subparsers.add_parser(
+        "export",
+        help="write plain pytest-playwright tests from cells that passed",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", metavar="CELL|RUN", help="a cell, or the folder of a run")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("tests"),
+        metavar="DIR",
+        help="the folder for the tests; default: tests",
+    )
+    add_run_argument(parser)
+    parser.add_argument("--model", metavar="NAME", help="take only cells of this model")
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep a refused file as refused_NAME.py, which pytest does not collect",
+    )
+    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    parser.set_defaults(run=run, with_variants=True)
+
+
+class _Refusal(NamedTuple):
+    """A case for which no test was written."""
+
+    case_id: str
+    why: str
+
+
+class _File(NamedTuple):
+    """A file to write, and the cells that it is made from."""
+
+    target: Path
+    cases: "tuple[LoadedCase, ...]"
+    cells: "list[CellResult]"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write and prove a file for each case file.
+
+    Raises:
+        AutowebError: the run, the cell or a case file cannot be used, or a file exists.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.runs.loaded_run import load_run
+
+    whole_run = (Path(args.what) / "cells").is_dir()
+    run = load_run(Path(args.what) if whole_run else args.folder)
+    cells = [cell for cell in run.cells if args.model in (None, cell.model)]
+    if not cells:
+        raise SettingsError(f"{run.folder} has no cell of {args.model!r}")
+    chosen = _best(cells) if whole_run else [_named(cells, args)]
+    if not chosen:
+        raise SettingsError(f"no cell of {run.folder} passed, so there is nothing to export")
+    files = list(_files(chosen, args.output, whole_run=whole_run))
+    there = [str(file.target) for file in files if file.target.exists()]
+    if there and not args.force:
+        raise SettingsError(f"{', '.join(there)} exists; move it, or give --force to replace it")
+    args.output.mkdir(parents=True, exist_ok=True)
+    browser = run.info.environment.get("browser", "").partition(" ")[0] or "chromium"
+    refused = [refusal for file in files for refusal in _export(file, args, browser)]
+    for case_id in dict.fromkeys(cell.case_id for cell in cells) if whole_run else ():
+        if case_id not in {cell.case_id for cell in chosen}:
+            print(f"left out {case_id}: no cell of it passed")
+    for case_id, why in refused:
+        print(f"refused {case_id}: {why}")
+    return 1 if refused else 0
+
+
+def _named(cells: "Sequence[CellResult]", args: argparse.Namespace) -> "CellResult":
+    """Return the cell that is named.
+
+    Raises:
+        SettingsError: there is no such cell, there are several, or it did not pass.
+    """
+    from pytest_autoweb.errors import SettingsError
+
+    cell = find_cell(tuple(cells), args.what, args.folder)
+    if not cell.passed:
+        raise SettingsError(f"{cell.case_id} on {cell.model} is {cell.outcome}, and did not pass")
+    return cell
+
+
+def _files(cells: "Sequence[CellResult]", out: Path, *, whole_run: bool) -> "Iterator[_File]":
+    """Yield the files to write, one for each case file.
+
+    Raises:
+        AutowebError: a case file is not there or cannot be read.
+    """
+    by_path: dict[str, list[CellResult]] = {}
+    for cell in cells:
+        by_path.setdefault(cell.case_path, []).append(cell)
+    stems = [Path(path).stem for path in by_path]
+    for path, of_file in by_path.items():
+        place = Path(path)
+        name = place.stem if stems.count(place.stem) == 1 else str(place.with_suffix(""))
+        words = name if whole_run else f"{name}_{of_file[0].case_id}"
+        yield _File(out / file_name(words), _cases(place), of_file)
+
+
+def _best(cells: "Sequence[CellResult]") -> "list[CellResult]":
+    """Return for each case the passed cell that makes the plainest test."""
+    best: dict[tuple[str, str], CellResult] = {}
+    for cell in sorted(filter(lambda cell: cell.passed, cells), key=_plainness):
+        best.setdefault((cell.case_path, cell.case_id), cell)
+    order = {(cell.case_path, cell.case_id): number for number, cell in enumerate(cells)}
+    return [best[case] for case in sorted(best, key=lambda case: order[case])]
+
+
+def _plainness(cell: "CellResult") -> tuple[object, ...]:
+    """Return what sorts cells: models before controls, no repair, few acts."""
+    acts = sum(call.acting for call in cell.attempts[-1].tool_calls)
+    return (
+        cell.strategy == "collect",
+        cell.model.startswith("builtin/"),
+        cell.outcome != "passed",
+        cell.strategy == "act",
+        cell.slow,
+        acts,
+    )
+
+
+def _export(file: _File, args: argparse.Namespace, browser: str) -> list[_Refusal]:
+    """Write the tests of one case file that are proven, and return the others.
+
+    Raises:
+        AutowebError: a secret is not set, or pytest cannot run the draft.
+    """
+    from pytest_autoweb.export.plain_code import NotExportable
+    from pytest_autoweb.export.proof import FAILED, Prover
+    from pytest_autoweb.export.written_test import write_file
+
+    out = args.output
+    tests, sources, refused = _translated(file)
+    if not tests:
+        return refused
+    prover = Prover(out, _secrets(sources), browser, tuple(args.flags))
+    try:
+        print(f"proving {file.target}: three times, and once without actions", flush=True)
+        wrong = _proven(tests, sources, prover, file.target.name)
+        if failing := [name for name, why in wrong.items() if why.startswith(FAILED)]:
+            # A cell waits until the page is quiet before each step; most tests need not.
+            print(f"proving {', '.join(failing)} again, with waits between the steps", flush=True)
+            tests = [test.waiting() if test.name in failing else test for test in tests]
+            wrong = _proven(tests, sources, prover, file.target.name)
+    except NotExportable as why:
+        return [*refused, *(_Refusal(source.cell.case_id, str(why)) for source in sources)]
+    pairs = list(zip(tests, sources, strict=True))
+    refused += [
+        _Refusal(source.cell.case_id, wrong[test.name])
+        for test, source in pairs
+        if test.name in wrong
+    ]
+    if args.keep and wrong:
+        aside = file.target.with_name(f"refused_{file.target.name.removeprefix('test_')}")
+        aside.write_text(write_file(tests, sources, out), encoding="utf-8")
+        print(f"kept    {aside}, to look at")
+    if kept := [pair for pair in pairs if pair[0].name not in wrong]:
+        text = write_file([test for test, _ in kept], [source for _, source in kept], out)
+        file.target.write_text(text, encoding="utf-8")
+        _report(file.target, kept)
+    return refused
+
+
+def _proven(
+    tests: "Sequence[WrittenTest]", sources: "Sequence[Source]", prover: "Prover", name: str
+) -> dict[str, str]:
+    """Return why tests are not accepted, by their names.
+
+    Raises:
+        AutowebError: pytest cannot run the draft.
+        NotExportable: the file cannot be written.
+    """
+    from pytest_autoweb.export.written_test import refuse_secrets, write_file
+
+    whole = write_file(tests, sources, prover.out)
+    refuse_secrets(whole, list(prover.secrets.values()))
+    return prover.why_not(name, whole, write_file(tests, sources, prover.out, actions=False))
+
+
+def _translated(
+    file: _File,
+) -> "tuple[list[WrittenTest], list[Source], list[_Refusal]]":
+    """Return the tests of a file with their sources, and the cases that have no plain test."""
+    from pytest_autoweb.export.plain_code import NotExportable
+    from pytest_autoweb.export.written_test import Source, write_test
+
+    tests: list[WrittenTest] = []
+    sources: list[Source] = []
+    refused: list[_Refusal] = []
+    for cell in file.cells:
+        source = Source(cell, _case_of(cell, file.cases))
+        try:
+            tests.append(write_test(source, tests))
+        except NotExportable as why:
+            refused.append(_Refusal(cell.case_id, str(why)))
+        else:
+            sources.append(source)
+    return tests, sources, refused
+
+
+def _report(target: Path, written: "Sequence[tuple[WrittenTest, Source]]") -> None:
+    for test, source in written:
+        print(f"wrote   {target}::{test.name}  (from {source.cell.folder})")
+        for check in test.left_out:
+            print(f"        not checked there: {check}")
+    variables = {secret.variable: "" for test, _ in written for secret in test.secrets}
+    if variables:
+        print(f"        it needs the environment variables {', '.join(variables)}")
+
+
+def _cases(path: Path) -> "tuple[LoadedCase, ...]":
+    from pytest_autoweb.cases.loader import load_case_file
+    from pytest_autoweb.errors import SettingsError
+
+    if not path.is_file():
+        raise SettingsError(f"there is no case file {path} here; start it at the rootdir")
+    return load_case_file(path)
+
+
+def _case_of(cell: "CellResult", cases: "Sequence[LoadedCase]") -> "LoadedCase":
+    from pytest_autoweb.errors import SettingsError
+
+    for case in cases:
+        if case.id == cell.case_id:
+            return case
+    raise SettingsError(f"{cell.case_path} has no case {cell.case_id!r} any more")
+
+
+def _secrets(sources: "Sequence[Source]") -> dict[str, str]:
+    """Return the values that the tests need, by the environment variables that hold them.
+
+    Raises:
+        CaseError: a variable is not set.
+    """
+    from pytest_autoweb.cases.case import resolve_secrets
+    from pytest_autoweb.export.written_test import stand_in
+
+    values: dict[str, str] = {}
+    for source in sources:
+        case = source.case.resolve(stand_in(source.case.webserver))
+        for name, value in resolve_secrets(case, os.environ, source.case.path).items():
+            values[case.secrets[name].env or name.upper()] = value
+    return values
+
+
+def file_name(words: str) -> str:
+    """Return the name of a file that pytest collects and Python can import."""
+    plain = "".join(char if char.isascii() and char.isalnum() else "_" for char in words)
+    return f"test_{plain}.py"

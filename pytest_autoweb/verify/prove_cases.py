@@ -1,0 +1,313 @@
+"""`autoweb prove`: mutation testing of a case's checks.
+
+Two sessions of pytest do the work: one plays the controls, three times each; the other plays the
+oracle of each sound case again and again, every time without one of its parts or requests.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pytest_autoweb.analysis.cell_numbers import CaseKey
+from pytest_autoweb.analysis.control_verdicts import (
+    MUTANT,
+    NOOP,
+    ORACLE,
+    ControlRow,
+    control_rows,
+)
+from pytest_autoweb.egress.suppression import SUPPRESSED, SuppressedRequest
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.evidence.har import read_har
+from pytest_autoweb.evidence.wire import REDACTED, WireEntry
+from pytest_autoweb.report.wording import count_of, one_line
+from pytest_autoweb.results import CellResult, Record
+from pytest_autoweb.run.mutants import Mutant, Mutants, MutantsFile, parts_of
+from pytest_autoweb.runs.run_folder import RecordedRun, read_run
+from pytest_autoweb.runs.saving import write_text_atomic
+from pytest_autoweb.values.url_globs import UrlGlob
+from pytest_autoweb.verify.control_runs import Start, run_controls, run_session
+
+MOST_REQUESTS = 20
+"""The most requests of a case that are suppressed; each costs a run."""
+MUTANTS_FILE = "mutants.json"
+_LEAST_STEP_S = 5.0
+_UNTOLD = {"failure_model": "", "store": ""}
+"""Settings of the project for runs of models: failures here are meant, and no news."""
+_READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
+_NOTHING = "doing nothing"
+
+ChangeState = Literal["noticed", "unnoticed", "no verdict", "not tried"]
+"""What became of a change; `not tried` means that the request did not come again."""
+ProofVerdict = Literal["proven", "weak", "blind", "refused", "no oracle"]
+"""Whether a case is proven. If not: nothing noticed some change (`weak`), nothing noticed any
+(`blind`), the controls do not hold (`refused`), or there is nothing to change."""
+
+
+class ChangeResult(Record):
+    """What the checks of a case said to one change of its oracle."""
+
+    name: str
+    """The change, such as `without step 2: press` or `POST /order suppressed`."""
+    state: ChangeState
+    noticed_by: tuple[int, ...] = ()
+    """The numbers of the checks that did not hold."""
+    why: str = ""
+    """Why there is no verdict, or what to do about it."""
+    folder: str = ""
+    """The folder of its run, below that of the proof."""
+
+
+class CaseProof(Record):
+    """What is proven of one case."""
+
+    case_id: str
+    case_path: str
+    verdict: ProofVerdict
+    reason: str
+    """The verdict in a sentence."""
+    checks: tuple[str, ...] = ()
+    """The type of each check, in their order."""
+    changes: tuple[ChangeResult, ...] = ()
+    """Doing nothing, and each change that was made."""
+    notes: tuple[str, ...] = ()
+    """What was left out of the proof."""
+
+
+class ProofOrder(NamedTuple):
+    """What is to be proven, and how."""
+
+    targets: tuple[str, ...]
+    """Case files, folders of them, or `FILE::CASE`."""
+    output: Path
+    rootdir: Path
+    ignored: tuple[UrlGlob, ...] = ()
+    """Addresses of requests that decide nothing, such as statistics."""
+
+
+def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
+    """Prove cases by their controls and by mutation of their oracles.
+
+    Args:
+        order: what is to be proven.
+        start: runs a session of pytest.
+
+    Raises:
+        SettingsError: a path does not exist.
+        AutowebError: pytest could not run the cases.
+    """
+    targets = [_absolute(target) for target in order.targets]
+    controls, mutated = order.output.resolve() / "controls", order.output.resolve() / "mutants"
+    run_controls(targets, controls, order.rootdir, settings=_UNTOLD, start=start)
+    played = read_run(controls)
+    cells = _by_case(played.cells)
+    rows = {(row.case_path, row.case_id): row for row in control_rows(played.cells)}
+    sound = {key: row for key, row in rows.items() if (row.oracle, row.noop) == ("holds", "holds")}
+    planned = {key: _Plan.of(controls, cells[key], order.ignored) for key in sound}
+    mutants = {"::".join(key): plan.mutants for key, plan in planned.items() if plan.mutants}
+    done: dict[CaseKey, list[CellResult]] = {}
+    if mutants:
+        file = order.output / MUTANTS_FILE
+        write_text_atomic(file, MutantsFile(cases=mutants).model_dump_json(indent=1))
+        targets = [one for one in targets if _has_mutants(one, mutants, order.rootdir)]
+        # What follows a failed step is done as well: else its absence would be all that is noticed.
+        settings = {
+            **_UNTOLD,
+            "models": ORACLE,
+            "mutants": str(file.resolve()),
+            "on_step_failure": "continue",
+            "step_timeout": f"{_step_timeout(played)}",
+        }
+        run_session(targets, mutated, order.rootdir, settings, start)
+        done = _by_case(read_run(mutated).cells)
+    return tuple(
+        _judged(key, planned[key], cells[key], done.get(key, []), order.output)
+        if key in planned
+        else _refused(row)
+        for key, row in rows.items()
+    )
+
+
+def _absolute(target: str) -> str:
+    path, separator, case = target.partition("::")
+    if not Path(path).exists():
+        raise SettingsError(f"there is no case file or folder {path}")
+    return f"{Path(path).resolve()}{separator}{case}"
+
+
+def _step_timeout(played: RecordedRun) -> float:
+    """Return the seconds for a step, some more than the oracles took, as many steps will fail."""
+    took = (
+        step.duration_ms / 1000
+        for cell in played.cells
+        if cell.model == ORACLE
+        for attempt in cell.attempts
+        for step in attempt.step_results
+    )
+    usual = played.info.settings.get("step_timeout")
+    most = float(usual["value"]) if isinstance(usual, dict) else _LEAST_STEP_S
+    return min(most, max(_LEAST_STEP_S, 3 * max(took, default=0.0)))
+
+
+def _has_mutants(target: str, mutants: Mutants, rootdir: Path) -> bool:
+    """Tell whether a case that is named has any, since pytest refuses names without a test."""
+    return "::" not in target or any(str(rootdir / key) == target for key in mutants)
+
+
+def _by_case(cells: Sequence[CellResult]) -> dict[CaseKey, list[CellResult]]:
+    found: dict[CaseKey, list[CellResult]] = {}
+    for cell in cells:
+        found.setdefault((cell.case_path, cell.case_id), []).append(cell)
+    return found
+
+
+def _refused(row: ControlRow) -> CaseProof:
+    """Say why a case is not worth mutating."""
+    verdict: ProofVerdict = "refused"
+    if row.noop == "broken":
+        reason = "doing nothing passes every check"
+    elif row.oracle_runs == 1 and row.oracle == "unproven":
+        verdict, reason = "no oracle", row.reason.partition(": ")[2] or row.reason
+    elif 0 < row.oracle_held < row.oracle_runs:
+        reason = (
+            f"the oracle is flaky: it passed {row.oracle_held} of {row.oracle_runs} times "
+            f"({row.reason})"
+        )
+    elif row.oracle != "holds":
+        reason = f"the oracle does not pass: {row.reason}"
+    else:
+        reason = f"doing nothing did not come to a verdict: {row.reason}"
+    return CaseProof(
+        case_id=row.case_id, case_path=row.case_path, verdict=verdict, reason=one_line(reason)
+    )
+
+
+class _Plan(NamedTuple):
+    """What is to be changed in a case."""
+
+    mutants: dict[str, Mutant]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path, cells: Sequence[CellResult], ignored: Sequence[UrlGlob]) -> "_Plan":
+        """Find what the oracle did in its first run."""
+        cell = next(cell for cell in cells if cell.model == ORACLE)
+        attempt = cell.attempts[-1]
+        parts = [
+            Mutant(name=one_line(f"without {part.name}", 60), without=position)
+            for position, part in enumerate(parts_of(attempt.code))
+        ]
+        wire = attempt.evidence.get("wire")
+        entries = read_har((folder / cell.folder / wire).read_text("utf-8")) if wire else ()
+        writing = [
+            entry for entry in entries if entry.counted and entry.method.upper() not in _READING
+        ]
+        deciding = [e for e in writing if not any(glob.fits(e.url) for glob in ignored)]
+        notes = []
+        if skipped := len(writing) - len(deciding):
+            notes.append(f"{count_of(skipped, 'request')} ignored (--ignore)")
+        if len(deciding) > MOST_REQUESTS:
+            notes.append(f"only the first {MOST_REQUESTS} of {len(deciding)} requests were tried")
+        requests = list(_suppressing(deciding))[:MOST_REQUESTS]
+        numbered = enumerate([*parts, *requests], start=1)
+        return cls({f"{MUTANT}{n}": mutant for n, mutant in numbered}, tuple(notes))
+
+
+def _suppressing(entries: Sequence[WireEntry]) -> Iterator[Mutant]:
+    """Yield a mutant for each request, with the answer that it was given."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for entry in entries:
+        request = SuppressedRequest(
+            method=entry.method,
+            url=entry.url,
+            # A request without an answer, such as a beacon of a page that closed, needs no text.
+            status=entry.status or 204,
+            headers={
+                name: value for name, value in entry.response_headers.items() if value != REDACTED
+            },
+            body=entry.response_body or "",
+        )
+        key = (request.method, request.path)
+        seen[key] += 1
+        request = request.model_copy(update={"nth": seen[key]})
+        again = f" ({seen[key]})" if seen[key] > 1 else ""
+        name = one_line(f"{request.method} {request.path}", 46)
+        yield Mutant(name=f"{name}{again} suppressed", suppressed=request)
+
+
+def _judged(
+    key: CaseKey,
+    plan: _Plan,
+    controls: Sequence[CellResult],
+    done: Sequence[CellResult],
+    output: Path,
+) -> CaseProof:
+    ran = {cell.model: cell for cell in done}
+    nothing = [cell for cell in controls if cell.model == NOOP]
+    # What fails only now and then is no check to rely on.
+    steady = set.intersection(*(set(_failed_checks(cell)) for cell in nothing))
+    changes = (
+        ChangeResult(name=_NOTHING, state="noticed", noticed_by=tuple(sorted(steady))),
+        *(
+            _change(mutant, ran.get(model), output / "mutants")
+            for model, mutant in plan.mutants.items()
+        ),
+    )
+    verdict, reason = _verdict(changes[1:])
+    checks = tuple(check.type for check in nothing[0].attempts[-1].checks)
+    return CaseProof(
+        case_path=key[0],
+        case_id=key[1],
+        verdict=verdict,
+        reason=reason,
+        checks=checks,
+        changes=changes,
+        notes=plan.notes,
+    )
+
+
+def _change(mutant: Mutant, cell: CellResult | None, folder: Path) -> ChangeResult:
+    """Tell which checks noticed a change."""
+    if cell is None:
+        return ChangeResult(name=mutant.name, state="no verdict", why="it was not run")
+    where = f"mutants/{cell.folder}"
+    judged = cell.attempts[-1].checks if cell.attempts else ()
+    state: ChangeState = "noticed"
+    why = ""
+    if mutant.suppressed and not _was_suppressed(cell, folder):
+        state, why = "not tried", "the request did not come again"
+    elif not judged or cell.outcome not in ("passed", "failed"):
+        state, why = "no verdict", one_line(f"{cell.outcome}: {cell.reason}")
+    elif cell.outcome == "passed":
+        state = "unnoticed"
+    noticed = tuple(_failed_checks(cell)) if state == "noticed" else ()
+    return ChangeResult(name=mutant.name, state=state, noticed_by=noticed, why=why, folder=where)
+
+
+def _failed_checks(cell: CellResult) -> Iterator[int]:
+    for check in cell.attempts[-1].checks if cell.attempts else ():
+        if check.passed is False and not check.advisory:
+            yield check.index
+
+
+def _was_suppressed(cell: CellResult, folder: Path) -> bool:
+    wire = cell.attempts[-1].evidence.get("wire") if cell.attempts else None
+    if not wire:
+        return False
+    entries = read_har((folder / cell.folder / wire).read_text("utf-8"))
+    return any(name.lower() == SUPPRESSED.lower() for e in entries for name in e.response_headers)
+
+
+def _verdict(changes: Sequence[ChangeResult]) -> tuple[ProofVerdict, str]:
+    """Return the verdict on a case whose controls hold."""
+    tried = [change for change in changes if change.state != "not tried"]
+    noticed = [change for change in tried if change.state == "noticed"]
+    if not tried:
+        return "proven", "the oracle passes and doing nothing fails; there was no change to try"
+    of = f"{len(noticed)} of {count_of(len(tried), 'change')}"
+    if len(noticed) == len(tried):
+        return "proven", f"the checks notice {of}"
+    if not noticed:
+        return "blind", f"the checks notice none of {count_of(len(tried), 'change')}"
+    return "weak", f"the checks notice {of}"

@@ -133,6 +133,7 @@ class CallServer:
     """The conversation of one step.
 
     Attributes:
+        begun: whether the worker has begun to run the block.
         refusal: the first refused call; it fails the step even if the code caught the error.
         line: line of the block that made the refused call, or otherwise the last call.
         diverged: the reason why a retried step could not be continued.
@@ -171,7 +172,7 @@ class CallServer:
         self._number = 0
         self._callback_number = 0
         self._open: list[int] = []
-        self._telling = self._running = False
+        self.begun = self._telling = self._running = False
         self._page = ""
 
     def run(self, frame: dict[str, Any]) -> dict[str, Any]:
@@ -185,6 +186,12 @@ class CallServer:
         self._running = True
         try:
             self._worker.send(frame)
+            self._pump(
+                lambda said: bool(said["op"] == "begun"),
+                lambda: self.budget.hard_deadline,
+                self._serve,
+            )
+            self.begun = True
             return self._pump(
                 lambda said: bool(said["op"] == "done"),
                 lambda: self.budget.hard_deadline,

@@ -20,6 +20,7 @@ _OPT_STR = (str, type(None))
 
 _SHAPES: dict[str, dict[str, Any]] = {
     "ready": {"landlock": int, "seccomp": bool, "audit": bool},
+    "begun": {},
     "denied": {"event": str, "line": int},
     "log": {"text": str, "line": _OPT_INT},
     "answer": {"value": _ANY, "line": _OPT_INT},

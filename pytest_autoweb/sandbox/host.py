@@ -117,10 +117,14 @@ class WorkerEngine:
             reason = "the calls to continue from are not those of the last run of this step"
             return StepOutcome(ok=False, failure=_failure(index, "step", reason))
         self._open_step(index, code, rerun=rerun)
-        talk = self._new_talk(index, earlier, limits)
-        talk.patient_with = self._overdue.key if rerun and self._overdue else None
+        patient_with = self._overdue.key if rerun and self._overdue else None
         self._overdue, self._timed_out = None, False
-        killed, failure = self._converse(talk, index, code, root, rerun=rerun)
+        for _ in range(2):
+            talk = self._new_talk(index, earlier, limits, patient_with)
+            killed, failure = self._converse(talk, index, code, root, rerun=rerun)
+            # Otherwise something else ended the worker before it ran any of the block.
+            if talk.begun or not killed:
+                break
         self._entries = talk.record.entries
         self._answers[-1] = talk.answered if talk.answered[0] else self._answers[-1]
         timed_out = failure is not None and (self._timed_out or failure.kind == "timeout")
@@ -170,7 +174,9 @@ class WorkerEngine:
         self._listeners.step = index
         self._last = (index, code)
 
-    def _new_talk(self, index: int, earlier: list[AnsweredCall], limits: Limits) -> CallServer:
+    def _new_talk(
+        self, index: int, earlier: list[AnsweredCall], limits: Limits, patient_with: str | None
+    ) -> CallServer:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
         # A worker sets its limits once, at its start.
@@ -187,6 +193,7 @@ class WorkerEngine:
             StepRecord(index, earlier),
             limits,
         )
+        self._talk.patient_with = patient_with
         return self._talk
 
     # -- the step ----------------------------------------------------------------------

@@ -132,6 +132,8 @@ class Worker:
             frame = self.pipe.receive()
             match frame["op"]:
                 case "run":
+                    # Whatever ends the worker from here on may be the code's doing.
+                    self.pipe.send({"op": "begun"})
                     self._run(frame)
                 case "restore":
                     self.names.update(frame_codec.decode(frame["vars"], self._unspecial))

@@ -24,6 +24,7 @@ def main(_limits: dict[str, Any]) -> None:
         for line in lines:
             frame = json.loads(line)
             if frame["op"] == "run":
+                os.write(host_out, b'{"op":"begun"}\n')
                 _play(json.loads(frame["code"]), host_out)
 
 

@@ -82,7 +82,7 @@ def _hear_out(worker: WorkerProcess) -> None:
     while True:
         said = worker.receive(time.monotonic() + LONGEST_S)
 
-        assert said["op"] in {"done", "cbdone", "log"}
+        assert said["op"] in {"begun", "done", "cbdone", "log"}
 
 
 def test_numbers_made_to_collide_do_not_stop_the_host(puppets: Puppets, tmp_path: Path) -> None:

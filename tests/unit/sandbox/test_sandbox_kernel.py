@@ -156,7 +156,8 @@ def said_by(worker: WorkerProcess, code: str) -> str:
             frame = worker.receive(time.monotonic() + 10)
             if frame["op"] == "done":
                 return "\n".join([*said, str(frame["error"])])
-            said.append(str(frame["text"]))
+            if frame["op"] == "log":
+                said.append(str(frame["text"]))
     except WorkerGoneError as gone:
         return "\n".join([*said, f"{gone.rule}: {gone.reason}"])
     except DeadlineError:

@@ -1,6 +1,7 @@
 """Where workers come from: levels, what the machine refuses, the spare one, and how they end."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -178,6 +179,30 @@ def test_a_killed_worker_is_replaced_by_the_spare_one(workers: Workers, tmp_path
         assert killed.killed
         assert engine._worker is spare
         assert after.log == "1"
+
+
+class Unlucky(Workers):
+    """Workers of which the first is killed by something else once it is ready."""
+
+    killed = 0
+
+    def ready(self, worker: WorkerProcess) -> WorkerProcess:
+        worker = super().ready(worker)
+        if not self.killed:
+            self.killed = worker.pid
+            os.kill(worker.pid, signal.SIGKILL)
+        return worker
+
+
+def test_a_worker_killed_before_it_ran_anything_is_not_the_fault_of_the_code() -> None:
+    workers = Unlucky()
+    border = SandboxBorder(page=NO_PAGE, artifacts=None)
+    with WorkerEngine(border, workers=workers) as engine:
+        outcome = engine.run_step(1, "print('ran')", root=NO_PAGE, limits=LIMITS)
+    workers.close()
+
+    assert gone(workers.killed)
+    assert (outcome.ok, outcome.log, outcome.killed) == (True, "ran", False)
 
 
 def test_an_attempt_under_a_strict_level_that_cannot_be_kept_is_no_attempt(tmp_path: Path) -> None:

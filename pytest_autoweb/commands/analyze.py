@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.asked_model import add_max_cost, add_models_file
 from pytest_autoweb.commands.json_output import add_json_argument, print_json
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -42,12 +43,8 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--model", default="qwen3:8b", metavar="NAME", help="who is asked; default: qwen3:8b"
     )
-    parser.add_argument(
-        "--models-file", type=Path, metavar="FILE", help="file with model settings, as for pytest"
-    )
-    parser.add_argument(
-        "--max-cost", type=float, metavar="USD", help="the most that the call may cost"
-    )
+    add_models_file(parser)
+    add_max_cost(parser, "the call")
     parser.add_argument("--only-print", action="store_true", help="leave the run's report as it is")
     add_json_argument(parser)
     parser.set_defaults(run=run, with_variants=True)

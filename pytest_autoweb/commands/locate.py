@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_autoweb.commands.asked_model import add_models_file
 from pytest_autoweb.commands.json_output import add_json_argument, print_json
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -69,9 +70,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--viewport", default="1280x720", metavar="WxH", help="size of the page; default: 1280x720"
     )
-    parser.add_argument(
-        "--models-file", type=Path, metavar="FILE", help="file with model settings, as for pytest"
-    )
+    add_models_file(parser)
     add_json_argument(parser)
     parser.set_defaults(run=run)
 

@@ -118,6 +118,17 @@ class Given(NamedTuple):
     """The attempt was made of decisions, each a block of its own."""
 
 
+def lines_in_texts(tree: ast.AST) -> frozenset[int]:
+    """Return the lines that begin inside a text over several lines, so that no indentation fits."""
+    return frozenset(
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        and not (isinstance(node, ast.Constant) and not isinstance(node.value, str | bytes))
+        for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+    )
+
+
 def names_in(code: str) -> frozenset[str]:
     """Return all identifiers of a script; empty for one that cannot be read."""
     try:
@@ -221,13 +232,7 @@ class _Block:
             tree = ast.parse(code)
         except SyntaxError:
             raise NotExportable(f"step {self._index} cannot be written as plain Python") from None
-        inside = {
-            line
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant | ast.JoinedStr)
-            and not (isinstance(node, ast.Constant) and not isinstance(node.value, str | bytes))
-            for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
-        }
+        inside = lines_in_texts(tree)
         lines: list[str] = []
         fixed: set[int] = set()
         for number, line in enumerate(code.split("\n"), start=1):

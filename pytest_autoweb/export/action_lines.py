@@ -1,0 +1,513 @@
+"""Which lines of a plain test act on the page, and what may stand in their place. Pure text.
+
+Everything that asserts stays as it is, and so does what gives an assertion its value: such a line
+may look for its element elsewhere on the page, and that is all.
+"""
+
+import ast
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from pytest_autoweb.export.plain_code import HANDY, lines_in_texts
+from pytest_autoweb.sandbox.allowed_members import CLASSES, words
+from pytest_autoweb.sandbox.allowed_python import BUILTINS, PYTHON_ATTRIBUTES
+from pytest_autoweb.sandbox.lint import lint_code
+
+MOST_LINES = 120
+"""The most lines that may stand in place of a block."""
+_CHAINS = words(
+    "locator get_by_role get_by_text get_by_label get_by_placeholder get_by_alt_text get_by_title "
+    "get_by_test_id frame_locator filter nth and_ or_"
+)
+_LINKS = words("first last content_frame")
+_ACTING = frozenset(
+    name
+    for kind in ("Page", "Frame", "Locator", "Keyboard", "Mouse", "APIRequestContext")
+    for name, member in CLASSES[kind].items()
+    if member.acting
+)
+_MAY = (
+    _CHAINS
+    | _LINKS
+    | words(
+        "all all_inner_texts all_text_contents blur bounding_box check clear click count dblclick "
+        "down drag_and_drop drag_to expect_download expect_popup fill focus frame get_attribute "
+        "go_back go_forward goto hover inner_text input_value insert_text is_checked is_disabled "
+        "is_editable is_enabled is_hidden is_visible keyboard mouse move press press_sequentially "
+        "reload scroll_into_view_if_needed select_option select_text set_checked tap text_content "
+        "type uncheck up url value wait_for wait_for_load_state wait_for_timeout wait_for_url wheel"
+    )
+)
+"""What new lines may do with a page: what a person could do with it, and look. No scripts, no
+requests of their own, no files, nothing that changes what the page is served."""
+_CLAIMS = words("wait_for_url wait_for_function")
+"""Methods by which exported tests assert."""
+_CLAIM_NAMES = ("assert", "check_", "verify", "should", "ensure")
+
+
+class NoActions(Exception):
+    """Raised for a test whose actions cannot be told from the rest; the text says why."""
+
+
+class RefusedLines(Exception):
+    """Raised for lines that may not stand in a test; the text says why, also to their author."""
+
+
+class ActionBlock(NamedTuple):
+    """Statements that act on the page, with nothing between them that must stay."""
+
+    number: int
+    """From 1."""
+    first: int
+    """Its first line in the file, from 1; comments above the first statement count."""
+    last: int
+    indent: str
+    body: tuple[ast.stmt, ...]
+
+
+@dataclass(frozen=True)
+class PlainTest:
+    r"""One test of a file, and the blocks of it that may be replaced.
+
+    Args:
+        text: the whole file, with `\n` at the end of each line.
+        name: the name of the function.
+    """
+
+    text: str
+    name: str
+
+    @cached_property
+    def function(self) -> ast.FunctionDef:
+        """Return the test.
+
+        Raises:
+            NoActions: there is none of this name among the functions of the file.
+        """
+        for node in self._tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == self.name:
+                return node
+        raise NoActions("only functions of the file itself are mended, no methods and no `async`")
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise NoActions("the file is not Python that can be read") from None
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """Return the names that the test has from outside: its fixtures, and those of the file."""
+        names = {name for node in self._tree.body for name in _binds(node)}
+        return _arguments(self.function) | names
+
+    @cached_property
+    def _of_the_file(self) -> frozenset[str]:
+        """Return the functions of the file that assert nothing, so that they may act."""
+        functions = (node for node in self._tree.body if isinstance(node, ast.FunctionDef))
+        return frozenset(node.name for node in functions if not _asserts(node, helper=True))
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset(name for node in self.function.body for name in _binds(node))
+
+    def _opening(self) -> int:
+        """Return how many statements stand before the actions: up to the first address."""
+        for index, statement in enumerate(self.function.body):
+            called = {node.attr for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
+            if "goto" in called:
+                return index + 1
+            if called & _ACTING:
+                break
+        return 0
+
+    def _may_change(self, statement: ast.stmt) -> bool:
+        """Tell whether a statement acts, and neither asserts nor calls what nobody can see here."""
+        if _asserts(statement) or not isinstance(statement, _STATEMENTS):
+            return False
+        roots = {_root(node.func) for node in ast.walk(statement) if isinstance(node, ast.Call)}
+        known = {"page", "", *HANDY, *self._own, *BUILTINS, *self._of_the_file}
+        return roots <= known
+
+    @cached_property
+    def _kept(self) -> frozenset[int]:
+        """Return the positions of the statements of the body that must stay as they are."""
+        body = self.function.body
+        start = self._opening()
+        kept = {index for index in range(len(body)) if index < start}
+        kept |= {index for index, node in enumerate(body) if not self._may_change(node)}
+        deciding = self._deciding_by(kept)
+        # What has no locator could only be changed in its value.
+        fixed = (
+            index
+            for index, node in enumerate(body)
+            if _names(node) & deciding and not any(map(_is_chain, ast.walk(node)))
+        )
+        return frozenset(kept | set(fixed))
+
+    @cached_property
+    def deciding(self) -> frozenset[str]:
+        """Return the names of the test on whose values its assertions rest."""
+        return self._deciding_by(self._kept)
+
+    def _deciding_by(self, kept: "set[int] | frozenset[int]") -> frozenset[str]:
+        body = self.function.body
+        found = frozenset().union(*(_names(body[index]) for index in kept)) & self._own
+        while True:
+            touching = (_names(node) for node in body if _names(node) & found)
+            more = found.union(*touching) & self._own
+            if more == found:
+                return found
+            found = more
+
+    @cached_property
+    def blocks(self) -> tuple[ActionBlock, ...]:
+        """Return the parts of the test that may be replaced.
+
+        Raises:
+            NoActions: there is none, or two statements share a line.
+        """
+        groups: list[list[ast.stmt]] = [[]]
+        for index, node in enumerate(self.function.body):
+            if index in self._kept:
+                groups.append([])
+            else:
+                groups[-1].append(node)
+        found = tuple(
+            self._block(number, group) for number, group in enumerate(filter(None, groups), start=1)
+        )
+        if not any(_acts(node) for block in found for node in block.body):
+            raise NoActions("it has no actions that could be mended")
+        return found
+
+    def _block(self, number: int, body: Sequence[ast.stmt]) -> ActionBlock:
+        first, last = body[0].lineno, body[-1].end_lineno or body[-1].lineno
+        lines = self._lines[first - 1 : last]
+        outside = (node for node in self.function.body if node not in body)
+        if any(first <= (node.end_lineno or 0) and node.lineno <= last for node in outside):
+            raise NoActions(f"line {first} holds several statements")
+        indent = lines[0][: body[0].col_offset]
+        if indent.strip():
+            raise NoActions(f"line {first} holds several statements")
+        # The comment above the first statement tells what it does, so it goes with it.
+        while self._lines[first - 2].startswith(f"{indent}#"):
+            first -= 1
+        return ActionBlock(number, first, last, indent, tuple(body))
+
+    def shown(self) -> str:
+        """Return the source of the test, with a line before and after each block."""
+        lines = []
+        starts = {block.first: block for block in self.blocks}
+        ends = {block.last: block for block in self.blocks}
+        for number in range(self.function.lineno, (self.function.end_lineno or 0) + 1):
+            if block := starts.get(number):
+                lines.append(f"{block.indent}#>>> block {block.number}")
+            lines.append(self._lines[number - 1])
+            if block := ends.get(number):
+                lines.append(f"{block.indent}#<<< block {block.number}")
+        return "\n".join(lines)
+
+    def idle(self) -> str:
+        """Return the file with the test's actions removed.
+
+        What only reads a value for an assertion stays, as the assertion would fail without it for
+        a reason that tells nothing.
+        """
+        lines = list(self._lines)
+        for block in self.blocks:
+            for node in block.body:
+                reads = _binds(node) & self.deciding and not _acts(node)
+                for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    lines[number - 1] = lines[number - 1] if reads else ""
+        return "\n".join(lines)
+
+    def mended(self, code: Mapping[int, str]) -> str:
+        """Return the file with other lines in place of blocks, and everything else as it was.
+
+        Args:
+            code: the new lines, by the numbers of their blocks.
+
+        Raises:
+            RefusedLines: the lines do not keep to what is allowed.
+        """
+        lines = list(self._lines)
+        for block in reversed(self.blocks):
+            if (new := code.get(block.number)) is None:
+                continue
+            new = textwrap.dedent(new).strip("\n")
+            self._check(block, new)
+            fixed = lines_in_texts(ast.parse(new))
+            lines[block.first - 1 : block.last] = [
+                line if number in fixed or not line.strip() else f"{block.indent}{line.rstrip()}"
+                for number, line in enumerate(new.split("\n"), start=1)
+            ]
+        if unknown := code.keys() - {block.number for block in self.blocks}:
+            raise RefusedLines(f"there is no block {min(unknown)}")
+        text = "\n".join(lines)
+        # The rules above should make this impossible; a proof must not rest on them alone.
+        if PlainTest(text, self.name)._stays() != self._stays():
+            raise RefusedLines("they change more than actions")
+        return text
+
+    def _stays(self) -> list[str]:
+        own = [ast.dump(self.function.body[index]) for index in sorted(self._kept)]
+        rest = [ast.dump(node) for node in self._tree.body if node is not self.function]
+        head = [ast.dump(self.function.args), *map(ast.dump, self.function.decorator_list)]
+        return [*rest, *head, *own]
+
+    def _check(self, block: ActionBlock, code: str) -> None:
+        """Refuse new lines that do more than to act on the page, or touch what decides."""
+        if len(code.split("\n")) > MOST_LINES:
+            raise RefusedLines(f"they are more than {MOST_LINES} lines")
+        if any(not char.isprintable() and char != "\n" for char in code):
+            raise RefusedLines("they hold characters that nobody can see")
+        try:
+            body = ast.parse(code).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise RefusedLines(f"they are not Python: {str(error)[:100]}") from None
+        if not body:
+            raise RefusedLines("they hold no statement")
+        before = [_dump(node, self.deciding) for node in block.body]
+        after = [_dump(node, self.deciding) for node in body]
+        # A line that does what one did before, perhaps elsewhere on the page, may go on doing it.
+        for node in (node for node, dump in zip(body, after, strict=True) if dump not in before):
+            self._check_new(node)
+        if _touching(block.body, before, self.deciding) != _touching(body, after, self.deciding):
+            listed = ", ".join(sorted(self.deciding))
+            raise RefusedLines(
+                f"assertions rest on {listed}: lines that use such a name must stay as they are, "
+                "except for where they look for their element"
+            )
+        self._check_names(block, body)
+
+    def _check_names(self, block: ActionBlock, body: Sequence[ast.stmt]) -> None:
+        used = frozenset().union(*map(_names, (n for b in self.blocks for n in b.body)))
+        known = (used | _arguments(self.function) | self._own) - {
+            "page",
+            "expect",
+            *HANDY,
+            *BUILTINS,
+        }
+        # The lint knows no fixtures, so they are bound in a line before.
+        head = f"{' = '.join(sorted(known))} = 0\n" if known else "\n"
+        if findings := lint_code(head + "\n".join(map(ast.unparse, body)), line_offset=-1):
+            raise RefusedLines(f"they are not in the step language: {findings[0]}")
+        bound = frozenset().union(*map(_binds, body))
+        allowed = frozenset().union(*map(_binds, block.body))
+        if wrong := (bound - allowed) & (self.given | self._own | BUILTINS | {"page", *HANDY}):
+            raise RefusedLines(f"they give {min(wrong)!r} another meaning")
+        names = {n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name)}
+        if unknown := names - known - bound - BUILTINS - {"page", *HANDY}:
+            raise RefusedLines(f"there is no {min(unknown)!r} for actions in this test")
+
+    def _check_new(self, statement: ast.stmt) -> None:
+        if _asserts(statement):
+            raise RefusedLines("they assert something, and only actions are asked for")
+        if not isinstance(statement, _STATEMENTS):
+            raise RefusedLines(f"they hold a {type(statement).__name__}, and may only act")
+        for node in ast.walk(statement):
+            if isinstance(node, _NEVER):
+                raise RefusedLines(f"they hold a {type(node).__name__}, and may only act")
+            if isinstance(node, ast.Attribute) and not _may_use(node.attr):
+                raise RefusedLines(
+                    f"they use .{node.attr}, and may only do what a person does with a page"
+                )
+            if isinstance(node, ast.Call) and _called(node) == "goto":
+                self._check_address(node)
+
+    def _check_address(self, call: ast.Call) -> None:
+        match call.args[:1]:
+            case [ast.Constant(value=str(url))] if url.startswith("/") and url[1:2] not in "/\\":
+                return
+            case [ast.Constant(value=str(url))] if _origin(url) in self._origins:
+                return
+            case [
+                ast.JoinedStr(
+                    values=[ast.FormattedValue(value=ast.Name(id=name)), ast.Constant(value=rest)]
+                )
+            ] if name in self.given and str(rest).startswith("/"):
+                return
+        raise RefusedLines("they open an address that is none of the test's own site")
+
+    @cached_property
+    def _origins(self) -> frozenset[str]:
+        texts = (node.value for node in ast.walk(self._tree) if isinstance(node, ast.Constant))
+        return frozenset(_origin(text) for text in texts if isinstance(text, str)) - {""}
+
+
+_STATEMENTS = (
+    ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.If, ast.FunctionDef,
+    ast.Nonlocal,
+)  # fmt: skip
+_NEVER = (
+    ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
+    ast.NamedExpr, ast.Delete, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Try, ast.Assert,
+)  # fmt: skip
+"""What no new line may hold; the lint refuses what is not listed there."""
+
+
+def _arguments(function: ast.FunctionDef) -> frozenset[str]:
+    return frozenset(n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg))
+
+
+def _may_use(name: str) -> bool:
+    return name in _MAY or (name in PYTHON_ATTRIBUTES and name not in _PLAYWRIGHT)
+
+
+_PLAYWRIGHT = frozenset(name for members in CLASSES.values() for name in members)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
+
+
+def _root(node: ast.expr) -> str:
+    """Return the name at the beginning of a chain of calls; "" for values such as texts."""
+    while True:
+        match node:
+            case ast.Call(func=inner) | ast.Attribute(value=inner) | ast.Subscript(value=inner):
+                node = inner
+            case ast.Name(id=name):
+                return name
+            case _:
+                return ""
+
+
+def _names(node: ast.AST) -> frozenset[str]:
+    return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name)) | _binds(node)
+
+
+def _binds(node: ast.AST) -> frozenset[str]:
+    """Return the names to which a statement gives a meaning."""
+    found: set[str] = set()
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.ExceptHandler(name=str(name)):
+                found.add(name)
+            case ast.Nonlocal(names=names) | ast.Global(names=names):
+                found.update(names)
+            case ast.alias(name=name, asname=other):
+                found.add((other or name).partition(".")[0])
+    return frozenset(found)
+
+
+def _acts(node: ast.AST) -> bool:
+    """Tell whether a statement may change the page."""
+    return any(isinstance(one, ast.Attribute) and one.attr in _ACTING for one in ast.walk(node))
+
+
+def _asserts(node: ast.AST, *, helper: bool = False) -> bool:
+    """Tell whether a statement claims something; helpers may also raise an error of their own."""
+    for one in ast.walk(node):
+        match one:
+            case ast.Assert():
+                return True
+            case ast.Raise() if not helper:
+                return True
+            case ast.Call(func=ast.Name(id=name)):
+                if name in ("expect", "eventually") or name.startswith(_CLAIM_NAMES):
+                    return True
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)):
+                claims = name in _CLAIMS and not helper
+                if claims or name.startswith(_CLAIM_NAMES) or _root(owner) == "pytest":
+                    return True
+    return False
+
+
+def _is_chain(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _CHAINS
+        case ast.Attribute(attr=name):
+            return name in _LINKS
+    return False
+
+
+class _Elsewhere(ast.NodeTransformer):
+    """Puts one mark in place of each chain of locators, so that only the rest is compared."""
+
+    def __init__(self, deciding: frozenset[str]) -> None:
+        self._deciding = deciding
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Return the node, or the mark."""
+        if not _is_chain(node):
+            return self.generic_visit(node)
+        inner: ast.AST = node
+        given: list[ast.AST] = []
+        while _is_chain(inner):
+            if isinstance(inner, ast.Call):
+                given += [*inner.args, *(word.value for word in inner.keywords)]
+                inner = inner.func
+            assert isinstance(inner, ast.Attribute)
+            inner = inner.value
+        if not isinstance(inner, ast.Name) or not all(map(self._plain, given)):
+            return self.generic_visit(node)
+        return ast.Name(id=f"located by {inner.id}", ctx=ast.Load())
+
+    def _plain(self, argument: ast.AST) -> bool:
+        """Tell whether an argument only says what to look for."""
+        allowed = (
+            ast.Constant, ast.Name, ast.Load, ast.JoinedStr, ast.FormattedValue, ast.Call,
+            ast.Attribute, ast.UnaryOp, ast.USub, ast.BinOp, ast.Add, ast.BitOr, ast.keyword,
+        )  # fmt: skip
+        return all(
+            isinstance(one, allowed)
+            and not (isinstance(one, ast.Name) and one.id in self._deciding)
+            and (not isinstance(one, ast.Call) or _is_chain(one) or _root(one) == "re")
+            for one in ast.walk(argument)
+        )
+
+
+def _dump(node: ast.stmt, deciding: frozenset[str]) -> str:
+    """Return a statement as text, without the places in which it looks for elements."""
+    return ast.dump(_Elsewhere(deciding).visit(ast.parse(ast.unparse(node))))
+
+
+def _touching(
+    body: Sequence[ast.stmt], dumps: Sequence[str], deciding: frozenset[str]
+) -> list[str]:
+    pairs = zip(body, dumps, strict=True)
+    return [dump for node, dump in pairs if _names(node) & deciding]
+
+
+def _origin(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    plain = parts.scheme in ("http", "https") and parts.netloc
+    return f"{parts.scheme}://{parts.netloc}" if plain else ""
+
+
+def environment_names(text: str) -> Iterator[str]:
+    """Yield the environment variables that a file reads by a name written in it."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case (
+                ast.Subscript(
+                    value=ast.Attribute(attr="environ"), slice=ast.Constant(value=str(name))
+                )
+                | ast.Call(
+                    func=ast.Attribute(value=ast.Attribute(attr="environ"), attr="get"),
+                    args=[ast.Constant(value=str(name)), *_],
+                )
+                | ast.Call(
+                    func=ast.Attribute(attr="getenv") | ast.Name(id="getenv"),
+                    args=[ast.Constant(value=str(name)), *_],
+                )
+            ):
+                yield name

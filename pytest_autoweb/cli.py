@@ -13,6 +13,7 @@ from pytest_autoweb.commands import (
     comment,
     compare,
     dashboard,
+    explore_site,
     export,
     gate,
     heal,
@@ -37,6 +38,7 @@ COMMANDS = (
     init,
     schema,
     prove,
+    explore_site,
     show_report,
     rerun,
     trace,
@@ -86,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Where a terminal knows only ASCII, a report with other letters is better than none.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    parsed = build_parser().parse_args(arguments)
+    parsed = _parsed(sys.argv[1:] if arguments is None else list(arguments))
     try:
         keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
         with _variants_for(parsed), keeping:
@@ -102,6 +104,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 4
     except KeyboardInterrupt:
         return 130
+
+
+def _parsed(words: list[str]) -> argparse.Namespace:
+    """Parse the arguments; what stands behind `--` goes to the commands that pass flags on.
+
+    argparse itself gives a command nothing behind `--` once an option stands before it.
+    """
+    parser = build_parser()
+    parsed, rest = parser.parse_known_args(words)
+    behind = words[words.index("--") + 1 :] if "--" in words else []
+    if rest and behind and rest in (["--", *behind], behind) and hasattr(parsed, "flags"):
+        parsed.flags += behind
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return parsed
 
 
 def _variants_for(parsed: argparse.Namespace) -> AbstractContextManager[None]:

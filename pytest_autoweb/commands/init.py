@@ -2,16 +2,20 @@
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from pytest_autoweb.commands.entry_page import (
+    add_entry_arguments,
+    opened_page,
+    served_entry,
+    webserver_section,
+)
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
@@ -45,9 +49,6 @@ _JOBS = {"github": ".github/workflows/autoweb.yml", "gitlab": ".gitlab-ci.yml"}
 _SKILL = "pytest-autoweb/SKILL.md"
 _MAX_TRIED = 8
 """The most links that are followed, so that a page of hundreds does not keep one waiting."""
-_LINKS = """() => [...document.querySelectorAll('a[href]')]
-  .filter(link => link.checkVisibility() && !link.target)
-  .slice(0, 300).map(link => [link.innerText.trim().slice(0, 60), link.href.slice(0, 500)])"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +69,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         description=_ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "url",
-        nargs="?",
-        metavar="URL",
-        help="the page to start on; a path below the site with --static or --command",
-    )
-    server = parser.add_mutually_exclusive_group()
-    server.add_argument("--static", metavar="DIR", help="serve this folder for the case")
-    server.add_argument(
-        "--command",
-        metavar="COMMAND",
-        help="start this program for the case; {port} stands for a free port",
-    )
+    add_entry_arguments(parser)
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")
     parser.add_argument(
         "--skill",
@@ -134,9 +123,8 @@ def _write(path: Path, text: str, why: str = "") -> None:
 
 def _case_file(args: argparse.Namespace, file: Path) -> str:
     """Return the text of a case file for what the page offers."""
-    webserver = _webserver(args, file)
-    with _served(webserver, file) as site:
-        entry = site + _path_below(args.url) if site else _checked_url(args.url)
+    webserver = webserver_section(args, file)
+    with served_entry(args, webserver, file) as (site, entry):
         case = propose(entry)
     path = entry.removeprefix(site)
     return _rendered(
@@ -147,78 +135,15 @@ def _case_file(args: argparse.Namespace, file: Path) -> str:
     )
 
 
-def _webserver(args: argparse.Namespace, file: Path) -> dict[str, str]:
-    """Return the case file's section about its web server; empty if it needs none."""
-    from pytest_autoweb.errors import SettingsError
-
-    above = os.path.relpath(Path(), file.parent)
-    if args.static:
-        if not Path(args.static).is_dir():
-            raise SettingsError(f"--static: {args.static} is not a folder")
-        return {"static": Path(above, args.static).as_posix()}
-    if not args.command:
-        return {}
-    section = {"command": args.command, "cwd": above}
-    if "{port}" not in args.command:
-        raise SettingsError(
-            "--command must say where the port belongs, as in 'npm start -- --port {port}'; "
-            "or start the program yourself and name its URL"
-        )
-    return section
-
-
-def _path_below(path: str | None) -> str:
-    from pytest_autoweb.errors import SettingsError
-
-    if path and "://" in path:
-        raise SettingsError(f"with --static or --command, name a path such as /login, not {path!r}")
-    return (path or "").removeprefix("/")
-
-
-def _checked_url(url: str | None) -> str:
-    """Return the URL, asking for it at a terminal."""
-    from pytest_autoweb.errors import SettingsError
-
-    if not url and sys.stdin.isatty():
-        url = input("The page to start on (http://…): ").strip()
-    if not url:
-        raise SettingsError(
-            "name the page to start on, as in `autoweb init http://localhost:8000/`"
-        )
-    if not url.startswith(("http://", "https://")):
-        raise SettingsError(f"{url!r} is not an http or https URL; for a folder use --static DIR")
-    return url
-
-
-@contextmanager
-def _served(webserver: dict[str, str], file: Path) -> Iterator[str]:
-    """Start the case file's web server and provide its URL; "" if there is none to start."""
-    from pytest_autoweb.cases.case import Webserver
-    from pytest_autoweb.webservers.launch import ServerPool, stop_all
-
-    if not webserver:
-        yield ""
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        pool = ServerPool(Path(folder), os.getpid())
-        try:
-            with pool.serving(Webserver.model_validate(webserver), file) as server:
-                yield server.url
-        finally:
-            stop_all(Path(folder))
-
-
 def propose(entry: str) -> FirstCase:
     """Open a page and return a case for it: follow a link, or else answer with the heading.
 
     Raises:
         BrowserError: the page cannot be opened, or shows neither.
     """
-    from pytest_autoweb.commands.locate import opened_page
     from pytest_autoweb.errors import BrowserError
 
-    with opened_page(entry, {"width": 1280, "height": 720}) as page:
+    with opened_page(entry) as page:
         for name in _names_of_links(page, entry)[:_MAX_TRIED]:
             if pattern := _where_it_leads(page, entry, name):
                 return FirstCase(
@@ -239,8 +164,10 @@ def propose(entry: str) -> FirstCase:
 
 def _names_of_links(page: "Page", entry: str) -> list[str]:
     """Return the names of links that only one link has and that leave the page, not the site."""
+    from pytest_autoweb.verify.site_pages import links_of
+
     own = urlsplit(entry)
-    found = [(name, urlsplit(href)) for name, href in page.evaluate(_LINKS)]
+    found = [(link.name, urlsplit(link.address)) for link in links_of(page)]
     names = [name for name, _ in found]
     return [
         name

@@ -1,14 +1,12 @@
 """`autoweb locate`: find one element of a page by its description, and show the search."""
 
 import argparse
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.commands.asked_model import add_models_file
+from pytest_autoweb.commands.entry_page import opened_page
 from pytest_autoweb.commands.json_output import add_json_argument, print_json
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -36,7 +34,6 @@ file. A search takes at most 24 calls of the model (48 with --algorithm seed), u
 Exit status: 0 found; 1 not found with certainty (not_found, ambiguous, inconsistent, budget);
 4 invalid input, a page that cannot be opened, or a model that cannot be asked.
 """
-_OPEN_MS = 30_000
 
 
 def add_parser(subparsers: "Subparsers") -> None:
@@ -160,32 +157,3 @@ def _viewport(text: str) -> "ViewportSize":
     if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) >= 100):
         raise SettingsError(f"--viewport: {text!r} is not a size such as 1280x720")
     return {"width": int(width), "height": int(height)}
-
-
-@contextmanager
-def opened_page(url: str, size: "ViewportSize") -> "Iterator[Page]":
-    """Open a page of the user's own in a browser of its own.
-
-    Raises:
-        BrowserError: there is no browser, or the page cannot be opened.
-    """
-    from playwright.sync_api import Error, sync_playwright
-
-    from pytest_autoweb.egress.chromium import browser_environ, launch_args
-    from pytest_autoweb.errors import BrowserError
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium
-        base = {"env": browser_environ(os.environ)}
-        args = launch_args(base, playwright_executable=chromium.executable_path)
-        browser = chromium.launch(**args)
-        try:
-            page = browser.new_page(viewport=size)
-            try:
-                page.goto(url, timeout=_OPEN_MS)
-            except Error as error:
-                first = str(error).splitlines()[0]
-                raise BrowserError(f"{url} cannot be opened: {first}") from None
-            yield page
-        finally:
-            browser.close()

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pytest_autoweb.commands.json_output import add_json_argument, print_json
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
+    from pytest_autoweb.values.url_globs import UrlGlob
     from pytest_autoweb.verify.control_runs import Start
     from pytest_autoweb.verify.prove_cases import CaseProof, ChangeResult
 
@@ -34,6 +36,7 @@ autoweb-proof/ (or --output DIR), one folder for each.
 Exit status: 0 every case is proven; 1 one is not, or has no oracle; 4 invalid input.
 """
 _LOOK_S = 0.3
+_END_S = 20
 _MARKS = {"noticed": "", "unnoticed": "NOT NOTICED", "no verdict": "no verdict",
           "not tried": "not tried"}  # fmt: skip
 
@@ -47,13 +50,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
-    parser.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="leave alone requests to addresses like this, which decide nothing; may be repeated",
-    )
+    add_ignore_argument(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -66,22 +63,43 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.set_defaults(run=run)
 
 
+def add_ignore_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--ignore`, whose globs `ignored` reads."""
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="leave alone requests to addresses like this, which decide nothing; may be repeated",
+    )
+
+
+def ignored(globs: Sequence[str]) -> "tuple[UrlGlob, ...]":
+    """Return the globs of `--ignore`.
+
+    Raises:
+        SettingsError: one is none.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.values.url_globs import UrlGlob
+
+    try:
+        return tuple(UrlGlob(glob) for glob in globs)
+    except ValueError as error:
+        raise SettingsError(f"--ignore: {error}") from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Prove the cases and print what notices what; return 1 if one is not proven, else 0.
 
     Raises:
         AutowebError: a path or a pattern cannot be used, or pytest could not run the cases.
     """
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.values.url_globs import UrlGlob
     from pytest_autoweb.verify.prove_cases import ProofOrder, prove_cases
 
-    try:
-        ignored = tuple(UrlGlob(glob) for glob in args.ignore)
-    except ValueError as error:
-        raise SettingsError(f"--ignore: {error}") from None
-    order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), ignored)
-    proofs = prove_cases(order, _watched(args.output))
+    globs = ignored(args.ignore)
+    order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs)
+    proofs = prove_cases(order, watched(args.output))
     if args.json:
         cases = [proof.model_dump(mode="json") for proof in proofs]
         print_json("proof", {"folder": args.output, "cases": cases})
@@ -130,7 +148,7 @@ def _advice(changes: "Sequence[ChangeResult]") -> str:
     return "Add a check of what the step changes, or drop the step." if unnoticed else ""
 
 
-def _watched(output: Path) -> "Start":
+def watched(output: Path) -> "Start":
     """Return what runs a session, keeps its output in a file, and tells of each cell that ends."""
     from pytest_autoweb.errors import AutowebError
 
@@ -142,9 +160,12 @@ def _watched(output: Path) -> "Start":
         with log.open("wb") as stream:
             process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
             told: set[Path] = set()
-            while process.poll() is None:
-                time.sleep(_LOOK_S)
-                _tell(cells, began, told)
+            try:
+                while process.poll() is None:
+                    time.sleep(_LOOK_S)
+                    _tell(cells, began, told)
+            finally:
+                _end(process)
             _tell(cells, began, told)
         if process.returncode not in (0, 1):
             said = log.read_text("utf-8", "replace").strip()
@@ -152,6 +173,17 @@ def _watched(output: Path) -> "Start":
         return process.returncode
 
     return start
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a session that goes on although nobody waits for it any more."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _tell(folder: Path, began: float, told: set[Path]) -> None:

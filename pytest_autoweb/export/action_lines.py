@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
+from pytest_autoweb.egress.origin_policy import Origin, parse_origin
 from pytest_autoweb.export.plain_code import HANDY, lines_in_texts
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words
 from pytest_autoweb.sandbox.allowed_python import BUILTINS, PYTHON_ATTRIBUTES
@@ -328,7 +328,7 @@ class PlainTest:
         match call.args[:1]:
             case [ast.Constant(value=str(url))] if url.startswith("/") and url[1:2] not in "/\\":
                 return
-            case [ast.Constant(value=str(url))] if _origin(url) in self._origins:
+            case [ast.Constant(value=str(url))] if parse_origin(url) in self._origins:
                 return
             case [
                 ast.JoinedStr(
@@ -339,9 +339,10 @@ class PlainTest:
         raise RefusedLines("they open an address that is none of the test's own site")
 
     @cached_property
-    def _origins(self) -> frozenset[str]:
+    def _origins(self) -> frozenset[Origin]:
         texts = (node.value for node in ast.walk(self._tree) if isinstance(node, ast.Constant))
-        return frozenset(_origin(text) for text in texts if isinstance(text, str)) - {""}
+        found = (parse_origin(text) for text in texts if isinstance(text, str))
+        return frozenset(origin for origin in found if origin)
 
 
 _STATEMENTS = (
@@ -482,15 +483,6 @@ def _touching(
 ) -> list[str]:
     pairs = zip(body, dumps, strict=True)
     return [dump for node, dump in pairs if _names(node) & deciding]
-
-
-def _origin(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    plain = parts.scheme in ("http", "https") and parts.netloc
-    return f"{parts.scheme}://{parts.netloc}" if plain else ""
 
 
 def environment_names(text: str) -> Iterator[str]:

@@ -104,7 +104,14 @@ class Healer:
                 why = f"it could not be set up: {_first(self.redact(seen.error))}"
                 done.append(HealedTest(name=name, verdict="not healed", reason=why))
                 continue
-            mended = self._mended(file, PlainTest(text, name), seen)
+            try:
+                mended = self._mended(file, PlainTest(text, name), seen)
+            except ModelError as error:
+                if not any(test.attempts for test in done):
+                    raise
+                # What was mended before, and paid for, is not thrown away.
+                failed = HealedTest(name=name, verdict="not healed", reason=_first(str(error)))
+                mended = Mended(failed, text)
             done.append(mended.test)
             text = mended.text
         return done, text

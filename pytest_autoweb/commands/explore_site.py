@@ -1,0 +1,280 @@
+"""`autoweb explore`: a model proposes cases for a site, and those that are proven are kept."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pytest_autoweb.commands.asked_model import add_model_arguments, asked_model, spent
+from pytest_autoweb.commands.entry_page import (
+    add_entry_arguments,
+    opened_page,
+    served_entry,
+    webserver_section,
+)
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+from pytest_autoweb.commands.prove import add_ignore_argument, ignored, proof_lines, watched
+
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
+if TYPE_CHECKING:
+    from pytest_autoweb.values.url_globs import UrlGlob
+    from pytest_autoweb.verify.proposed_cases import CaseFileForm, ProposedCase, Proposer
+    from pytest_autoweb.verify.prove_cases import CaseProof
+    from pytest_autoweb.verify.site_pages import SeenPage
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ABOUT = """\
+Shows a model the page, and some that it links to, and asks it for cases: a task, checks, and an
+oracle that does the task. Each is proven as `autoweb prove` does it: the oracle passes three times,
+doing nothing fails, and a check notices every step and every request that is left out. Only those
+that are proven are written.
+
+  autoweb explore http://localhost:8000/ --model openai/gpt-5-mini
+  autoweb explore --command "python -m shop --port {port} --db {data}/shop.db" --model \
+openai/gpt-5-mini --cases 8 --pages 3 --about "orders"
+
+The proof plays each case many times, so let it be a server of your own; one that --command starts
+is started anew each time. Ctrl-C ends it and keeps what was proven until then. What pytest does is
+kept in autoweb-explore/ (or --runs DIR).
+
+Exit status: 0 a case was proven and written; 1 none was; 4 invalid input, a page that cannot be
+opened, or a model that cannot be asked; 130 interrupted.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb explore`."""
+    parser = subparsers.add_parser(
+        "explore",
+        help="have a model propose cases for a site, and keep those that are proven",
+        description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_entry_arguments(parser)
+    add_model_arguments(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("cases/explored.yaml"),
+        metavar="FILE",
+        help="the case file to write, which must not exist; default: cases/explored.yaml",
+    )
+    parser.add_argument(
+        "--cases", type=int, default=5, metavar="N", help="the most cases; default: 5"
+    )
+    parser.add_argument(
+        "--pages",
+        type=int,
+        default=1,
+        metavar="N",
+        help="the most pages of the site that the model sees; default: 1",
+    )
+    parser.add_argument(
+        "--about", default="", metavar="TEXT", help="what the cases are to be about"
+    )
+    add_ignore_argument(parser)
+    parser.add_argument(
+        "--runs",
+        type=Path,
+        default=Path("autoweb-explore"),
+        metavar="DIR",
+        help="folder of the runs; default: autoweb-explore",
+    )
+    parser.add_argument(
+        "--keep-refused",
+        type=Path,
+        metavar="DIR",
+        help="keep each case that was refused in a file of this folder",
+    )
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
+
+
+class _Verdict:
+    """What became of a proposal."""
+
+    def __init__(self, case: "ProposedCase", proof: "CaseProof | None" = None) -> None:
+        self.case, self.proof = case, proof
+        self.kept = proof is not None and proof.verdict == "proven"
+
+    @property
+    def reason(self) -> str:
+        """Say why the case was kept or refused."""
+        if self.proof is None:
+            return f"it is no case: {self.case.problem}"
+        unnoticed = [one.name for one in self.proof.changes if one.state == "unnoticed"]
+        listed = f"; not noticed: {', '.join(unnoticed)}" if unnoticed else ""
+        return f"{self.proof.reason}{listed}"
+
+    def document(self) -> dict[str, object]:
+        """Return the verdict for programs."""
+        state: Literal["kept", "refused"] = "kept" if self.kept else "refused"
+        return {
+            "case_id": self.case.id,
+            "state": state,
+            "reason": self.reason,
+            "fields": self.case.fields,
+            "proof": self.proof,
+        }
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask for cases, prove them one after another, and write those that are proven.
+
+    Raises:
+        AutowebError: an argument, the page or the model cannot be used.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.verify.proposed_cases import Proposer
+
+    for name in ("cases", "pages"):
+        if getattr(args, name) < 1:
+            raise SettingsError(f"--{name} must be 1 or more")
+    if args.output.exists():
+        raise SettingsError(f"{args.output} exists; move it, or name another file with -o")
+    if args.output.suffix not in (".yaml", ".yml"):
+        raise SettingsError(f"-o: a case file ends in .yaml, and {args.output} does not")
+    globs = ignored(args.ignore)
+    verdicts: list[_Verdict] = []
+    interrupted = False
+    with asked_model(args) as (client, spec):
+        proposer = Proposer(client, spec, args.about)
+        try:
+            _explore(args, proposer, globs, verdicts)
+        except KeyboardInterrupt:
+            interrupted = True
+            _say("interrupted")
+    _tell(args, proposer, verdicts)
+    if interrupted:
+        return 130
+    return int(not any(verdict.kept for verdict in verdicts))
+
+
+def _explore(
+    args: argparse.Namespace,
+    proposer: "Proposer",
+    globs: "tuple[UrlGlob, ...]",
+    verdicts: list[_Verdict],
+) -> None:
+    """Add what becomes of each proposal to the verdicts, as soon as it is known."""
+    from pytest_autoweb.verify.proposed_cases import CaseFileForm
+    from pytest_autoweb.verify.prove_cases import ProofOrder, prove_cases
+    from pytest_autoweb.verify.site_pages import see_pages
+
+    args.runs.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="drafts-", dir=args.runs) as name:
+        drafts = Path(name)
+        section = _section(args, drafts / "case.yaml")
+        with served_entry(args, section, drafts / "case.yaml") as (site, entry):
+            with opened_page(entry) as page:
+                seen = see_pages(page, entry, args.pages, proposer.budget, _say)
+            form = CaseFileForm(site, entry, section)
+            proposed = _proposed(args.cases, proposer, seen, form, drafts)
+        final = CaseFileForm(site, entry, _section(args, args.output))
+        for number, case in enumerate(proposed, start=1):
+            _say(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
+            verdict = _Verdict(case)
+            if not case.problem:
+                file = str(drafts / f"{case.id}.yaml")
+                order = ProofOrder((file,), args.runs / case.id, Path.cwd(), globs)
+                verdict = _Verdict(case, prove_cases(order, watched(order.output))[0])
+            verdicts.append(verdict)
+            _say(f"{'kept' if verdict.kept else 'refused'}: {verdict.reason}")
+            _keep(args, final, verdicts)
+
+
+def _section(args: argparse.Namespace, file: Path) -> dict[str, str]:
+    section = webserver_section(args, file)
+    # A proof needs the same start each time, which only a new process has for sure.
+    return {**section, "reset": "restart"} if "command" in section else section
+
+
+def _proposed(
+    most: int,
+    proposer: "Proposer",
+    seen: "list[SeenPage]",
+    form: "CaseFileForm",
+    drafts: Path,
+) -> "list[ProposedCase]":
+    """Return the proposals; those that are no cases were given back once to be corrected.
+
+    Raises:
+        ModelError: the model cannot be asked.
+    """
+    from pytest_autoweb.cases.file_formats import Unreadable
+    from pytest_autoweb.errors import ModelError
+    from pytest_autoweb.verify.proposed_cases import ProposedCase, check_with_loader
+
+    def read(raw: list[object], taken: list[str]) -> list[ProposedCase]:
+        found: list[ProposedCase] = []
+        for one in raw:
+            case = form.proposed(one, [*taken, *(other.id for other in found)])
+            found.append(check_with_loader(case, form, drafts / f"{case.id}.yaml"))
+        return found
+
+    _say(f"asking {proposer.spec.name} for up to {most} cases")
+    try:
+        cases = read(proposer.ask(seen, form.entry, most), [])
+    except Unreadable as problem:
+        cases = [ProposedCase("reply", {}, f"the reply cannot be read: {problem.reason}")]
+    wrong = [case for case in cases if case.problem]
+    if not wrong:
+        return cases
+    for case in wrong:
+        _say(f"{case.id} is no case: {case.problem}")
+    sound = [case for case in cases if not case.problem]
+    _say(f"asking {proposer.spec.name} to correct what is no case")
+    try:
+        again = proposer.ask(seen, form.entry, most - len(sound), wrong)
+    except (Unreadable, ModelError) as problem:
+        _say(f"it did not: {problem}")
+        return [*sound, *wrong]
+    return [*sound, *read(again, [case.id for case in sound])]
+
+
+def _keep(args: argparse.Namespace, form: "CaseFileForm", verdicts: list[_Verdict]) -> None:
+    """Write what is proven so far, and the newest of what is not if that is wanted."""
+    from pytest_autoweb.runs.saving import write_text_atomic
+
+    newest = verdicts[-1]
+    if newest.kept:
+        kept = [verdict.case for verdict in verdicts if verdict.kept]
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+        if len(kept) == 1:
+            # Nobody may have written a file of this name meanwhile.
+            args.output.touch(exist_ok=False)
+        write_text_atomic(args.output, form.text(kept))
+    elif args.keep_refused:
+        args.keep_refused.mkdir(parents=True, exist_ok=True)
+        file = args.keep_refused / f"{newest.case.id}.yaml"
+        write_text_atomic(file, form.text([newest.case], f"# Refused: {newest.reason}\n"))
+
+
+def _tell(args: argparse.Namespace, proposer: "Proposer", verdicts: list[_Verdict]) -> None:
+    from pytest_autoweb.report.wording import count_of, one_line
+
+    kept = [verdict for verdict in verdicts if verdict.kept]
+    if args.json:
+        fields = {"file": args.output if kept else None, "runs": args.runs}
+        cases = [verdict.document() for verdict in verdicts]
+        print_json("exploration", {**fields, "cases": cases, "usage": proposer.usage})
+        return
+    for verdict in verdicts:
+        if verdict.kept and verdict.proof:
+            print("\n".join(proof_lines(verdict.proof)))
+    for verdict in verdicts:
+        if not verdict.kept:
+            print(one_line(f"refused {verdict.case.id}: {verdict.reason}", 400))
+    if kept:
+        print(f"wrote   {args.output}  ({count_of(len(kept), 'case')})")
+    print(f"{proposer.spec.name}: {spent(proposer.usage)}; runs: {args.runs}")
+
+
+def _say(line: str) -> None:
+    from pytest_autoweb.report.wording import one_line
+
+    print(one_line(line, 400), file=sys.stderr, flush=True)

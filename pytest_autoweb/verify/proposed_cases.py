@@ -1,0 +1,278 @@
+"""Cases that a model proposes: asking for them, reading the reply, and what may be in them.
+
+A proposal is text from outside. It may act on the site that was shown and look at it, and nothing
+else: no files, no functions, no databases, no secrets, no other sites.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import yaml
+
+from pytest_autoweb.cases.case import ID_PATTERN
+from pytest_autoweb.cases.file_formats import Unreadable, read_yaml
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.errors import CaseError, ModelError
+from pytest_autoweb.llm.client import Client, Request, ask_once
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.llm.prompts import fence, render
+from pytest_autoweb.llm.replies import closed_block, strip_reasoning
+from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.results import Usage
+from pytest_autoweb.runs.saving import write_text_atomic
+from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.verify.site_pages import SeenPage
+
+PROMPT_OVERHEAD_TOKENS = 1_800
+FIELDS = ("id", "entry_url", "user_task", "expect", "oracle")
+"""What a proposed case has, all of it."""
+CHECKS_TO_PROPOSE = ("url", "text", "element", "answer", "request", "download", "http")
+"""The checks that look at the site alone; others read files, run code or ask models."""
+_BLOCK = re.compile(
+    r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?:ya?ml|json)?[ \t]*\n"
+    r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_REPLY_CHARS = 100_000
+_EXPRESSION = re.compile(r"\{[{%#]")
+_HEAD = """\
+# Written by `autoweb explore`. Each case is proven: its oracle passed three times, doing nothing
+# failed, and a check noticed every step and every request that was left out (`autoweb prove`).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCase:
+    """A case as a model wrote it."""
+
+    id: str
+    fields: Mapping[str, Any]
+    """Its fields, as they stand in the case file."""
+    problem: str = ""
+    """Why it is no case that could be proven; empty if it is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFileForm:
+    """How the cases of a site are written.
+
+    Args:
+        site: the address of the started server; "" if there is none.
+        entry: the address of the entry page.
+        webserver: the section about the server; empty if there is none.
+    """
+
+    site: str
+    entry: str
+    webserver: Mapping[str, Any]
+
+    def text(self, cases: Sequence[ProposedCase], head: str = _HEAD) -> str:
+        """Return the text of a case file."""
+        document: dict[str, Any] = {"version": 1}
+        if self.webserver:
+            document["webserver"] = dict(self.webserver)
+        document["cases"] = [dict(case.fields) for case in cases]
+        return head + yaml.dump(
+            document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+        )
+
+    def proposed(self, raw: object, taken: Sequence[str]) -> ProposedCase:
+        """Return a case of a reply, in the form of a case file.
+
+        Args:
+            raw: what the model wrote.
+            taken: the ids of other cases.
+        """
+        if not isinstance(raw, Mapping):
+            return ProposedCase(_unique("case", taken), {}, f"must be a mapping, got {raw!r:.80}")
+        id_ = _unique(_as_id(str(raw.get("id") or "case")), taken)
+        fields = {name: raw[name] for name in FIELDS if name in raw} | {"id": id_}
+        unknown = [str(key) for key in raw if key not in FIELDS]
+        missing = [name for name in FIELDS if not raw.get(name) and name != "entry_url"]
+        if unknown:
+            return ProposedCase(
+                id_, fields, one_line(f"has fields that nobody asked for: {unknown}")
+            )
+        if missing:
+            return ProposedCase(id_, fields, f"has no {' and no '.join(missing)}")
+        if _EXPRESSION.search("\n".join(_texts(fields))):
+            return ProposedCase(id_, fields, "holds {{, {% or {#, which stand for expressions")
+        fields["entry_url"] = urljoin(self.entry, str(fields.get("entry_url") or self.entry))
+        problem = "; ".join(self._problems(fields))
+        return ProposedCase(id_, self._with_server(fields), problem)
+
+    def _problems(self, fields: Mapping[str, Any]) -> Iterator[str]:
+        if parse_origin(str(fields["entry_url"])) != parse_origin(self.entry):
+            yield f"entry_url must be a page of {self.entry}"
+        for check in fields["expect"] if isinstance(fields["expect"], list) else ():
+            kinds = [str(key) for key in check] if isinstance(check, Mapping) else []
+            if wrong := [key for key in kinds if key not in CHECKS_TO_PROPOSE]:
+                yield one_line(f"{wrong[0]}: the checks are {', '.join(CHECKS_TO_PROPOSE)}")
+            asked = check["http"] if "http" in kinds else None
+            if isinstance(asked, Mapping) and (
+                parse_origin(urljoin(self.entry, str(asked.get("url")))) != parse_origin(self.entry)
+                or set(asked) - {"url", "status", "json", "contains"}
+            ):
+                yield "http: asks for an address of the site, with status, json and contains"
+        if findings := lint_code(str(fields["oracle"])):
+            yield f"oracle: {findings[0]}"
+
+    def _with_server(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields with the name of the server in place of its address."""
+        if not self.site:
+            return dict(fields)
+        known = self.site.rstrip("/")
+        changed: dict[str, Any] = _mapped(
+            fields, lambda text: text.replace(f"{known}/", "{{ webserver.url }}")
+        )
+        return changed
+
+
+def check_with_loader(case: ProposedCase, form: CaseFileForm, file: Path) -> ProposedCase:
+    """Write a case into a file of its own, and return it with what the loader says to it."""
+    if case.problem:
+        return case
+    try:
+        write_text_atomic(file, form.text([case]))
+        load_case_file(file)
+    except CaseError as error:
+        said = str(error).replace(str(file), "").lstrip(": ")
+        return replace(case, problem=one_line(said, 400))
+    except yaml.YAMLError as error:
+        return replace(case, problem=one_line(f"cannot be written: {error}", 400))
+    return case
+
+
+@dataclass(slots=True)
+class Proposer:
+    """Asks a model for cases.
+
+    Args:
+        client: asks it.
+        spec: the model.
+        about: what the cases are to be about; "" for anything.
+    """
+
+    client: Client
+    spec: ModelSpec
+    about: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def budget(self) -> int:
+        """Return the most tokens of all pages together."""
+        room = self.spec.context_tokens - self.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
+        return max(400, min(room, self.spec.page_tokens))
+
+    def ask(
+        self, pages: Sequence[SeenPage], entry: str, cases: int, wrong: Sequence[ProposedCase] = ()
+    ) -> list[object]:
+        """Return the cases of a reply as they came, not more than were asked for.
+
+        Args:
+            pages: what the model is shown.
+            entry: the address of the entry page.
+            cases: how many are asked for.
+            wrong: cases that are to be written again, with their problems.
+
+        Raises:
+            ModelError: there is no reply.
+            Unreadable: the reply holds no cases.
+        """
+        messages = render(
+            "explore",
+            entry=entry,
+            pages=[SeenPage(page.url, fence(redact_keys(page.text), "page")) for page in pages],
+            cases=cases,
+            about=self.about,
+            tried="\n".join(map(_told, wrong)),
+        )
+        request = Request(
+            model=self.spec.name, messages=messages, stage="explore", turn=int(bool(wrong))
+        )
+        answered = ask_once(self.client, request, redact_keys, usable=closed_block)
+        self.usage += answered.exchange.usage
+        if isinstance(answered.outcome, ModelError):
+            raise answered.outcome
+        return cases_in(answered.outcome.text)[:cases]
+
+
+def cases_in(reply: str) -> list[object]:
+    """Return the cases of a reply, in fences or not, as YAML or JSON.
+
+    Raises:
+        Unreadable: there are none.
+    """
+    text = strip_reasoning(reply)[:_REPLY_CHARS]
+    blocks = [match["body"] for match in _BLOCK.finditer(text)] or [text]
+    found: list[object] = []
+    problem = Unreadable("the reply holds no list of cases", 1)
+    for block in blocks:
+        try:
+            data, _ = read_yaml(block)
+        except Unreadable as error:
+            problem = error
+            continue
+        if isinstance(data, Mapping):
+            data = data.get("cases") or ([data] if "user_task" in data else [])
+        if isinstance(data, list):
+            found += data
+    if not found:
+        raise problem
+    return found
+
+
+def _told(case: ProposedCase) -> str:
+    shown = yaml.dump([dict(case.fields)], Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return f"{fence(shown, 'case')}\nIt cannot be used: {fence(case.problem, 'reason')}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts over several lines as they are, and no anchors, which case files do not have."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write a value out each time."""
+        return True
+
+
+def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _write_text)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: _mapped(inner, change) for key, inner in value.items()}
+    return [_mapped(inner, change) for inner in value] if isinstance(value, list) else value
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for pair in value.items() for part in pair for text in _texts(part)]
+    if isinstance(value, list):
+        return [text for inner in value for text in _texts(inner)]
+    return [value] if isinstance(value, str) else []
+
+
+def _as_id(text: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:60]
+    return plain if re.match(ID_PATTERN, plain) else "case"
+
+
+def _unique(name: str, taken: Sequence[str]) -> str:
+    number, first = 1, name
+    while name in taken:
+        number += 1
+        name = f"{first}-{number}"
+    return name

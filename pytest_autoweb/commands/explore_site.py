@@ -21,7 +21,7 @@ from pytest_autoweb.commands.prove import add_ignore_argument, ignored, proof_li
 if TYPE_CHECKING:
     from pytest_autoweb.values.url_globs import UrlGlob
     from pytest_autoweb.verify.proposed_cases import CaseFileForm, ProposedCase, Proposer
-    from pytest_autoweb.verify.prove_cases import CaseProof
+    from pytest_autoweb.verify.prove_cases import CaseProof, ProofOrder
     from pytest_autoweb.verify.site_pages import SeenPage
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -174,17 +174,31 @@ def _explore(
                 seen = see_pages(page, entry, args.pages, proposer.budget, _say)
             form = CaseFileForm(site, entry, section)
             proposed = _proposed(args.cases, proposer, seen, form, drafts)
-        final = CaseFileForm(site, entry, _section(args, args.output))
+        order = ProofOrder(
+            tuple(str(drafts / f"{case.id}.yaml") for case in proposed if not case.problem),
+            *(args.runs, Path.cwd(), globs),
+        )
+        screened = {proof.case_id: proof for proof in _screened(order)}
         for number, case in enumerate(proposed, start=1):
             _say(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
-            verdict = _Verdict(case)
-            if not case.problem:
-                file = str(drafts / f"{case.id}.yaml")
-                order = ProofOrder((file,), args.runs / case.id, Path.cwd(), globs)
-                verdict = _Verdict(case, prove_cases(order, watched(order.output))[0])
-            verdicts.append(verdict)
-            _say(f"{'kept' if verdict.kept else 'refused'}: {verdict.reason}")
-            _keep(args, final, verdicts)
+            proof = screened.get(case.id)
+            if not case.problem and proof is None:
+                file, output = str(drafts / f"{case.id}.yaml"), args.runs / case.id
+                one = order._replace(targets=(file,), output=output)
+                proof = prove_cases(one, watched(output))[0]
+            verdicts.append(_Verdict(case, proof))
+            _say(f"{'kept' if verdicts[-1].kept else 'refused'}: {verdicts[-1].reason}")
+            _keep(args, site, entry, verdicts)
+
+
+def _screened(order: "ProofOrder") -> "tuple[CaseProof, ...]":
+    """Return the proofs of cases that are refused at the first try."""
+    from pytest_autoweb.verify.prove_cases import screen_cases
+
+    if not order.targets:
+        return ()
+    _say("playing each case once")
+    return screen_cases(order, watched(order.output))
 
 
 def _section(args: argparse.Namespace, file: Path) -> dict[str, str]:
@@ -236,22 +250,28 @@ def _proposed(
     return [*sound, *read(again, [case.id for case in sound])]
 
 
-def _keep(args: argparse.Namespace, form: "CaseFileForm", verdicts: list[_Verdict]) -> None:
+def _keep(args: argparse.Namespace, site: str, entry: str, verdicts: list[_Verdict]) -> None:
     """Write what is proven so far, and the newest of what is not if that is wanted."""
+    from pytest_autoweb.report.wording import one_line
     from pytest_autoweb.runs.saving import write_text_atomic
+    from pytest_autoweb.verify.proposed_cases import CaseFileForm
+
+    def write(file: Path, cases: "list[ProposedCase]", **more: str) -> None:
+        form = CaseFileForm(site, entry, _section(args, file))
+        write_text_atomic(file, form.text(cases, **more))
 
     newest = verdicts[-1]
+    kept = [verdict.case for verdict in verdicts if verdict.kept]
     if newest.kept:
-        kept = [verdict.case for verdict in verdicts if verdict.kept]
         args.output.parent.mkdir(parents=True, exist_ok=True)
         if len(kept) == 1:
             # Nobody may have written a file of this name meanwhile.
             args.output.touch(exist_ok=False)
-        write_text_atomic(args.output, form.text(kept))
+        write(args.output, kept)
     elif args.keep_refused:
         args.keep_refused.mkdir(parents=True, exist_ok=True)
         file = args.keep_refused / f"{newest.case.id}.yaml"
-        write_text_atomic(file, form.text([newest.case], f"# Refused: {newest.reason}\n"))
+        write(file, [newest.case], head=f"# Refused: {one_line(newest.reason)}\n")
 
 
 def _tell(args: argparse.Namespace, proposer: "Proposer", verdicts: list[_Verdict]) -> None:

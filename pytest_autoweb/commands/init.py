@@ -42,7 +42,13 @@ be opened.
 """
 CONTROLS = "builtin/oracle,builtin/noop"
 _IGNORED = (
-    *("autoweb-report/", "autoweb-report.*/", "autoweb-proof*/", "autoweb-rerun*/"),
+    *(
+        "autoweb-report/",
+        "autoweb-report.*/",
+        "autoweb-proof*/",
+        "autoweb-rerun*/",
+        "autoweb-explore*/",
+    ),
     *("autoweb-blobs/", ".autoweb/"),
 )
 _JOBS = {"github": ".github/workflows/autoweb.yml", "gitlab": ".gitlab-ci.yml"}

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
@@ -196,6 +197,7 @@ def _environment(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **secrets, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+@cache
 def _launch_args(browser: str) -> dict[str, Any]:
     """Return what starts a browser of this machine where Playwright's own is not installed."""
     if browser != "chromium":

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urljoin
 
@@ -34,6 +35,8 @@ FIELDS = ("id", "entry_url", "user_task", "expect", "oracle")
 """What a proposed case has, all of it."""
 CHECKS_TO_PROPOSE = ("url", "text", "element", "answer", "request", "download", "http")
 """The checks that look at the site alone; others read files, run code or ask models."""
+DRAFT_S = 30
+"""Seconds for an attempt in the proof: a wrong oracle must not wait for as long as a model may."""
 _BLOCK = re.compile(
     r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?:ya?ml|json)?[ \t]*\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
@@ -72,9 +75,24 @@ class CaseFileForm:
     entry: str
     webserver: Mapping[str, Any]
 
-    def text(self, cases: Sequence[ProposedCase], head: str = _HEAD) -> str:
-        """Return the text of a case file."""
-        document: dict[str, Any] = {"version": 1}
+    def draft(self, case: ProposedCase) -> str:
+        """Return the text of a case file for the proof of one case."""
+        return self.text([case], "", {"defaults": {"timeout": DRAFT_S}})
+
+    def text(
+        self,
+        cases: Sequence[ProposedCase],
+        head: str = _HEAD,
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> str:
+        """Return the text of a case file.
+
+        Args:
+            cases: its cases.
+            head: comments above everything.
+            more: more sections.
+        """
+        document: dict[str, Any] = {"version": 1, **more}
         if self.webserver:
             document["webserver"] = dict(self.webserver)
         document["cases"] = [dict(case.fields) for case in cases]
@@ -104,6 +122,7 @@ class CaseFileForm:
         if _EXPRESSION.search("\n".join(_texts(fields))):
             return ProposedCase(id_, fields, "holds {{, {% or {#, which stand for expressions")
         fields["entry_url"] = urljoin(self.entry, str(fields.get("entry_url") or self.entry))
+        fields = {name: fields[name] for name in FIELDS}
         problem = "; ".join(self._problems(fields))
         return ProposedCase(id_, self._with_server(fields), problem)
 
@@ -139,7 +158,7 @@ def check_with_loader(case: ProposedCase, form: CaseFileForm, file: Path) -> Pro
     if case.problem:
         return case
     try:
-        write_text_atomic(file, form.text([case]))
+        write_text_atomic(file, form.draft(case))
         load_case_file(file)
     except CaseError as error:
         said = str(error).replace(str(file), "").lstrip(": ")

@@ -1,5 +1,10 @@
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_autoweb.cli import main
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
@@ -18,3 +23,24 @@ def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     said = ran.stderr.read()
     ran.stderr.close()
     assert (ran.wait(30), said) == (1, "")
+
+
+@pytest.mark.parametrize("words", [("x", "--model=m", "--"), ("--model=m", "x", "--"), ("x", "--")])
+def test_flags_of_pytest_stand_behind_two_dashes_wherever_options_stand(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    # There is no run, so the command gets as far as looking for it.
+    assert main(["rerun", *words, "--tracing=on"]) == 4
+    assert "autoweb-report" in capsys.readouterr().err
+
+
+def test_what_no_command_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["show-report", "--colour"], ["rerun", "x", "--colour", "--", "-q"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "unrecognized arguments: --colour" in capsys.readouterr().err

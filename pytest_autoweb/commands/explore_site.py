@@ -256,9 +256,8 @@ def _keep(args: argparse.Namespace, site: str, entry: str, verdicts: list[_Verdi
     from pytest_autoweb.runs.saving import write_text_atomic
     from pytest_autoweb.verify.proposed_cases import CaseFileForm
 
-    def write(file: Path, cases: "list[ProposedCase]", **more: str) -> None:
-        form = CaseFileForm(site, entry, _section(args, file))
-        write_text_atomic(file, form.text(cases, **more))
+    def form(file: Path) -> "CaseFileForm":
+        return CaseFileForm(site, entry, _section(args, file))
 
     newest = verdicts[-1]
     kept = [verdict.case for verdict in verdicts if verdict.kept]
@@ -267,11 +266,12 @@ def _keep(args: argparse.Namespace, site: str, entry: str, verdicts: list[_Verdi
         if len(kept) == 1:
             # Nobody may have written a file of this name meanwhile.
             args.output.touch(exist_ok=False)
-        write(args.output, kept)
+        write_text_atomic(args.output, form(args.output).text(kept))
     elif args.keep_refused:
         args.keep_refused.mkdir(parents=True, exist_ok=True)
         file = args.keep_refused / f"{newest.case.id}.yaml"
-        write(file, [newest.case], head=f"# Refused: {one_line(newest.reason)}\n")
+        head = f"# Refused: {one_line(newest.reason)}\n"
+        write_text_atomic(file, form(file).text([newest.case], head))
 
 
 def _tell(args: argparse.Namespace, proposer: "Proposer", verdicts: list[_Verdict]) -> None:

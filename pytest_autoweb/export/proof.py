@@ -4,6 +4,7 @@ It runs as anybody would run it who has only pytest-playwright: without this pac
 settings and its conftest files.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -160,6 +161,7 @@ def _environment(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **secrets, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+@functools.cache
 def _launch_args(browser: str) -> dict[str, Any]:
     """Return what starts a browser of this machine where Playwright's own is not installed."""
     if browser != "chromium":

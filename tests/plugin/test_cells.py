@@ -287,6 +287,7 @@ def test_workers_leave_one_report_and_a_killed_one_costs_only_its_cell(
     assert (project.path / "autoweb-report/summary.md").read_text()
 
 
+@pytest.mark.long
 def test_python_code_can_run_a_case(project: pytest.Pytester) -> None:
     acting = (project.path / "cases/shop.yaml").read_text()
     acting = acting.replace("tags: [smoke]", "strategy: act")

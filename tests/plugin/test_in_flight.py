@@ -225,6 +225,7 @@ def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
     assert "Traceback" not in ran.stdout.str() + ran.stderr.str()
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
     project: pytest.Pytester,
 ) -> None:

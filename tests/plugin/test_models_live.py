@@ -128,6 +128,7 @@ def test_the_local_analysis_is_in_the_second_report_and_another_model_may_replac
     assert report["local_analysis_model"] == "wise"
 
 
+@pytest.mark.long
 def test_without_ollama_there_is_a_warning_and_the_report(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test probes check mutants build wheel-test lowest-versions schemas
+.PHONY: help setup demo test test-long probes check mutants build wheel-test lowest-versions schemas
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -8,10 +8,13 @@ demo: ## Set up, run the bundled cases on two controls and four models, print th
 	@scripts/setup --demo
 	@scripts/demo
 
-test: ## Set up, then lint, types, architecture and the suite
+test: ## Set up, then lint, types, architecture and the suite but for its long tests
 	@scripts/setup --test
 	@scripts/check
 	@scripts/test
+
+test-long: ## Only the long tests: whole journeys of users, kills, a sample of the hostile probes
+	@scripts/test --long
 
 probes: ## Only the hostile probes: each in a session alone and in one with workers
 	@scripts/probes

@@ -4,6 +4,7 @@ It runs as anybody would run it who has only pytest-playwright: without this pac
 settings and its conftest files. A test that needs those can be run within its project instead.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -11,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
@@ -197,7 +197,7 @@ def _environment(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **secrets, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-@cache
+@functools.cache
 def _launch_args(browser: str) -> dict[str, Any]:
     """Return what starts a browser of this machine where Playwright's own is not installed."""
     if browser != "chromium":

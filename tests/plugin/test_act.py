@@ -80,6 +80,7 @@ def pytest_autoweb_client(spec):
 '''
 
 
+@pytest.mark.long
 def test_models_act_by_sight_on_workers_and_look_twice_for_what_was_refused_twice(
     project: pytest.Pytester,
 ) -> None:

@@ -7,11 +7,13 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from session_server import session_command
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_a_model_that_only_looks_things_up_passes_by_turns_alone(tmp_path: Path) -> None:
     report = tmp_path / "report"
     command = [*session_command(), "benchmarks/behind_login", "-n", "2", "--dist", "loadfile"]

@@ -152,6 +152,7 @@ def second(shared_project: SharedProject, first: Ran) -> Ran:
     )
 
 
+@pytest.mark.long
 def test_controls_run_every_case_and_leave_one_report(
     shared_project: SharedProject, first: Ran
 ) -> None:
@@ -264,6 +265,7 @@ def test_an_earlier_run_is_moved_aside(second: Ran) -> None:
     assert all((folder / "report.json").is_file() for folder in second.folders)
 
 
+@pytest.mark.long
 def test_workers_leave_one_report_and_a_killed_one_costs_only_its_cell(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -285,6 +287,7 @@ def test_workers_leave_one_report_and_a_killed_one_costs_only_its_cell(
     assert (project.path / "autoweb-report/summary.md").read_text()
 
 
+@pytest.mark.long
 def test_python_code_can_run_a_case(project: pytest.Pytester) -> None:
     acting = (project.path / "cases/shop.yaml").read_text()
     acting = acting.replace("tags: [smoke]", "strategy: act")

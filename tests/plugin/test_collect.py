@@ -71,6 +71,7 @@ def read_attempt(project: pytest.Pytester, model: str) -> dict[str, Any]:
     return attempts[0]
 
 
+@pytest.mark.long
 def test_a_collection_learned_with_a_model_is_done_again_without_one(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -58,6 +58,7 @@ def test_controls_run_three_times_first_whatever_is_repeated_or_named(
     ]
 
 
+@pytest.mark.long
 def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven(
     sound_and_weak: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven
     ]
 
 
+@pytest.mark.long
 def test_the_controls_of_a_saved_run_are_run_into_its_folder_and_reported_with_it(
     sound_and_weak: pytest.Pytester, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +104,7 @@ def test_the_controls_of_a_saved_run_are_run_into_its_folder_and_reported_with_i
     assert len(list(folder.glob("controls.*/manifest.json"))) == 1
 
 
+@pytest.mark.long
 def test_controls_of_case_files_end_with_1_when_one_is_broken(
     sound_and_weak: pytest.Pytester, capfd: pytest.CaptureFixture[str]
 ) -> None:

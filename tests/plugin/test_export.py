@@ -164,6 +164,7 @@ def bare(folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_passed_cells_become_tests_that_run_bare_and_a_test_that_tells_nothing_is_refused(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def types(report: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {case: (one["type"], one["by"]) for case, one in found.items()}
 
 
+@pytest.mark.long
 def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words(
     odd: pytest.Pytester,
 ) -> None:

@@ -141,6 +141,7 @@ IN_FLIGHT = ("--autoweb-concurrency=16",)
 """In the same browser as a probe, and in the same process, other cells are in flight."""
 
 
+@pytest.mark.long
 def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
     probes = [probe for probe in PROBES if probe.name in SAMPLE]
     assert len(probes) == len(SAMPLE)

@@ -95,6 +95,7 @@ def check_fence(prompt: str) -> None:
     assert "/comment" not in prompt
 
 
+@pytest.mark.long
 def test_a_page_that_is_obeyed_gets_nothing_out(
     project: pytest.Pytester, trap: Trap, monkeypatch: pytest.MonkeyPatch
 ) -> None:

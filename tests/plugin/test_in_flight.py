@@ -59,7 +59,10 @@ def act(case):
         Path("kill").unlink()
         kill(word)
     if Path("interrupt").exists() and case == "c3":
-        time.sleep(7)
+        until = time.monotonic() + 40
+        while "c2" not in Path("finished").read_text() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(2)
 
@@ -164,6 +167,7 @@ def ran(shared: SharedProject) -> pytest.RunResult:
     return shared.run(*flags(COUNT))
 
 
+@pytest.mark.long
 def test_cells_in_flight_end_as_they_would_alone(
     shared: SharedProject, ran: pytest.RunResult
 ) -> None:
@@ -207,6 +211,7 @@ def test_no_cell_finds_what_is_another_ones(shared: SharedProject, ran: pytest.R
     assert SECRET not in ran.stdout.str() + ran.stderr.str()
 
 
+@pytest.mark.long
 def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
     shop = furnished(SharedProject.at(project.path), COUNT)
 
@@ -220,11 +225,13 @@ def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
     assert "Traceback" not in ran.stdout.str() + ran.stderr.str()
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
     project: pytest.Pytester,
 ) -> None:
     shop = furnished(SharedProject.at(project.path), COUNT)
     (shop.path / "interrupt").touch()
+    (shop.path / "finished").touch()
 
     ran = shop.run(*flags(4))
 

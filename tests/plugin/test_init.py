@@ -28,6 +28,7 @@ def autoweb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.long
 def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes_nothing(
     tmp_path: Path,
 ) -> None:

@@ -157,7 +157,13 @@ def read(project: SharedProject, reading: Reading, *flags: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.command)
+LONG = {"verify --controls": [pytest.mark.long]}
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [pytest.param(each, id=each.command, marks=LONG.get(each.command, [])) for each in READINGS],
+)
 def test_the_json_of_a_command_is_documented_and_says_what_its_text_says(
     ran: SharedProject, reading: Reading
 ) -> None:

@@ -81,6 +81,7 @@ def opinions(found: dict[str, dict[str, Any]]) -> dict[str, tuple[Any, str, bool
     return {case: (c["passed"], c["finding"], c["advisory"]) for case, c in checks.items()}
 
 
+@pytest.mark.long
 def test_without_labels_a_judge_gives_advice_from_evidence_that_the_model_did_not_write(
     judged: pytest.Pytester,
 ) -> None:
@@ -134,6 +135,7 @@ def write_twenty_labels(project: pytest.Pytester) -> None:
     write_labels(project.path / "labels.yaml", labels)
 
 
+@pytest.mark.long
 def test_with_labels_the_judge_decides_and_its_agreement_is_printed(
     judged: pytest.Pytester,
 ) -> None:

@@ -40,6 +40,7 @@ def labels(project: pytest.Pytester, *flags: str) -> tuple[list[str], tuple[Labe
     return result.outlines, read_labels(project.path / "labels.yaml").labels
 
 
+@pytest.mark.long
 def test_a_judges_words_are_written_only_beside_human_ones_and_other_judges_can_be_asked(
     project: pytest.Pytester, scripted: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ class Ran:
         }
 
 
+@pytest.mark.long
 def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester) -> None:
     """Workers before and during a step, the case's web server, a full disk, browser and driver."""
     kinds = ("worker", "worker:300", "server:300", "disk", "room", "browser:300", "driver:300")
@@ -80,6 +81,7 @@ def test_each_child_and_a_full_disk_cost_their_own_cell(project: pytest.Pytester
     assert (ran.folder / "index.html").is_file()
 
 
+@pytest.mark.long
 def test_a_browser_that_dies_once_costs_nobody_a_verdict(project: pytest.Pytester) -> None:
     """The hit cell is run again, and the record says why; no teardown fails."""
     hit = ("browser:300:once", "driver:300:once", "renderer:300:once", "frozen:300:once")

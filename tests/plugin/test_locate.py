@@ -83,6 +83,7 @@ def test_a_script_finds_by_sight_where_the_model_sees(project: pytest.Pytester) 
         assert f"{cells['fake/seeing']['folder']}/{probe['picture']}" in page
 
 
+@pytest.mark.long
 def test_the_command_leaves_a_film_and_says_how_it_ended(tmp_path: Path) -> None:
     site = Site()
     url = site.put("/one", "<button>Save</button>")

@@ -50,6 +50,7 @@ def run(project: pytest.Pytester, *flags: str) -> dict[str, Any]:
     return cell
 
 
+@pytest.mark.long
 def test_a_run_is_recorded_and_replayed_without_the_server(
     project: pytest.Pytester, provider: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_run_is_recorded_and_replayed_without_the_server(
     assert "--autoweb-record-mode" in missed["failure"]["message"]
 
 
+@pytest.mark.long
 def test_the_local_analysis_is_in_the_second_report_and_another_model_may_replace_it(
     project: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
@@ -126,6 +128,7 @@ def test_the_local_analysis_is_in_the_second_report_and_another_model_may_replac
     assert report["local_analysis_model"] == "wise"
 
 
+@pytest.mark.long
 def test_without_ollama_there_is_a_warning_and_the_report(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def test_the_cap_holds_over_all_workers_and_models_and_breaks_only_the_cells_aft
         result = project.runpytest_subprocess(
             *("cases", "test_python.py", "-n", "2", "--autoweb-models=openai/first"),
             *("--autoweb-models-file=models.yaml", "--autoweb-max-cost=0.40"),
-            "--autoweb-max-repairs=0",
+            *("--autoweb-concurrency=3", "--autoweb-max-repairs=0"),
         )
         asked = {seen.body["model"] for seen in server.requests}
         billed = 0.07 * len(server.requests)

@@ -53,7 +53,7 @@ def test_a_cell_has_one_first_attempt_whatever_reruns_tests(
     cases = project.path / "cases/shop.yaml"
     cases.write_text(cases.read_text().replace('"Welcome, ana"', '"Shop now"'))
     result = project.runpytest_subprocess(
-        *(".", "--reruns=2", "-k", "not noop", ORACLE, *workers),
+        *(".", "--reruns=2", "--autoweb-concurrency=4", "-k", "not noop", ORACLE, *workers),
         # pytest warns of pytest-playwright's own fixture `base_url`: no error of a cell.
         *("-W", "error"),
     )

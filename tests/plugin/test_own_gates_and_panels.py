@@ -35,6 +35,7 @@ def summary_of(project: pytest.Pytester) -> str:
     return (project.path / "autoweb-report/summary.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_commands(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

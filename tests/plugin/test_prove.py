@@ -86,6 +86,7 @@ cases:
 """
 
 
+@pytest.mark.long
 def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "cases.yaml").write_text(CASES)

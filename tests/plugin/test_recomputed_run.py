@@ -19,6 +19,7 @@ answer("Shop")
 LAZY = '```python\n# Step 1\npage.get_by_label("Name").fill("bob")\n```'
 
 
+@pytest.mark.long
 def test_a_real_run_recomputes_and_a_wrong_number_is_found(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -46,6 +46,7 @@ def test_every_cell_is_in_one_shard_and_stays_there_whatever_else_selects(
     result.stdout.fnmatch_lines(["*2/4 tests collected (2 deselected)*"])
 
 
+@pytest.mark.long
 def test_shards_are_packed_and_merged_into_the_report_of_the_whole_run(
     project: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:

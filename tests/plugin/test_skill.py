@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.long
 def test_an_agent_that_does_what_the_skill_says_gets_from_nothing_to_a_proven_case(
     tmp_path: Path,
 ) -> None:

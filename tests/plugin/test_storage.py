@@ -24,6 +24,7 @@ GATED = (
 )
 
 
+@pytest.mark.long
 def test_the_first_run_has_nothing_to_compare_with_and_the_next_one_has_the_first(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -66,6 +66,7 @@ def extended(project: pytest.Pytester, scripted: Callable[[str], None]) -> pytes
     return project
 
 
+@pytest.mark.long
 def test_a_run_on_workers_uses_them_and_the_report_shows_them(extended: pytest.Pytester) -> None:
     result = extended.runpytest_subprocess(
         *("cases", "-k", "login", "--autoweb-models=fake/m", "--autoweb-capture=title,RAW_HTML"),

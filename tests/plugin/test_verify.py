@@ -72,6 +72,7 @@ def cell(folder: Path) -> dict[str, Any]:
     return loaded
 
 
+@pytest.mark.long
 def test_a_saved_run_is_judged_again_without_its_server_or_its_cases(
     saved: pytest.Pytester,
 ) -> None:

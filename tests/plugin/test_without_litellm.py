@@ -64,6 +64,7 @@ def test_controls_run_on_two_workers(
     assert [cell["outcome"] for cell in cells(project)] == ["passed", "passed"]
 
 
+@pytest.mark.long
 def test_litellm_itself_does_without_its_parts(
     project: pytest.Pytester, without: Callable[[tuple[str, ...]], None], server: OpenAIServer
 ) -> None:

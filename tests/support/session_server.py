@@ -5,6 +5,9 @@ for every xdist worker of a session, and for every run of the command `autoweb`.
 is a small process: it hands over its folder, its environment, its arguments and its streams, passes
 signals on, and ends as the session ends. What is to start with other settings of Python (a variable
 `PYTHON…` other than the path) or with another copy of this package is started as ever.
+
+Sessions that a forked process starts itself, as `autoweb verify --controls` does, are forked too:
+what it finds as `sys.executable` asks the server for them.
 """
 
 import array
@@ -32,6 +35,12 @@ _BYTES = 8
 _ENVIRONMENT = dict(os.environ)
 """The environment before a test has changed it."""
 _OWN = "pytest_autoweb"
+_PYTHON = sys.executable
+_ASKING_PYTHON = """\
+#!/bin/sh
+[ "$1 $2" = "-m pytest" ] && exec {python} -I -S {script} {place} "$@"
+exec {python} "$@"
+"""
 _ROOT = str(Path(__file__).parents[2])
 _NEEDED = (
     "execnet.gateway_base",
@@ -119,6 +128,7 @@ def _serve(place: str) -> NoReturn:
     # What is there stays, and a collection that does not look at it does not copy it for each.
     gc.collect()
     gc.freeze()
+    sys.executable = _asking_python(place)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(place)
     listener.listen(64)
@@ -134,6 +144,15 @@ def _serve(place: str) -> NoReturn:
             _answer(connection, place)
         connection.close()
         os.waitpid(child, 0)
+
+
+def _asking_python(place: str) -> str:
+    """Write a command that does what Python does, but asks the server for sessions of pytest."""
+    file = Path(place).with_name("python")
+    text = _ASKING_PYTHON.format(python=_PYTHON, script=__file__, place=place)
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o755)
+    return str(file)
 
 
 def _answer(connection: socket.socket, place: str) -> NoReturn:
@@ -242,7 +261,7 @@ def _fork_workers(place: str) -> None:
     def command(spec: Any) -> list[str]:
         assert not spec.python
         return [
-            *(sys.executable, "-I", "-S", __file__, place),
+            *(_PYTHON, "-I", "-S", __file__, place),
             "-c",
             gateway_io.popen_bootstrapline,
         ]

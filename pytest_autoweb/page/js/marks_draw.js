@@ -76,20 +76,50 @@ async ({ image: decoded }, order) => {
     const around = grown(r, 2 * scale);
     return inPicture(r) && !item.read.some((box) => meets(around, box));
   };
-  // Called a million times for a crowded page, so it allocates nothing.
-  const stands = (i, [left, top, right, bottom], by) => {
-    const box = labels[i] && labels[i].box;
-    return box && top - by < box[3] && box[1] < bottom + by
-      && left - by < box[2] && box[0] < right + by;
+  // A crowded page asks a hundred thousand times whether a spot is free, so the picture is divided
+  // into squares that know the numbers reaching into them, and a spot is compared with those only.
+  const square = 2 * high;
+  const columns = Math.ceil(width / square);
+  const squares = Array.from({ length: columns * Math.ceil(height / square) }, () => []);
+  const reached = ([left, top, right, bottom], visit) => {
+    const lastColumn = Math.min(Math.floor(right / square), columns - 1);
+    const lastRow = Math.min(Math.floor(bottom / square), squares.length / columns - 1);
+    for (let y = Math.max(Math.floor(top / square), 0); y <= lastRow; y += 1) {
+      for (let x = Math.max(Math.floor(left / square), 0); x <= lastColumn; x += 1) {
+        if (visit(squares[y * columns + x])) return true;
+      }
+    }
+    return false;
+  };
+  const place = (i, label) => {
+    if (labels[i]) {
+      reached(labels[i].box, (numbers) => {
+        numbers.splice(numbers.indexOf(i), 1);
+      });
+    }
+    labels[i] = label;
+    if (label) {
+      reached(label.box, (numbers) => {
+        numbers.push(i);
+      });
+    }
+  };
+  const inTheWay = (r) => {
+    const around = grown(r, 2 * scale);
+    const found = new Set();
+    reached(around, (numbers) => {
+      for (const i of numbers) if (meets(around, labels[i].box)) found.add(i);
+    });
+    return [...found].sort((a, b) => a - b);
   };
   const free = (r) => {
-    for (let i = 0; i < labels.length; i += 1) if (stands(i, r, 2 * scale)) return false;
-    return true;
+    const around = grown(r, 2 * scale);
+    return !reached(around, (numbers) => numbers.some((i) => meets(around, labels[i].box)));
   };
-  const inTheWay = (r) => items.map((_, i) => i).filter((i) => stands(i, r, 2 * scale));
   // Possible spots are beside the box, at its corners and within it, at a greater distance in each
   // ring. The cost of a spot depends on its distance, its side and what it covers of the page.
-  const spots = ([left, top, right, bottom], w, h, ring) => {
+  const spots = (item, h, ring) => {
+    const [[left, top, right, bottom], w] = [item.box, item.width];
     const g = gap + ring * 0.75 * high;
     const across = (share) => left + (right - left - w) * share;
     const down = (share) => top + (bottom - top - h) * share;
@@ -106,17 +136,17 @@ async ({ image: decoded }, order) => {
       [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
     // At a corner it is hard to see to which box a number belongs.
     const odd = [...beside.map(() => 0), ...corners.map(() => 0.5), ...within.map(() => 0)];
-    return [...beside, ...corners, ...within].map(([x, y], turn) => {
+    return [...beside, ...corners, ...within].flatMap(([x, y], turn) => {
       const box = [x, y, x + w, y + h];
+      if (!clear(item, box)) return [];
       const covered = (4 * textIn(box) + 6 * marksIn(box)) / (w * h);
-      return { box, costs: ring + odd[turn] + turn * 0.01 + covered };
+      return [{ box, costs: ring + odd[turn] + turn * 0.01 + covered }];
     });
   };
   // The spots that leave the item's own text free, the cheapest of each ring first. They do not
   // depend on the positions of other numbers and are therefore cached.
   const offers = (item, ring) => {
-    item.offers[ring] ||= spots(item.box, item.width, high, ring)
-      .filter(({ box }) => clear(item, box)).sort((a, b) => a.costs - b.costs);
+    item.offers[ring] ||= spots(item, high, ring).sort((a, b) => a.costs - b.costs);
     return item.offers[ring];
   };
   const anywhere = (item) => {
@@ -138,7 +168,7 @@ async ({ image: decoded }, order) => {
       const first = offers(items[i], ring).find(({ box }) => free(box));
       if (first && (!best || first.costs < best.costs)) best = first;
     }
-    labels[i] = best || anywhere(items[i]);
+    place(i, best || anywhere(items[i]));
   };
   const spent = (some) => some.reduce(
     (sum, i) => sum + (labels[i] ? labels[i].costs : 10 * RINGS), 0);
@@ -155,13 +185,11 @@ async ({ image: decoded }, order) => {
       const moved = [i, ...others];
       const before = moved.map((other) => labels[other]);
       const cost = spent(moved);
-      for (const other of moved) labels[other] = null;
-      labels[i] = offer;
+      for (const other of moved) place(other, null);
+      place(i, offer);
       others.forEach(put);
       if (spent(moved) < cost - 0.1) return;
-      moved.forEach((other, k) => {
-        labels[other] = before[k];
-      });
+      moved.forEach((other, k) => place(other, before[k]));
     }
   };
 

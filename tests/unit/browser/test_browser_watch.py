@@ -41,7 +41,7 @@ def ours(driver: subprocess.Popen[bytes]) -> list[browser_watch.Process]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(600):
         if holds():
             return
         time.sleep(0.05)

@@ -6,7 +6,7 @@ may look for its element elsewhere on the page, and that is all.
 
 import ast
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -123,7 +123,7 @@ class PlainTest:
     def _opening(self) -> int:
         """Return how many statements stand before the actions: up to the first address."""
         for index, statement in enumerate(self.function.body):
-            called = {node.attr for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
+            called = _attributes(statement)
             if "goto" in called:
                 return index + 1
             if called & _ACTING:
@@ -145,14 +145,19 @@ class PlainTest:
         start = self._opening()
         kept = {index for index in range(len(body)) if index < start}
         kept |= {index for index, node in enumerate(body) if not self._may_change(node)}
-        deciding = self._deciding_by(kept)
-        # What has no locator could only be changed in its value.
-        fixed = (
+        return frozenset(kept | self._fixed(self._deciding_by(kept)))
+
+    def _fixed(self, deciding: frozenset[str]) -> set[int]:
+        """Return the positions of actions that have no locator, and so nothing that may change.
+
+        They give an assertion its value, or do what no new line may do, such as a script.
+        """
+        return {
             index
-            for index, node in enumerate(body)
-            if _names(node) & deciding and not any(map(_is_chain, ast.walk(node)))
-        )
-        return frozenset(kept | set(fixed))
+            for index, node in enumerate(self.function.body)
+            if not any(map(_is_chain, ast.walk(node)))
+            and (_names(node) & deciding or _attributes(node) & (_PLAYWRIGHT - _MAY))
+        }
 
     @cached_property
     def deciding(self) -> frozenset[str]:
@@ -222,12 +227,15 @@ class PlainTest:
         What only reads a value for an assertion stays, as the assertion would fail without it for
         a reason that tells nothing.
         """
+        actions = [node for block in self.blocks for node in block.body]
+        gone = [node for node in actions if _acts(node) or not _binds(node) & self.deciding]
+        # Of a function that acts, what calls it is an action as well.
+        acting = {node.name for node in gone if isinstance(node, ast.FunctionDef)}
+        gone += [node for node in self.function.body if _is_call_of(node, acting)]
         lines = list(self._lines)
-        for block in self.blocks:
-            for node in block.body:
-                reads = _binds(node) & self.deciding and not _acts(node)
-                for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                    lines[number - 1] = lines[number - 1] if reads else ""
+        for node in gone:
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                lines[number - 1] = ""
         return "\n".join(lines)
 
     def mended(self, code: Mapping[int, str]) -> str:
@@ -282,7 +290,8 @@ class PlainTest:
         for node in (node for node, dump in zip(body, after, strict=True) if dump not in before):
             self._check_new(node)
         if _touching(block.body, before, self.deciding) != _touching(body, after, self.deciding):
-            listed = ", ".join(sorted(self.deciding))
+            used = frozenset().union(*map(_names, [*block.body, *body])) & self.deciding
+            listed = ", ".join(sorted(used))
             raise RefusedLines(
                 f"assertions rest on {listed}: lines that use such a name must stay as they are, "
                 "except for where they look for their element"
@@ -405,9 +414,20 @@ def _binds(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
+def _attributes(node: ast.AST) -> frozenset[str]:
+    return frozenset(one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
+
+
 def _acts(node: ast.AST) -> bool:
     """Tell whether a statement may change the page."""
-    return any(isinstance(one, ast.Attribute) and one.attr in _ACTING for one in ast.walk(node))
+    return bool(_attributes(node) & _ACTING)
+
+
+def _is_call_of(node: ast.stmt, functions: Container[str]) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name in functions
+    return False
 
 
 def _asserts(node: ast.AST, *, helper: bool = False) -> bool:

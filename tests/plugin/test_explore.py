@@ -98,6 +98,7 @@ class Writer(OpenAIServer):
         return answer, answer.body("writer")
 
 
+@pytest.mark.long
 def test_of_three_proposals_the_proven_one_is_written_and_the_others_are_refused_with_a_reason(
     tmp_path: Path,
 ) -> None:

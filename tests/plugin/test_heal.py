@@ -92,6 +92,7 @@ class Mender(OpenAIServer):
         return answer, answer.body("mender")
 
 
+@pytest.mark.long
 def test_a_renamed_field_and_button_are_mended_and_nothing_else_is_touched(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/index.html").write_text(SITE)

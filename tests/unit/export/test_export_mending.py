@@ -90,6 +90,30 @@ def test_without_actions_what_assertions_read_is_still_there() -> None:
     compile(idle, "idle", "exec")
 
 
+def test_helpers_within_a_test_go_with_their_calls_and_scripts_of_its_own_stay() -> None:
+    helper = """def test_helper(page):
+    page.goto("/a")
+    page.evaluate("localStorage.was = 1")
+    count = 0
+    def typed(label, text):
+        nonlocal count
+        count += 1
+        page.get_by_label(label).fill(text)
+    typed("Name", "ana")
+    assert count == 1
+"""
+    test = PlainTest(helper, "test_helper")
+
+    assert [line for line in test.idle().split("\n") if line] == [
+        "def test_helper(page):",
+        '    page.goto("/a")',
+        '    page.evaluate("localStorage.was = 1")',
+        "    count = 0",
+        "    assert count == 1",
+    ]
+    assert "    #>>> block 1\n    def typed(label, text):" in test.shown()
+
+
 FILL = 'page.get_by_label("Item").fill("tea")\n'
 COUNT = 'count = page.get_by_role("listitem").count()\n'
 POPUP = 'with page.expect_popup() as popup:\n    page.get_by_role("button", name="Order").click()\n'

@@ -131,16 +131,13 @@ def _healer(
     Raises:
         SettingsError: the file is not Python.
     """
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.export.action_lines import environment_names
     from pytest_autoweb.export.healing import Healer
     from pytest_autoweb.export.proof import Prover
     from pytest_autoweb.redaction import Redactor, redact_keys
 
-    try:
-        names = dict.fromkeys(environment_names(text))
-    except SyntaxError as error:
-        raise SettingsError(f"{file}:{error.lineno}: this is not Python: {error.msg}") from None
+    names = dict.fromkeys(_variables(file, text))
+    for conftest in _conftests(file) if args.in_project else ():
+        names |= dict.fromkeys(_variables(conftest, conftest.read_text("utf-8", "replace")))
     values = {name: os.environ[name] for name in names if name in os.environ}
     redactor = Redactor(values)
     return Healer(
@@ -151,6 +148,28 @@ def _healer(
         attempts=args.attempts,
         say=_say,
     )
+
+
+def _variables(file: Path, text: str) -> list[str]:
+    """Return the environment variables that a file reads.
+
+    Raises:
+        SettingsError: the file is not Python.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.export.action_lines import environment_names
+
+    try:
+        return list(environment_names(text))
+    except SyntaxError as error:
+        raise SettingsError(f"{file}:{error.lineno}: this is not Python: {error.msg}") from None
+
+
+def _conftests(file: Path) -> Iterator[Path]:
+    """Yield the conftest files that pytest reads for a test below the working folder."""
+    for folder in file.resolve().parents:
+        if folder.is_relative_to(Path.cwd()) and (folder / "conftest.py").is_file():
+            yield folder / "conftest.py"
 
 
 def _say(line: str) -> None:

@@ -66,6 +66,12 @@ def test_sign_in(page: Page, server: str, secret_pin: str) -> None:
 def test_heading(page: Page, server: str) -> None:
     page.goto(f"{server}/index.html")
     expect(page.locator("h1")).to_have_text("Tea shop")
+
+
+def test_wrong(page: Page, server: str) -> None:
+    page.goto(f"{server}/index.html")
+    page.locator("h1").click()
+    expect(page.locator("h1")).to_have_text("Coffee shop", timeout=300)
 '''
 
 
@@ -77,9 +83,12 @@ class Mender(OpenAIServer):
     """Knows only what it is sent: the test, the error, and the page; first it cheats."""
 
     def answer(self, seen: Seen) -> tuple[Answer, bytes]:
-        """Write the block again with the names that the page shows."""
+        """Write the block again with the names that the page shows, or say that it cannot."""
         super().answer(seen)
         told = str(seen.body["messages"][-1]["content"])
+        if "def test_wrong" in told:
+            unable = Answer("CANNOT: the shop calls itself a tea shop")
+            return unable, unable.body("mender")
         shown = re.search(r"#>>> block 1\n(.*?) *#<<< block 1", told, re.DOTALL)
         field, button = re.search(r'textbox "(.*?)"', told), re.search(r'button "(.*?)"', told)
         assert shown
@@ -116,14 +125,17 @@ def test_a_renamed_field_and_button_are_mended_and_nothing_else_is_touched(tmp_p
         )
         sent = "\n".join(str(seen.body["messages"]) for seen in server.requests)
 
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 1, ran.stderr
     document = json.loads(ran.stdout)
     assert document["format"] == "pytest-autoweb/healing"
     assert [(test["name"], test["verdict"]) for test in document["tests"]] == [
         ("test_sign_in", "healed"),
         ("test_heading", "passes"),
+        ("test_wrong", "not healed"),
     ]
-    assert document["tests"][0]["attempts"] == document["usage"]["calls"] == 2
+    assert "that it cannot: the shop calls itself a tea shop" in document["tests"][2]["reason"]
+    assert [test["attempts"] for test in document["tests"]] == [2, 0, 1]
+    assert document["usage"]["calls"] == 3
     assert "its lines were refused: assertions rest on answers" in ran.stderr
     wanted = TEST.replace('"User"', '"Your name"').replace("Log in", "Sign in")
     assert file.read_text() == wanted

@@ -29,6 +29,7 @@ _NEUTRAL = {
     "preview": "false",
     "save": "",
     "shard": "",
+    "store": "",
 }
 """What the project's own configuration may ask of its runs, and this one must not do."""
 _SAME = ("step_timeout", "check_timeout", "on_step_failure")

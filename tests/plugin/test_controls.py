@@ -113,9 +113,13 @@ def test_controls_of_case_files_end_with_1_when_one_is_broken(
         text[: text.index("  - id: title")] + text[text.index("  - id: weak") :]
     )
 
+    sound_and_weak.makeini("[pytest]\nautoweb_store = sqlite:///runs.db\n")
+
     code = main(["verify", "cases/weak.yaml", "--controls"])
 
     assert code == 1
+    # Trials of cases are no runs of models, of which the project's store is a record.
+    assert not (sound_and_weak.path / "runs.db").exists()
     said = capfd.readouterr().out
     assert "weak  unproven (0 of 1)  broken (0 of 3)  doing nothing passes every check" in said
     assert (sound_and_weak.path / "autoweb-controls/report.json").is_file()

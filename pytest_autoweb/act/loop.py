@@ -34,7 +34,9 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     On a mismatch nothing is performed. The next prompt, and only that one, says what was wrong,
     unless `--autoweb-feedback=false` makes this the control arm.
     """
-    memory = ActMemory(Feedback(tools.settings.feedback, english=not tools.spec.small), mistaken=tools.mistaken)
+    memory = ActMemory(
+        Feedback(tools.settings.feedback, english=not tools.spec.small), mistaken=tools.mistaken
+    )
     limit = tools.settings.max_decisions
     last: Turn | None = None
     with dialogs_answered(tools, memory.done.append):

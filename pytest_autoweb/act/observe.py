@@ -125,7 +125,7 @@ def _open_tabs(page: Page) -> list[Page]:
 def more_tabs(page: Page, memory: ActMemory) -> bool:
     """Tell whether a tab has opened since the last look."""
     try:
-        # While the model is waited for, Playwright hears nothing, and it takes a moment to catch up.
+        # Playwright hears nothing while the model is waited for, and takes a moment to catch up.
         page.wait_for_timeout(_HEARD_MS)
     except Error:
         return False

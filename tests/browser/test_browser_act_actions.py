@@ -232,7 +232,8 @@ def test_a_tab_that_comes_while_the_model_decides_is_shown_before_anything_is_do
     # Playwright hears of a tab a little later than the server.
     seen = "<script>setTimeout(() => fetch('/seen'), 400)</script>"
     help = site.put("/help", f"<button onclick='read = 1'>Read</button>{seen}")
-    page = """<button onclick="setTimeout(() => window.open('/help'), 1300)">Help</button> <p id=out></p>
+    page = """<button onclick="setTimeout(() => window.open('/help'), 1300)">Help</button>
+    <p id=out></p>
     <button onclick="out.textContent += 'sent'">Send</button>"""
 
     def slow(request: Request) -> str:

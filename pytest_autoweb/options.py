@@ -523,7 +523,7 @@ def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
     Gates count only where the models are expressly empty, as in `--autoweb-models=$UNSET`: without
     the flag they may be meant for tests that use the `autoweb` fixture.
     """
-    empty = config.getoption(OPTIONS[0].dest) is not None or OPTIONS[0].env in environ
+    empty = names_models(config, environ)
     asking = (*_NEED_MODELS, *_GATES) if empty else _NEED_MODELS
     # Every session without models comes here, so only the settings in question are read.
     for option in (option for option in OPTIONS if option.name in asking):
@@ -540,6 +540,11 @@ def typed_gate(config: "pytest.Config") -> str:
     """
     typed = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
     return next((o.flag for o in OPTIONS if o.name in _GATES and o.flag in typed), "")
+
+
+def names_models(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Tell whether the command line or the environment sets the models, be it to nothing."""
+    return config.getoption(OPTIONS[0].dest) is not None or OPTIONS[0].env in environ
 
 
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:

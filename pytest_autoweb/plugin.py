@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 WORKER_KEY = CONTROLLER = "autoweb-session"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
-GATE_KEY = "autoweb_gate_alone"
-GATE_ALONE: pytest.StashKey[str] = pytest.StashKey()
-"""A gate of the command line with which xdist workers found nothing to judge."""
+REFUSED_KEY = "autoweb_refused"
+REFUSED: pytest.StashKey[str] = pytest.StashKey()
+"""Why what xdist workers collected is a usage error."""
+UNREAD: pytest.StashKey[list[Path]] = pytest.StashKey()
+"""Files that may hold cases, in a session that names no models."""
 SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
 SETTINGS: pytest.StashKey["Settings"] = pytest.StashKey()
 """The settings, which are read once per session: at once when models are named, otherwise when a
@@ -82,10 +84,14 @@ def _refuse_without_models(config: pytest.Config) -> None:
         folder = config.invocation_params.dir
         asking = ", ".join(name for name in files if holds_cases(folder / name))
     if asking:
-        raise pytest.UsageError(
-            f"{asking} needs --autoweb-models, which is not set or empty: name models, separated "
-            "by commas; for the controls alone they are builtin/oracle,builtin/noop"
-        )
+        raise pytest.UsageError(_needs_models(asking))
+
+
+def _needs_models(asking: str) -> str:
+    return (
+        f"{asking} needs --autoweb-models, which is not set or empty: name models, separated "
+        "by commas; for the controls alone they are builtin/oracle,builtin/noop"
+    )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -203,7 +209,10 @@ def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
     """Make cells of case files, and leave every other file alone."""
-    if file_path.suffix not in CASE_SUFFIXES or not _is_on(parent.config):
+    if file_path.suffix not in CASE_SUFFIXES:
+        return None
+    if not _is_on(parent.config):
+        parent.config.stash.setdefault(UNREAD, []).append(file_path)
         return None
     from pytest_autoweb.session.case_files import is_case_file
     from pytest_autoweb.session.items import CaseFile
@@ -233,6 +242,26 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         items.extend(report.result)
     if (selection := config.pluginmanager.get_plugin(SHARD)) is not None:
         selection.divide(items)
+    if not items and UNREAD in config.stash:
+        _refuse_unread_cases(session)
+
+
+def _refuse_unread_cases(session: pytest.Session) -> None:
+    """Refuse to end as if nothing were there, where a named folder holds cases alone.
+
+    Without a name it is refused only if the models are expressly empty.
+    """
+    from pytest_autoweb.options import names_models
+    from pytest_autoweb.session.case_files import holds_cases
+
+    config = session.config
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if session.testsfailed or _is_on(config) or not (named or names_models(config, os.environ)):
+        return
+
+    unread = config.stash[UNREAD]
+    if case_file := next((p for p in unread if p.suffix != ".json" and holds_cases(p)), None):
+        _refuse(config, _needs_models(os.path.relpath(case_file, config.invocation_params.dir)))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -260,32 +289,32 @@ def _refuse_gates_alone(session: pytest.Session) -> None:
         return
     from pytest_autoweb.options import typed_gate
 
-    if not (gate := typed_gate(config)):
-        return
+    if gate := typed_gate(config):
+        _refuse(
+            config,
+            f"{gate} has nothing to judge: --autoweb-models names no models, and no selected test "
+            f"uses the fixture `{fixtures.FIXTURE}`",
+        )
+
+
+def _refuse(config: pytest.Config, why: str) -> None:
     if (output := getattr(config, "workeroutput", None)) is None:
-        raise pytest.UsageError(_nothing_to_judge(gate))
+        raise pytest.UsageError(why)
     # A worker cannot end the session, so its controller says so at the end.
-    output[GATE_KEY] = gate
-
-
-def _nothing_to_judge(gate: str) -> str:
-    return (
-        f"{gate} has nothing to judge: --autoweb-models names no models, and no selected test uses "
-        f"the fixture `{fixtures.FIXTURE}`"
-    )
+    output[REFUSED_KEY] = why
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Remember that an xdist worker had a gate and nothing that it could judge."""
-    if gate := getattr(node, "workeroutput", {}).get(GATE_KEY):
-        node.config.stash[GATE_ALONE] = gate
+    """Remember what an xdist worker could not refuse by itself."""
+    if why := getattr(node, "workeroutput", {}).get(REFUSED_KEY):
+        node.config.stash[REFUSED] = why
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell why a session in workers ends as a usage error."""
-    if gate := terminalreporter.config.stash.get(GATE_ALONE, ""):
-        terminalreporter.write_line(f"ERROR: {_nothing_to_judge(gate)}", red=True)
+    if why := terminalreporter.config.stash.get(REFUSED, ""):
+        terminalreporter.write_line(f"ERROR: {why}", red=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -303,7 +332,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Report what workers ran for the `autoweb` fixture alone."""
     config = session.config
-    if GATE_ALONE in config.stash:
+    if REFUSED in config.stash:
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
     if SHARED in config.stash and not config.pluginmanager.has_plugin(CONTROLLER):
         if config.stash[SHARED].opened_file.exists():

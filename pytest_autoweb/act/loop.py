@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from playwright.sync_api import Dialog, Error
 
 from pytest_autoweb.act.decide import decide
 from pytest_autoweb.act.memory import ActMemory
-from pytest_autoweb.act.observe import observe
+from pytest_autoweb.act.observe import more_tabs, observe
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Turn
@@ -23,6 +24,8 @@ MAX_CIRCLES = 2
 MAX_FAILURES_IN_A_ROW = 4
 """Number of fruitless decisions in a row after which an attempt ends."""
 _DIALOG_CHARS = 200
+_AT_ONCE_S = 0.2
+_TAB_CAME = "a new tab opened by itself while you decided; what you decided then was not done"
 
 
 def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
@@ -31,7 +34,9 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     On a mismatch nothing is performed. The next prompt, and only that one, says what was wrong,
     unless `--autoweb-feedback=false` makes this the control arm.
     """
-    memory = ActMemory(Feedback(enabled=tools.settings.feedback), mistaken=tools.mistaken)
+    memory = ActMemory(
+        Feedback(tools.settings.feedback, english=not tools.spec.small), mistaken=tools.mistaken
+    )
     limit = tools.settings.max_decisions
     last: Turn | None = None
     with dialogs_answered(tools, memory.done.append):
@@ -41,7 +46,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
                 message = f"the attempt's {tools.case.timeout:g} s are over"
                 attempt = _stopped(attempt, "timeout", message)
                 break
-            last = _one_turn(observe(attempt, tools, memory, last), memory)
+            last = _one_turn(_decided(attempt, tools, memory, last), memory)
             attempt = last.attempt
             if last.failed or last.done:
                 break
@@ -60,12 +65,30 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _one_turn(turn: Turn, memory: ActMemory) -> Turn:
-    """Take an observed turn to its end; a failed model call ends it without a record."""
-    for step in (decide, resolve, perform):
-        turn = step(turn, memory)
+    """Take a decided turn to its end; a failed model call ends it without a record."""
+    for step in (resolve, perform):
         if turn.failed:
             return turn
-    return _ended(turn, memory)
+        turn = step(turn, memory)
+    return turn if turn.failed else _ended(turn, memory)
+
+
+def _decided(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None) -> Turn:
+    """Look and decide; once more, on a tab that nothing announced and that came meanwhile.
+
+    What was decided on the tab behind it is not performed: the model did not know of the new one.
+    """
+    seen = observe(attempt, tools, memory, last)
+    looked = tools.clock.now()
+    turn = decide(seen, memory)
+    at_once = tools.clock.now() - looked < _AT_ONCE_S
+    if turn.failed or at_once or not more_tabs(turn.view.page, memory):
+        return turn
+    memory.queued = ()
+    memory.done.append(_TAB_CAME)
+    again = observe(turn.attempt, tools, memory, last)
+    told = again.situation._replace(problems=turn.situation.problems)
+    return decide(replace(again, situation=told, began=turn.began, calls=turn.calls), memory)
 
 
 def _ended(turn: Turn, memory: ActMemory) -> Turn:

@@ -17,6 +17,7 @@ from pytest_autoweb.results import Attempt
 
 _TEXT_MS = 3_000.0
 _PAST_LINES = 10
+_HEARD_MS = 50.0
 
 
 def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None) -> Turn:
@@ -33,9 +34,11 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
     # A tab that the last action opens comes while the page it was opened from settles.
     if last and not before.is_closed():
         wait_until_quiet(before)
-    page = _front_page(before, tools, memory)
-    here = tools if page is tools.page else replace(tools, page=page)
-    view = look(page, here, failed=memory.failed if memory.feedback.enabled else ())
+    failed = memory.failed if memory.feedback.enabled else ()
+    here, view = _look_in_front(before, tools, memory, failed)
+    if len(view.tabs) > memory.tabs:
+        # One came while the one before it was looked at.
+        here, view = _look_in_front(before, tools, memory, failed)
     memory.failed = ()
     problems = memory.feedback.begin_cycle()
     index = last.index + 1 if last else 1
@@ -54,6 +57,15 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
             view, problems, hint=past_attempt(attempt, tools), before=last.view if last else None
         ),
     )
+
+
+def _look_in_front(
+    before: Page, tools: Tools, memory: ActMemory, failed: tuple[Mark, ...]
+) -> tuple[Tools, View]:
+    """Return the tools for the tab in front, and the look at it."""
+    page = _front_page(before, tools, memory)
+    here = tools if page is tools.page else replace(tools, page=page)
+    return here, look(page, here, failed=failed)
 
 
 def look(page: Page, tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
@@ -108,6 +120,16 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
 
 def _open_tabs(page: Page) -> list[Page]:
     return [tab for tab in page.context.pages if not tab.is_closed()]
+
+
+def more_tabs(page: Page, memory: ActMemory) -> bool:
+    """Tell whether a tab has opened since the last look."""
+    try:
+        # Playwright hears nothing while the model is waited for, and takes a moment to catch up.
+        page.wait_for_timeout(_HEARD_MS)
+    except Error:
+        return False
+    return len(_open_tabs(page)) > memory.tabs
 
 
 def _front_page(page: Page, tools: Tools, memory: ActMemory) -> Page:

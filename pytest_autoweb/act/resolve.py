@@ -170,6 +170,7 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
         kind=(wrong.role or wrong.tag) if wrong else "",
         xpath=wrong.xpaths[0] if wrong and wrong.xpaths else "",
         note="" if chosen.told_apart else found.reason,
+        english=memory.feedback.english,
     )
     memory.feedback.add(problem)
     turn.tools.log.write(f"decision {turn.index}: {problem.line}")

@@ -112,7 +112,8 @@ def _chosen(mark: Mark, expected: str) -> ChosenMark:
 
 def _refusal(chosen: ChosenMark) -> StepCallError:
     expected, actual = excerpt(chosen.expected_text), excerpt(chosen.actual_text)
-    line = f"[{chosen.mark}] 验证失败: 期望'{expected}' 实际'{actual}' ({chosen.reason})"
+    read = f"expected '{expected}', but it reads '{actual}'"
+    line = f"[{chosen.mark}] does not match: {read} ({chosen.reason})"
     return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
 
 

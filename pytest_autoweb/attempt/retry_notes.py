@@ -26,6 +26,7 @@ LOG_CHARS = 4_000
 """The most characters of a log that a model is shown, from its end."""
 _ANSWER_CHARS = 500
 _CALL_LOG_CHARS = 1_500
+_CORRECTED_CHARS = 600
 _EVIDENCE_LINES = 12
 _NOISE_LINES = 5
 
@@ -47,7 +48,9 @@ def repair_hint(failed: Attempt) -> str:
     if failed.lint_errors or not failed.code:
         what = "The script was refused before it ran."
     elif failed.executed:
-        what = f"The script ran without an error. {unmet(failed.checks)}"
+        corrected = any(result.status == "corrected" for result in failed.step_results)
+        how = "to its end, after errors" if corrected else "without an error"
+        what = f"The script ran {how}. {unmet(failed.checks)}"
     else:
         what = f"The script failed while it ran. Failed: {failed_labels(failed)}."
     return f"{what} Fix only what is necessary; keep the plan and the output format."
@@ -70,7 +73,10 @@ def execution_output(failed: Attempt) -> str:
     lines = ["=== formattedErrors ===", *(problem.line("en") for problem in failed.problems)]
     lines.append("=== stepResults ===")
     for result in failed.step_results:
-        if not result.ok and result.status != "corrected":
+        if result.status == "corrected":
+            error = step_error(result, failed.code)[:_CORRECTED_CHARS]
+            lines += [f"step={result.step_index} ended in an error, and you went on", error]
+        elif not result.ok:
             lines += [f"step={result.step_index} ok=false", step_error(result, failed.code)]
     if logged := own_log(result.logged for result in failed.step_results):
         lines += ["=== log ===", logged]

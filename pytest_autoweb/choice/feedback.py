@@ -13,11 +13,14 @@ from pytest_autoweb.results import Verdict
 
 HEADING = "## ⚠️ 上次元素验证失败详情（你选错了这些元素！）"
 _SUBHEADING = "(The elements you chose last time were wrong. Nothing was done.)"
-_ADVICE = (
-    "**请重新核对编号 (check the numbers again)**: compare the text of each element with what you "
+_COMPARE = (
+    "compare the text of each element with what you "
     "look for, and do not choose the same elements again. A position in a list (1., 2.) is not a "
     "mark's number."
 )
+_ADVICE = f"**请重新核对编号 (check the numbers again)**: {_COMPARE}"
+_ENGLISH_HEADING = "## The elements you chose last time were wrong. Nothing was done."
+_ENGLISH_ADVICE = f"Check the numbers again: {_COMPARE}"
 _FAILED = "Your last action came to nothing:"
 _OTHER_PICTURE = "The numbers above are those of the previous picture; they may have changed."
 CHOICES_COUNTED = 50
@@ -53,6 +56,9 @@ class Problem:
     xpath: str = ""
     note: str = ""
     """What the texts do not say, e.g. that several elements share them."""
+    english: bool = False
+    """Whether the words are English alone; those for small models are the ones that were recorded,
+    which are partly Chinese."""
 
     @property
     def line(self) -> str:
@@ -60,6 +66,8 @@ class Problem:
         label = "-" if self.mark is None else self.mark
         if self.verdict is None:
             return f"[{label}] {one_line(self.reason)}"
+        if self.english:
+            return f"[{label}] {self._in_english()}"
         if self.phase == "paginate":
             inner = (
                 f"文本不匹配: 期望包含'{excerpt(self.expected)}'，实际是'{excerpt(self.actual)}'"
@@ -68,6 +76,14 @@ class Problem:
         line = f"[{label}] 验证失败: 期望'{excerpt(self.expected)}' 实际'{excerpt(self.actual)}'"
         return f"{line} ({one_line(self.note)})" if self.note else line
 
+    def _in_english(self) -> str:
+        expected, actual = excerpt(self.expected), excerpt(self.actual)
+        what = "does not match"
+        if self.phase == "paginate":
+            what = f"the control for the next page {what}"
+        note = f" ({one_line(self.note)})" if self.note else ""
+        return f"{what}: expected '{expected}', but it reads '{actual}'{note}"
+
 
 @dataclass(slots=True)
 class Feedback:
@@ -75,9 +91,11 @@ class Feedback:
 
     Args:
         enabled: False for the control arm, in which the model is not told of recorded problems.
+        english: what new problems have as `english`.
     """
 
     enabled: bool = True
+    english: bool = False
     current: list[Problem] = field(default_factory=list)
     history: list[Problem] = field(default_factory=list)
 
@@ -112,7 +130,10 @@ def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
     """
     wrong = [f"  - {problem.line}" for problem in problems if problem.verdict]
     others = [f"  - {one_line(problem.reason)}" for problem in problems if not problem.verdict]
-    lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
+    if any(problem.english for problem in problems):
+        lines = [_ENGLISH_HEADING, *wrong, _ENGLISH_ADVICE] if wrong else []
+    else:
+        lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
     if wrong and not same_picture:
         lines.append(_OTHER_PICTURE)
     return "\n".join([*lines, _FAILED, *others] if others else lines)

@@ -194,6 +194,29 @@ def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentence for sentence in found if sentence))
 
 
+def repeated_calls(code: str, attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    """Return a sentence for each call that failed in an attempt; empty if there is none.
+
+    A call that failed and worked later in the same attempt, as one that a turn corrected, may be
+    made again. Other elements may be named: by turns, pages come that no attempt has seen.
+    """
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()  # the lint reports syntax errors with their line
+    banned = set(failed_pairs(attempts))
+    for attempt in attempts:
+        failed = {(normalized(c.target), c.method) for c in attempt.tool_calls if not c.ok}
+        banned -= failed & acted_pairs(attempt)
+    made = [(ast.unparse(f.value), f.attr) for f in map(_function, _outermost(tree))]
+    return tuple(f"{on}.{what}() was tried and failed" for on, what in made if (on, what) in banned)
+
+
+def _function(call: ast.Call) -> ast.Attribute:
+    assert isinstance(call.func, ast.Attribute), "only calls of methods are looked at"
+    return call.func
+
+
 def _outermost(tree: ast.AST) -> Iterable[ast.Call]:
     """Yield the calls on `page` that are not the receiver of another call."""
     inner: set[int] = set()

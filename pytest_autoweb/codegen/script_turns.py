@@ -26,6 +26,7 @@ from pytest_autoweb.attempt.retry_notes import (
 )
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
+from pytest_autoweb.codegen.constrained import repeated_calls
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.codegen.plan import find_answer
 from pytest_autoweb.codegen.show_pages import page_budget
@@ -327,10 +328,16 @@ def carry_out(
 
 
 def _findings(code: str, tools: Tools, before: str) -> tuple[str, ...]:
-    """Return why the code is refused; dataclasses of the code before it are known."""
+    """Return why the code is refused; dataclasses of the code before it are known.
+
+    A correction arm that bans failed calls has them refused as well.
+    """
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
-    fields = fields_in(before)
-    return tuple(map(str, lint_code(code, scripts=scripts, offered=tools.offered, fields=fields)))
+    found = lint_code(code, scripts=scripts, offered=tools.offered, fields=fields_in(before))
+    guidance = tools.guidance
+    held = guidance is not None and guidance.arm.bans_failed_calls
+    again = repeated_calls(code, guidance.attempts) if guidance and held else ()
+    return (*map(str, found), *again)
 
 
 def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...]) -> Attempt:

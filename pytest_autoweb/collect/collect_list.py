@@ -100,7 +100,7 @@ def job_of(
             asker.ask,
             asker.keep,
             tools.hidden,
-            Feedback(enabled=tools.settings.feedback),
+            Feedback(tools.settings.feedback, english=not tools.spec.small),
         )
     return Job(
         site=Site(tools.page, tools.policy.allows, tools.log.write, _robots(tools, spec)),

@@ -377,6 +377,7 @@ class Guide:
                 kind=(wrong.role or wrong.tag) if wrong else "",
                 xpath=next(iter(wrong.xpaths), "") if wrong else "",
                 note=chosen.reason if found.candidates else "",
+                english=self.feedback.english,
             )
         )
 

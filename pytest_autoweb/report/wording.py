@@ -8,7 +8,7 @@ from pytest_autoweb.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.summary import Summary
-from pytest_autoweb.results import Attempt, CellResult, Outcome
+from pytest_autoweb.results import BROKEN, Attempt, CellResult, Outcome
 from pytest_autoweb.runs.side_files import GateResult
 
 _LETTERS: dict[Outcome, str] = {
@@ -183,8 +183,11 @@ def pad(text: str, columns: int) -> str:
 def verdict_of(attempt: Attempt) -> str:
     """Return `ok` or `failed`; `unjudged` if no check of what ran could be evaluated; `asked`.
 
-    The checks decide, as they do for the outcome, even if a step failed on the way.
+    The checks decide, as they do for the outcome, even if a step failed on the way. An attempt that
+    infrastructure broke has no verdict, `-`.
     """
+    if attempt.failure and attempt.failure.kind in BROKEN and not attempt.checks_passed:
+        return "-"
     if attempt.failure and attempt.failure.kind == "question":
         return "asked"
     if attempt.executed and attempt.checks_passed is None:

@@ -29,6 +29,7 @@ from pytest_autoweb.results.decision import (
     Verdict,
 )
 from pytest_autoweb.results.record import (
+    BROKEN,
     CaptureModeName,
     CorrectionArmName,
     Exchange,
@@ -50,6 +51,7 @@ from pytest_autoweb.results.steps import (
 )
 
 __all__ = [
+    "BROKEN",
     "CELL_FORMAT",
     "CELL_VERSION",
     "ArmRun",

@@ -71,6 +71,11 @@ FailureKind = Literal[
     "internal",  # a bug in pytest-autoweb
 ]
 
+BROKEN: frozenset[FailureKind] = frozenset(
+    {"model", "navigation", "browser", "webserver", "internal", "killed"}
+)
+"""Failures of the infrastructure, which say nothing about how well the model drives the page."""
+
 StepStatus = Literal["ok", "failed", "blocked", "skipped", "not_run", "corrected"]
 """`blocked`: an earlier step failed; `not_run`: nothing was executed (lint, empty plan);
 `corrected`: the turn ended in an error, which the model was told before its next turn."""

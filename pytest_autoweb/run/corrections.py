@@ -7,20 +7,16 @@ from pytest_autoweb.attempt.tools import Clock, change
 from pytest_autoweb.correct.guidance import Arm, Guidance, guidance_for
 from pytest_autoweb.correct.retry_rules import Rules, decide_retry
 from pytest_autoweb.results import (
+    BROKEN,
     ArmRun,
     Attempt,
     Failure,
-    FailureKind,
     Outcome,
     Usage,
     total_usage,
 )
 
 NO_CHECKS = "the case has no checks"
-BROKEN: frozenset[FailureKind] = frozenset(
-    {"model", "navigation", "browser", "webserver", "internal", "killed"}
-)
-"""Failures of the infrastructure, which say nothing about how well the model drives the page."""
 
 
 def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:

@@ -55,6 +55,9 @@ def allowed_url(url: object, current: str, border: SandboxBorder) -> str:
     # to another host than the one that `urlsplit` sees below.
     if "\\" in url or any(unicodedata.category(char) == "Cc" for char in url):
         raise Refusal("AW501", "the URL contains characters that no URL may contain")
+    if current == "about:blank":
+        # A tab that was just opened shows nothing yet; what it opens is named as on the first one.
+        current = border.page.url
     try:
         absolute = urljoin(current, url.strip())
         parts = urlsplit(absolute)

@@ -51,7 +51,7 @@ def test_wrong_numbers_are_put_right_wrong_texts_refused_and_told(
     assert [d.calls for d in attempt.decisions] == [1, 2, 1, 1, 1]
     assert "'fly' is no action" in prompt(client.requests[2])
     refused, righted = attempt.decisions[2:4]
-    assert refused.error == "[3] 验证失败: 期望'Buy' 实际'Log in'"
+    assert refused.error == "[3] does not match: expected 'Buy', but it reads 'Log in'"
     assert righted.feedback == (refused.error,)
     assert righted.failed_marks == (3,)
     assert "  - " + refused.error in prompt(client.requests[4])
@@ -176,7 +176,8 @@ def test_an_element_that_changes_after_the_look_is_not_acted_on(
 
     assert result.outcome == "failed"
     first = result.attempts[0].decisions[0]
-    assert (first.status, first.error) == ("refused", "[1] 验证失败: 期望'Keep' 实际'Delete all'")
+    refusal = "[1] does not match: expected 'Keep', but it reads 'Delete all'"
+    assert (first.status, first.error) == ("refused", refusal)
 
 
 def test_circles_and_vain_decisions_end_an_attempt(
@@ -214,7 +215,7 @@ def test_models_that_see_get_the_picture_and_the_control_arm_no_message(
     message = client.requests[1].messages[-1]
     assert message.images[0].startswith("data:image/png;base64,")
     assert '"Buy"' not in message.content
-    assert ("验证失败" in message.content) == told
+    assert ("does not match" in message.content) == told
     assert (result.attempts[0].decisions[1].failed_marks == (1,)) == told
     schema = client.requests[0].json_schema
     assert schema is not None
@@ -243,4 +244,4 @@ def test_scripts_find_elements_by_mark_and_text(
     )
 
     assert result.outcome == "passed", result.attempts[0].formatted_errors
-    assert "期望'Buy' 实际'Log out'" in str(result.attempts[0].answer)
+    assert "expected 'Buy', but it reads 'Log out'" in str(result.attempts[0].answer)

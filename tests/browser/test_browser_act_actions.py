@@ -1,6 +1,7 @@
 """The actions of capable models on real pages: each verified, each a step of the script."""
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def test_both_ends_of_a_drag_are_verified(browser: Browser, tmp_path: Path, site
     assert (result.outcome, result.reason) == ("passed", "")
     # The text decides: a wrong number is put right, a text that is not there stops it.
     assert [d.status for d in attempt.decisions] == ["refused", "performed", "performed"]
-    assert "期望'Bin'" in prompt(asked[1])
+    assert "expected 'Bin'" in prompt(asked[1])
     assert [(c.mark, c.taken) for c in attempt.decisions[1].chosen] == [(1, None), (1, 2)]
     assert '.drag_to(page.get_by_mark(2, expected_text="Done"), timeout=5000)' in attempt.code
 
@@ -223,6 +224,36 @@ def test_a_model_may_go_back_to_a_tab(browser: Browser, tmp_path: Path, site: Si
     assert f"2. {site.url}help, shown here" in prompt(asked[1])
     assert result.attempts[0].decisions[2].status == "failed"
     assert f"1. {site.url}, shown here" in prompt(asked[4])
+
+
+def test_a_tab_that_comes_while_the_model_decides_is_shown_before_anything_is_done(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    # Playwright hears of a tab a little later than the server.
+    seen = "<script>setTimeout(() => fetch('/seen'), 400)</script>"
+    help = site.put("/help", f"<button onclick='read = 1'>Read</button>{seen}")
+    page = """<button onclick="setTimeout(() => window.open('/help'), 1300)">Help</button>
+    <p id=out></p>
+    <button onclick="out.textContent += 'sent'">Send</button>"""
+
+    def slow(request: Request) -> str:
+        deadline = time.monotonic() + 5
+        while "/seen" not in site.hits and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return json.dumps({"action": "click", "mark_id": 2, "expected_text": "Send"})
+
+    replies = [on("click", "Help"), slow, on("click", "Read"), do("done")]
+
+    result, asked = play(browser, tmp_path, site, page, replies, "")
+
+    attempt = result.attempts[0]
+    assert site.hits.count("/help") == 1
+    assert [d.url for d in attempt.decisions] == [site.url, help, help]
+    assert [d.calls for d in attempt.decisions] == [1, 2, 1]
+    assert 'get_by_mark(2, expected_text="Send")' not in attempt.code
+    assert "Open tabs" not in prompt(asked[1])
+    assert f"2. {help}, shown here" in prompt(asked[2])
+    assert "a new tab opened by itself while you decided" in prompt(asked[2])
 
 
 CANVAS = """<canvas id=c width=300 height=200 style="position:absolute;left:0;top:0"></canvas>

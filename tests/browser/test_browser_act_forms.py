@@ -98,7 +98,7 @@ def test_a_field_that_reads_otherwise_ends_the_form_and_the_model_is_asked(
     statuses = [d.status for d in result.attempts[0].decisions]
     assert statuses == ["performed", "refused", "performed", "performed", "performed"]
     assert (result.outcome, len(client.requests)) == ("passed", 3)
-    assert "期望'Street'" in prompt(client.requests[1])
+    assert "expected 'Street'" in prompt(client.requests[1])
 
 
 MOVING = """<label>Name <input id=a oninput="box.innerHTML = this.value ?

@@ -149,7 +149,7 @@ def test_where_there_is_no_text_the_record_says_so_and_a_success_withdraws_the_p
     assert performed.chosen[0].reason.startswith("found by sight: there is no text to compare")
     assert performed.failed_marks == (4,)
     assert (after.feedback, after.failed_marks) == ((), ())
-    assert "验证失败" not in prompt(client.script.requests[2])
+    assert "does not match" not in prompt(client.script.requests[2])
 
 
 ONE_ICON = "<button style='width:30px; height:30px'></button><p>Nothing else</p>"

@@ -199,6 +199,41 @@ def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
     assert (result.outcome, len(result.attempts)) == ("healed", 2)
 
 
+def test_by_turns_a_constrained_retry_may_not_repeat_what_failed_and_never_worked(
+    corrected: Callable[..., Any],
+) -> None:
+    def turn(code: str) -> str:
+        return f"```python\n{code}\n```"
+
+    save = "page.get_by_role('button', name='Save', exact=True).click(timeout=300)"
+    late = "page.get_by_role('button', name='Late', exact=True).click(timeout=300)"
+    show = "page.get_by_role('button', name='Show', exact=True).click()"
+    right = save.replace("'Save'", "'Save changes'")
+    result, client = corrected(
+        "constrained",
+        {
+            "generate": [
+                *map(turn, (late, f"{show}\n{late}", save)),
+                "DONE",
+                *map(turn, (f"{show}\n{late}", right)),
+                "DONE",
+            ],
+            "repair": turn(save),
+        },
+        html=PAGE
+        + "<button onclick='l.hidden = false'>Show</button><button id=l hidden>Late</button>",
+        codegen="turns",
+        retries=1,
+    )
+
+    first, second = result.attempts
+    assert [step.status for step in first.step_results] == ["corrected", "ok", "corrected"]
+    assert [step.status for step in second.step_results] == ["corrected", "ok", "ok"]
+    assert "was tried and failed" in (second.step_results[0].error or "")
+    assert "click() was tried and failed" in prompt(client.requests[-3])
+    assert result.outcome == "healed"
+
+
 @pytest.mark.parametrize("arm", ["constrained", "reflexion"])
 def test_what_may_pass_by_itself_may_be_done_again(corrected: Callable[..., Any], arm: str) -> None:
     busy = "out.innerHTML='<p role=alert>503 Service Unavailable, try again later</p>'"

@@ -72,6 +72,24 @@ def test_the_same_error_twice_ends_the_attempt_and_a_repair_is_shown_what_ran(
     assert result.attempts[1].code_diff
 
 
+def test_a_repair_is_told_the_errors_that_turns_went_on_after(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    site.put("/other", "<h1>Other</h1>")
+    tab = "```python\ntab = page.context.new_page()\ntab.goto('other')\n"
+    looked = tab + "log(tab.locator('h1').inner_text())\n```"
+
+    result, told = take(browser, tmp_path, site, [SELL, looked, "DONE"], max_repairs=1)
+
+    assert [step.status for step in result.attempts[0].step_results] == ["corrected", "ok"]
+    # A new tab shows nothing yet, so its first address is named as on the first one.
+    assert "Other" in told[2]
+    assert "The script ran to its end, after errors." in told[3]
+    assert "step=1 ended in an error, and you went on" in told[3]
+    assert 'waiting for get_by_role("button", name="Sell")' in told[3]
+    assert result.outcome == "healed"
+
+
 def test_replies_without_code_are_told_so_and_the_second_ends_the_attempt(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

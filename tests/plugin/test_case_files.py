@@ -70,6 +70,20 @@ def test_what_can_only_be_meant_for_cells_asks_for_models(
     result.stderr.fnmatch_lines([f"ERROR: {asking} needs --autoweb-models*builtin/oracle*"])
 
 
+@pytest.mark.parametrize("arguments", [("--autoweb-models=", "cases"), ("cases",), ("-n", "1")])
+def test_a_session_with_nothing_but_unread_cases_asks_for_models(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    if "-n" in arguments:
+        monkeypatch.setenv("AUTOWEB_MODELS", "")
+
+    result = project.runpytest_subprocess(*arguments)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = result.stdout if "-n" in arguments else result.stderr
+    told.fnmatch_lines(["ERROR: cases/shop.yaml needs --autoweb-models*builtin/oracle*"])
+
+
 def test_an_empty_variable_with_gates_in_the_ini_file_is_told(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +106,8 @@ def test_yaml_of_others_and_other_sessions_are_left_alone(project: pytest.Pytest
     result = project.runpytest("data.yaml", "--collect-only")
 
     result.stderr.no_fnmatch_line("*--autoweb-models*")
+    (project.path / "test_yaml_of_others_and_other_sessions_are_left_alone.py").unlink()
+    assert project.runpytest().ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 @pytest.mark.parametrize("tag", ["smoke-fast", "v1.2", "a-b.c_d", "größe"])

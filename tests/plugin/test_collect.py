@@ -98,7 +98,7 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
         ("explore", "performed"),
         ("explore", "performed"),
     ]
-    told = "[2] 验证失败: 期望'公告第9号' 实际'公告第1号'"
+    told = "[2] does not match: expected '公告第9号', but it reads '公告第1号'"
     assert first["decisions"][4]["feedback"] == [told]
     prompts = [exchange["prompt"] for exchange in first["exchanges"]]
     assert told in prompts[4]

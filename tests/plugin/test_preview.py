@@ -171,6 +171,11 @@ def shown(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedProc
 
 
 def test_the_prompts_of_a_case_are_shown_as_they_would_be_sent(project: pytest.Pytester) -> None:
+    # The project's own client is asked as little as a service would be.
+    (project.path / "cases/conftest.py").write_text(
+        "from pytest_autoweb.testing import ScriptedClient\n"
+        "def pytest_autoweb_client(spec): return ScriptedClient({})\n"
+    )
     at_once = shown(project, "cases/shop.yaml::title", "openai/asked-of-nobody")
 
     assert at_once.returncode == 0, at_once.stderr

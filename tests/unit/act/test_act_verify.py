@@ -104,6 +104,18 @@ def test_the_lines_have_the_formats_of_the_seed_and_page_text_stays_one_short_li
     )
 
 
+@pytest.mark.parametrize("phase", ["act", "paginate"])
+def test_capable_models_are_told_in_english_alone(phase: str) -> None:
+    one = problem(phase, expected="Next", actual="Back", english=True, note="two read so")
+
+    told = section((one, problem(phase, verdict=None, english=True, reason="not clickable")))
+
+    assert told.isascii()
+    assert "does not match: expected 'Next', but it reads 'Back' (two read so)" in told
+    assert "not clickable" in told
+    assert "Nothing was done" in told
+
+
 def test_feedback_is_told_once_and_kept_for_the_record() -> None:
     feedback = Feedback()
     feedback.add(problem(kind="button"))

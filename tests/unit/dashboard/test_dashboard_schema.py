@@ -1,5 +1,6 @@
 """What REST says about itself is true, whatever is sent to it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,7 +8,7 @@ import httpx
 import pytest
 import schemathesis
 from dashboard_server import BEARER, dashboard
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection
@@ -24,6 +25,9 @@ OPERATIONS = {
     "GET /api/cells/{cell_id}",
     "GET /api/trends",
 }
+
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no header can carry: the server's HTTP parser refuses it before REST is asked."""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +57,7 @@ def test_answers_keep_to_the_schema_for_good_and_bad_requests(address: str) -> N
         )
         @given(case=st.one_of(good, bad))
         def holds(case: Any) -> None:
+            assume(not _UNSENDABLE.search("".join((case.headers or {}).values())))
             excluded = [] if case.method == "POST" else [negative_data_rejection]
             case.call_and_validate(headers=BEARER, excluded_checks=excluded)
 

@@ -147,5 +147,16 @@ def test_a_question_is_no_failure_of_the_plan() -> None:
     assert "failed" not in row
 
 
+def test_what_infrastructure_broke_has_no_verdict() -> None:
+    lost = Attempt(plan_steps=PLAN, failure=Failure(kind="browser", message="the browser died"))
+    wrong = Attempt(plan_steps=PLAN, executed=True, checks_passed=False)
+
+    broken = row_of(cell(CellKey("a", "m"), "broken", attempts=(lost,)))
+    repair = row_of(cell(CellKey("a", "m"), "failed", attempts=(wrong, lost)))
+
+    assert broken.split()[:5] == ["BROKEN", "m", "a", "first=-", "repair=no"]
+    assert repair.split()[3:6] == ["first=failed", "repair=yes", "repaired=-"]
+
+
 def test_an_empty_run_says_so() -> None:
     assert "no cells were run" in text_of()

@@ -2,8 +2,7 @@
 
 A code block says in the line above it what to do: "Write `path`:", "Append to `path`:", "Change
 `path`:" (a difference). A block of the language `console` holds commands after `$`, each with lines
-that it must print, where `…` stands for anything. What is only to be looked at is in blocks of the language
-`text`.
+that it must print, where `…` stands for anything. One of the language `text` is only looked at.
 """
 
 import fnmatch

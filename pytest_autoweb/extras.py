@@ -13,6 +13,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "store": _STORE,
     "postgres": (*_STORE, "psycopg"),
     "redis": ("redis",),
+    "watch": ("watchfiles",),
     "dashboard": (*_STORE, "fastapi", "uvicorn"),
 }
 _PACKAGES = {"PIL": "pillow"}

@@ -321,6 +321,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("stdout", "false", "Stream the run log to the terminal.", flag, "BOOL", bare="true"),
     Option("pause", "false", "After an attempt that failed, leave the browser as it is until Enter "
            "is pressed. Shows most with --headed.", flag, "BOOL", bare="true"),
+    Option("otel", "false", "When the run has ended, send it as spans of OpenTelemetry (session, "
+           "cells, attempts, stages, model calls) to the collector that the variables "
+           "OTEL_EXPORTER_OTLP_… name. Needs the extra `otel`.", flag, "BOOL", bare="true"),
     Option("watch", "false", "Run again what a changed file touches, until Ctrl-C: the cells of a "
            "case file, or everything after a change of Python code, prompts or settings. Needs the "
            "extra `watch`.", flag, "BOOL", bare="true"),
@@ -388,6 +391,7 @@ class Settings:
     language: Language
     stdout: bool
     pause: bool
+    otel: bool
     watch: bool
     local_analyze: bool
     local_model: str

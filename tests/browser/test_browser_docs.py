@@ -21,7 +21,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` builds it."""
     folder = tmp_path_factory.mktemp("site")
     assert " ".join(BUILD[3:]) in (ROOT / "scripts" / "docs").read_text(encoding="utf-8")
-    command = [*BUILD, "-b", "html", "-d", folder / "trees", ROOT / "docs", folder / "html"]
+    where = ("-d", str(folder / "trees"), str(ROOT / "docs"), str(folder / "html"))
+    command = [*BUILD, "-b", "html", *where]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     return folder / "html"
@@ -73,7 +74,7 @@ def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text('extensions = ["myst_parser"]\nmyst_heading_anchors = 4\n')
     (tmp_path / "index.md").write_text("# Home\n\n[Gone](gone.md) and [lost](#nowhere)\n")
 
-    command = [*BUILD, "-b", "html", tmp_path, tmp_path / "html"]
+    command = [*BUILD, "-b", "html", str(tmp_path), str(tmp_path / "html")]
     done = subprocess.run(command, capture_output=True, text=True)
 
     assert done.returncode == 1

@@ -117,7 +117,7 @@ class Job:
     def expression(self, text: str) -> str:
         """The value of an expression: names, strings, numbers, ==, !=, <, && and always()."""
         if text.strip() in self.values:
-            return self.values[text.strip()]
+            return str(self.values[text.strip()])
         python = re.sub(
             r"'[^']*'|[a-z][\w.-]*(?:\(\))?",
             lambda found: (
@@ -130,7 +130,7 @@ class Job:
         return str(bool(eval(python))).lower()
 
     def filled(self, text: str) -> str:
-        return re.sub(r"\$\{\{(.*?)\}\}", lambda found: self.expression(found[1]), text)
+        return re.sub(r"\$\{\{(.*?)\}\}", lambda found: str(self.expression(found[1])), text)
 
     def run(self) -> None:
         output = self.machine.log.with_name("output")

@@ -101,20 +101,18 @@ def attributes(span: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
-def test_a_session_with_workers_and_cells_in_flight_becomes_one_tree_without_secrets(
-    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cases").mkdir()
-    (tmp_path / "cases" / "tea.yaml").write_text(CASES, encoding="utf-8")
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "index.html").write_text(PAGE, encoding="utf-8")
-    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+def buy(folder: Path, collector: Collector) -> str:
+    """Run two cells in two workers with spans on, and return what was printed."""
+    (folder / "cases").mkdir()
+    (folder / "cases" / "tea.yaml").write_text(CASES, encoding="utf-8")
+    (folder / "site").mkdir()
+    (folder / "site" / "index.html").write_text(PAGE, encoding="utf-8")
+    (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     flags = ("-n2", "--autoweb-concurrency=2", "--autoweb-models=fake/buyer", "--autoweb-otel")
-    begin = datetime.now(UTC)
     done = subprocess.run(
         [*session_command(), "cases", *flags],
-        cwd=tmp_path,
+        cwd=folder,
         env={
             **{n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "OTEL_"))},
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
@@ -126,8 +124,16 @@ def test_a_session_with_workers_and_cells_in_flight_becomes_one_tree_without_sec
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_session_with_workers_and_cells_in_flight_becomes_one_tree_without_secrets(
+    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = datetime.now(UTC)
+    printed = buy(tmp_path, collector)
     spans = collector.spans()
-    assert f"{len(spans)} spans were sent" in done.stdout
+    assert f"{len(spans)} spans were sent" in printed
 
     of = {span.span_id: span for span in spans}
     (session,) = (span for span in spans if span.parent_span_id not in of)
@@ -157,13 +163,18 @@ def test_a_session_with_workers_and_cells_in_flight_becomes_one_tree_without_sec
     assert {cell["test.case.result.status"] for cell in cells} == {"pass"}
     assert SECRET.encode() not in b"".join(collector.bodies)
 
-    # The same from the saved run, with prompts and replies, which need a word of their own.
+    send_again(tmp_path / "autoweb-report", len(spans), collector, monkeypatch)
+
+
+def send_again(
+    folder: Path, count: int, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same from the saved run, with prompts and replies, which need a word of their own."""
     collector.bodies.clear()
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     monkeypatch.setenv(CONTENT, "SPAN_ONLY")
-    folder = tmp_path / "autoweb-report"
     told = send_spans(folder, load_run(folder).info)
-    assert told == f"{len(spans)} spans were sent to the collector"
+    assert told == f"{count} spans were sent to the collector"
     call = next(span for span in collector.spans() if span.name == "chat buyer")
     (asked,) = json.loads(attributes(call)["gen_ai.input.messages"])
     assert "<secret:password>" in asked["parts"][0]["content"]
@@ -175,30 +186,29 @@ def test_a_session_with_workers_and_cells_in_flight_becomes_one_tree_without_sec
     assert "could not be sent" in send_spans(folder, load_run(folder).info)
 
 
-def test_calls_have_the_names_of_the_conventions_and_errors_their_kind() -> None:
-    moment = datetime(2026, 11, 23, 12, tzinfo=UTC)
-    calls = [
-        Exchange(
-            stage="plan",
-            prompt=f"[user]\nBuy tea with {KEY}",
-            reply="",
-            usage=Usage(calls=1, input_tokens=9, cached_tokens=4, cost_usd=0.25),
-            error="slow down",
-            cause="rate_limit",
-            started=moment + timedelta(seconds=1),
-            ended=moment + timedelta(seconds=3),
-        ),
-        # As in records of earlier versions, which know no times.
-        Exchange(stage="plan", prompt="", reply="", usage=Usage()),
-    ]
+MOMENT = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+
+def refused_cell() -> CellResult:
+    """A cell of one attempt whose call was refused; a second call has no times, as in old records."""
+    call = Exchange(
+        stage="plan",
+        prompt=f"[user]\nBuy tea with {KEY}",
+        reply="",
+        usage=Usage(calls=1, input_tokens=9, cached_tokens=4, cost_usd=0.25),
+        error="slow down",
+        cause="rate_limit",
+        started=MOMENT + timedelta(seconds=1),
+        ended=MOMENT + timedelta(seconds=3),
+    )
     failure = Failure(kind="model", message="slow down")
     attempt = Attempt(
-        exchanges=tuple(calls),
+        exchanges=(call, Exchange(stage="plan", prompt="", reply="", usage=Usage())),
         failure=failure,
-        stage_started={"plan": moment},
+        stage_started={"plan": MOMENT},
         stage_ms={"plan": 4000.0},
     )
-    cell = CellResult(
+    return CellResult(
         case_id="tea",
         case_path="cases/tea.yaml",
         entry_url="http://shop.test",
@@ -208,11 +218,15 @@ def test_calls_have_the_names_of_the_conventions_and_errors_their_kind() -> None
         outcome="failed",
         reason="slow down",
         failure=failure,
-        started=moment,
+        started=MOMENT,
         duration_ms=5000.0,
         attempts=(attempt,),
     )
-    info = RunInfo(ts="1", started=moment, duration_s=6, models=(cell.model,), capture_modes=())
+
+
+def test_calls_have_the_names_of_the_conventions_and_errors_their_kind() -> None:
+    cell = refused_cell()
+    info = RunInfo(ts="1", started=MOMENT, duration_s=6, models=(cell.model,), capture_modes=())
     memory = InMemorySpanExporter()
     writer = SpanWriter(info, memory, {CONTENT: "true"})
 

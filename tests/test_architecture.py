@@ -90,7 +90,7 @@ COMES_WITH = {
     "greenlet": "playwright",
     "httpx": "litellm",
     "markupsafe": "jinja2",
-    "opentelemetry": "opentelemetry-api",
+    "opentelemetry": "opentelemetry-sdk",
     "pydantic_core": "pydantic",
     "referencing": "jsonschema",
     "starlette": "fastapi",

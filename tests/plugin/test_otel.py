@@ -190,7 +190,7 @@ MOMENT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
 def refused_cell() -> CellResult:
-    """A cell of one attempt whose call was refused; a second call has no times, as in old records."""
+    """A cell whose call was refused; a second call has no times, as in older records."""
     call = Exchange(
         stage="plan",
         prompt=f"[user]\nBuy tea with {KEY}",

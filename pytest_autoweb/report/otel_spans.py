@@ -63,9 +63,16 @@ class _Sent(SpanProcessor):
     def force_flush(self, timeout_millis: int = 0) -> bool:
         batch, self._waiting = self._waiting, []
         if batch and not self.failed:
-            self.failed = self._exporter.export(batch) is not SpanExportResult.SUCCESS
+            self.failed = not self._is_sent(batch)
             self.count += 0 if self.failed else len(batch)
         return not self.failed
+
+    def _is_sent(self, batch: list[ReadableSpan]) -> bool:
+        try:
+            return self._exporter.export(batch) is SpanExportResult.SUCCESS
+        except Exception:
+            # An address that is none, say; what comes then is up to the exporter's own libraries.
+            return False
 
     def shutdown(self) -> None:
         self.force_flush()

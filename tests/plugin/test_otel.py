@@ -181,9 +181,10 @@ def send_again(
     assert SECRET.encode() not in b"".join(collector.bodies)
 
     # Nobody there: the run is what it is, and one sentence says so.
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
-    assert "could not be sent" in send_spans(folder, load_run(folder).info)
+    for nowhere in ("http://127.0.0.1:9", "no address"):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", nowhere)
+        assert "could not be sent" in send_spans(folder, load_run(folder).info)
 
 
 MOMENT = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long probes check mutants build wheel-test lowest-versions schemas
+.PHONY: help setup demo test test-long probes check mutants build wheel-test lowest-versions schemas docs
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ wheel-test: ## Build the wheel and run sessions with it, away from the sources
 
 lowest-versions: ## Run a case and the unit tests on the lowest declared versions, on Python 3.11 to 3.13
 	@scripts/lowest-versions
+
+docs: ## Build the documentation into site/, where broken links are errors
+	@scripts/docs
 
 schemas: ## Regenerate docs/schema/ from the code
 	@for kind in case report; do .venv/bin/autoweb schema $$kind >docs/schema/$$kind.json; done

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.session.fixtures import Autoweb
     from pytest_autoweb.strategies import Strategy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Autoweb",

@@ -13,9 +13,15 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "store": _STORE,
     "postgres": (*_STORE, "psycopg"),
     "redis": ("redis",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "watch": ("watchfiles",),
     "dashboard": (*_STORE, "fastapi", "uvicorn"),
 }
-_PACKAGES = {"PIL": "pillow"}
+_PACKAGES = {
+    "PIL": "pillow",
+    "opentelemetry.sdk": "opentelemetry-sdk",
+    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+}
 """Packages whose name differs from that of their module."""
 
 
@@ -23,7 +29,7 @@ def missing_extras(extras: Iterable[str]) -> str | None:
     """Say what is not installed of some extras and how to install all of it, or return None."""
     absent: dict[str, list[str]] = {}
     for extra in extras:
-        modules = [name for name in _MODULES[extra] if find_spec(name) is None]
+        modules = [name for name in _MODULES[extra] if not _installed(name)]
         # An extra that another one contains need not be named.
         if not any(set(modules) <= set(others) for others in (*absent.values(), [])):
             absent[extra] = modules
@@ -35,6 +41,14 @@ def missing_extras(extras: Iterable[str]) -> str | None:
     listed = f"{', '.join(first)} and {last}" if first else last
     verb = "are" if first else "is"
     return f"{listed} {verb} not installed: pip install 'pytest-autoweb[{','.join(absent)}]'"
+
+
+def _installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        # Not even the package around it is there.
+        return False
 
 
 def require_extras(*extras: str) -> None:

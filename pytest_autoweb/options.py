@@ -321,6 +321,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("stdout", "false", "Stream the run log to the terminal.", flag, "BOOL", bare="true"),
     Option("pause", "false", "After an attempt that failed, leave the browser as it is until Enter "
            "is pressed. Shows most with --headed.", flag, "BOOL", bare="true"),
+    Option("otel", "false", "When the run has ended, send it as spans of OpenTelemetry (session, "
+           "cells, attempts, stages, model calls) to the collector that the variables "
+           "OTEL_EXPORTER_OTLP_… name. Needs the extra `otel`.", flag, "BOOL", bare="true"),
+    Option("watch", "false", "Run again what a changed file touches, until Ctrl-C: the cells of a "
+           "case file, or everything after a change of Python code, prompts or settings. Needs the "
+           "extra `watch`.", flag, "BOOL", bare="true"),
     Option("local_analyze", "false", "After the run, ask a local model (Ollama) what went wrong "
            "and put its answer into the report.", flag, "BOOL", bare="true"),
     Option("local_model", "qwen3:8b", "The model of the local analysis; a bare name means "
@@ -385,6 +391,8 @@ class Settings:
     language: Language
     stdout: bool
     pause: bool
+    otel: bool
+    watch: bool
     local_analyze: bool
     local_model: str
     rootdir: Path
@@ -513,7 +521,12 @@ def _first_value(
 
 def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
     """Return the folder of the run, without reading the other settings."""
-    option = next(option for option in OPTIONS if option.name == "report")
+    return named_folder(config, environ, "report")
+
+
+def named_folder(config: "pytest.Config", environ: Mapping[str, str], name: str) -> Path:
+    """Return the folder that one setting names, without reading the others."""
+    option = next(option for option in OPTIONS if option.name == name)
     return config.rootpath / _first_value(option, config, environ)[0]
 
 
@@ -531,6 +544,20 @@ def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
         if source == "flag" or (empty and source != "default"):
             return option.flag
     return ""
+
+
+def is_watching(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Tell whether this process is to watch files; other settings are not read.
+
+    Raises:
+        SettingsError: the value is neither yes nor no.
+    """
+    option = next(option for option in OPTIONS if option.name == "watch")
+    text, _ = _first_value(option, config, environ)
+    try:
+        return flag(text)
+    except ValueError as error:
+        raise SettingsError(f"{option.flag}: {error}") from None
 
 
 def typed_gate(config: "pytest.Config") -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
+TOUCHED = "_AUTOWEB_TOUCHED"
+"""The variable by which `--autoweb-watch` tells a run which case files were touched."""
 SHARD, PREVIEW = "autoweb-shard", "autoweb-preview"
 REFUSED_KEY = "autoweb_refused"
 REFUSED: pytest.StashKey[str] = pytest.StashKey()
@@ -51,6 +53,29 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from pytest_autoweb import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> "int | None":
+    """Watch files instead of running, with `--autoweb-watch`."""
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.options import is_on, is_watching
+
+    if hasattr(config, "workerinput") or config.getoption("help") or config.getoption("version"):
+        return None
+    try:
+        if not is_watching(config, os.environ):
+            return None
+        if not is_on(config, os.environ):
+            raise SettingsError("--autoweb-watch needs --autoweb-models, which is not set or empty")
+        from pytest_autoweb.extras import require_extras
+
+        require_extras("watch")
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
+    from pytest_autoweb.session.watch import watch_and_run
+
+    return watch_and_run(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -138,6 +163,10 @@ def _register_modes(config: pytest.Config, settings: "Settings") -> None:
         from pytest_autoweb.session.shards import ShardSelection
 
         config.pluginmanager.register(ShardSelection(settings.shard), SHARD)
+    if touched := os.environ.get(TOUCHED, ""):
+        from pytest_autoweb.session.watch import TouchedSelection
+
+        config.pluginmanager.register(TouchedSelection(touched), "autoweb-touched")
     if settings.preview:
         from pytest_autoweb.session.preview import Preview
 

@@ -3,6 +3,7 @@
 import base64
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -145,6 +146,7 @@ def ask_once(
         usable: returns the part of a text that can be used although its end was cut off by the
             limit of tokens; without such a part the call has failed, and not the model.
     """
+    started = datetime.now(UTC)
     call = _call(client, request, usable, now)
     if call.cut and call.more_room:
         call = _again(call, _call(client, _roomier(request), usable, now))
@@ -157,6 +159,9 @@ def ask_once(
         usage=call.usage,
         model_served=call.served,
         error=redact(outcome.detail) if isinstance(outcome, ModelError) else None,
+        cause=outcome.cause if isinstance(outcome, ModelError) else "",
+        started=started,
+        ended=datetime.now(UTC),
     )
     return Answered(outcome, exchange)
 

@@ -1,5 +1,6 @@
 """One attempt at a cell, and the results of its checks."""
 
+from datetime import datetime
 from typing import Any, Self, TypedDict
 
 from pydantic import Field
@@ -145,6 +146,8 @@ class Attempt(Record):
     """What the model calls of each stage used."""
     stage_ms: dict[str, float] = Field(default_factory=dict)
     """The duration of each stage, in milliseconds."""
+    stage_started: dict[str, datetime] = Field(default_factory=dict)
+    """The time at which each stage began, with its time zone."""
     final_url: str = ""
     """The page's URL at the end, redacted."""
     final_screenshot: str | None = None
@@ -216,6 +219,7 @@ class AttemptFields(TypedDict, total=False):
     exchanges: tuple[Exchange, ...]
     usage: dict[str, Usage]
     stage_ms: dict[str, float]
+    stage_started: dict[str, datetime]
     final_url: str
     final_screenshot: str | None
     duration_ms: float

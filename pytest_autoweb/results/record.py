@@ -1,6 +1,7 @@
 """The base of everything that is saved, the closed sets of words, and what model calls cost."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -142,3 +143,9 @@ class Exchange(Record):
     """The name of the model that answered, as its provider gives it."""
     error: str | None = None
     """Why there is no usable reply, redacted; None if there is one."""
+    cause: str = ""
+    """The kind of the error, such as `timeout` or `rate_limit`; empty without one."""
+    started: datetime | None = None
+    """The time at which the call was made; None in older records."""
+    ended: datetime | None = None
+    """The time at which its reply was there, which is soon for a replayed call."""

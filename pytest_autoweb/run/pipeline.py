@@ -481,10 +481,14 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
     for stage in stages:
         tools.progress(stage.name)
-        began = waiting.now()
+        moment, began = datetime.now(UTC), waiting.now()
         attempt = _guarded(stage, attempt, tools)
         spent = (waiting.now() - began) * 1000
-        attempt = change(attempt, stage_ms={**attempt.stage_ms, stage.name: spent})
+        attempt = change(
+            attempt,
+            stage_ms={**attempt.stage_ms, stage.name: spent},
+            stage_started={**attempt.stage_started, stage.name: moment},
+        )
         if attempt.failure and attempt.failure.kind in STOPPING:
             break
     return attempt

@@ -146,6 +146,8 @@ class RunController:
         """Check the URLs of store and cache before the run costs anything, without connecting."""
         if "://" in self._settings.cache:
             open_cache(self._settings.cache, self._settings.rootdir).close()
+        if self._settings.otel:
+            require_extras("otel")
         if self._settings.store:
             require_extras(extra_of_store(self._settings.store))
             from pytest_autoweb.store.database import read_address
@@ -260,6 +262,10 @@ class RunController:
             self._notices.append(f"packed as {packed}, for `autoweb merge-reports`")
         if self._settings.store:
             self._store(run)
+        if self._settings.otel:
+            from pytest_autoweb.report.otel_spans import send_spans
+
+            self._notices.append(send_spans(run.run_folder, self._reading.run.info))
 
     def _store(self, run: RunSession) -> None:
         """Copy the run into its database; the report is written, whatever happens here."""

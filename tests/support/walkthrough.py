@@ -2,16 +2,17 @@
 
 A code block says in the line above it what to do: "Write `path`:", "Append to `path`:", "Change
 `path`:" (a difference). A block of the language `console` holds commands after `$`, each with lines
-that it must print, where `…` stands for anything.
+that it must print, where `…` stands for anything. One of the language `text` is only looked at.
 """
 
 import fnmatch
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ class Block(NamedTuple):
 def blocks(text: str) -> Iterator[Block]:
     for fence in _FENCE.finditer(text):
         indent, language, content = fence.groups()
+        if language == "text":
+            continue
         content = textwrap.dedent(content) if not indent else _unindented(content, len(indent))
         if language == "console":
             yield Block("Run", "", content)
@@ -47,11 +50,11 @@ def _unindented(text: str, width: int) -> str:
     return "".join(line[width:] if line.strip() else line for line in text.splitlines(True))
 
 
-def follow(block: Block, folder: Path) -> None:
+def follow(block: Block, folder: Path, settings: Mapping[str, str] = {}) -> None:
     target = folder / block.path
     if block.order == "Run":
         for command, expected in commands(block.text):
-            run(command, expected, folder)
+            run(command, expected, folder, settings)
     elif block.order == "Write":
         assert not target.exists(), f"{block.path} exists already"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -83,8 +86,9 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
         yield command, [line for line in expected if line.strip("…")]
 
 
-def run(command: str, expected: list[str], folder: Path) -> None:
-    program, *arguments = command.split()
+def run(command: str, expected: list[str], folder: Path, settings: Mapping[str, str] = {}) -> int:
+    """Run a command, compare what it prints, and return its exit code."""
+    program, *arguments = shlex.split(command)
     started = {
         "pytest": session_command(),
         "autoweb": autoweb_command(),
@@ -96,7 +100,7 @@ def run(command: str, expected: list[str], folder: Path) -> None:
         capture_output=True,
         text=True,
         timeout=300,
-        env=environment(folder),
+        env={**environment(folder), **settings},
     )
     lines = iter((done.stdout + done.stderr).splitlines())
     for wanted in expected:
@@ -105,6 +109,7 @@ def run(command: str, expected: list[str], folder: Path) -> None:
         assert any(fnmatch.fnmatchcase(line, pattern) for line in lines), (
             f"`{command}` does not print {wanted!r}:\n{done.stdout}\n{done.stderr}"
         )
+    return done.returncode
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -32,7 +32,7 @@ def test_each_extra_is_asked_for_the_packages_that_it_declares() -> None:
     }
 
     assert asked == {extra: packages_of(extra) for extra in asked}
-    assert set(PROJECT["optional-dependencies"]) - set(asked) == {"demo", "dev"}
+    assert set(PROJECT["optional-dependencies"]) - set(asked) == {"demo", "dev", "docs"}
 
 
 @pytest.mark.parametrize(

@@ -194,9 +194,11 @@ class Unlucky(Workers):
         return worker
 
 
-def test_a_worker_killed_before_it_ran_anything_is_not_the_fault_of_the_code() -> None:
+def test_a_worker_killed_before_it_ran_anything_is_not_the_fault_of_the_code(
+    tmp_path: Path,
+) -> None:
     workers = Unlucky()
-    border = SandboxBorder(page=NO_PAGE, artifacts=Path())
+    border = SandboxBorder(page=NO_PAGE, artifacts=tmp_path)
     with WorkerEngine(border, workers=workers) as engine:
         outcome = engine.run_step(1, "print('ran')", root=NO_PAGE, limits=LIMITS)
     workers.close()

@@ -1,0 +1,143 @@
+"""How Sphinx makes the site of these pages; `make docs` builds it into `site/`.
+
+The pages stay plain Markdown with links that also work where the repository is hosted. What a page
+of `docs/reference` takes from the code stands in it as a line `<!-- from the code: NAME -->`.
+"""
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from pytest_autoweb import __version__
+from pytest_autoweb.cases.json_schema import case_json_schema
+from pytest_autoweb.cli import build_parser
+
+ROOT = Path(__file__).parent.parent
+
+project = "pytest-autoweb"
+author = "the authors of pytest-autoweb"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["schema"]
+nitpicky = False
+# The anchors that links on hosting sites use.
+myst_heading_anchors = 4
+# Shown as it is: a listing may be cut with …, or hold what no lexer knows.
+suppress_warnings = ["misc.highlighting_failure"]
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_title = f"pytest-autoweb {release}"
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_HIDDEN_COLON = "\ue000"
+_MARKER = re.compile(r"^<!-- from the code: ([a-z ]+) -->$", re.MULTILINE)
+
+
+def commands() -> str:
+    """Return a section for each `autoweb` command, with its help."""
+    parser = build_parser()
+    (subcommands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    sections = []
+    for name, command in subcommands.choices.items():
+        command.prog = f"autoweb {name}"
+        sections.append(f"## autoweb {name}\n\n```text\n{command.format_help().strip()}\n```\n")
+    return "\n".join(sections)
+
+
+def case_file() -> str:
+    """Return a section for each type of the case file's JSON Schema, with a row for each field."""
+    schema = case_json_schema()
+    types = {"The file": schema, **schema["$defs"]}
+    sections = []
+    for name, shape in types.items():
+        if not (fields := shape.get("properties")):
+            continue
+        needed = set(shape.get("required", ()))
+        rows = [
+            f"| `{field}`{' (needed)' if field in needed else ''} | {_kind(about)} "
+            f"| {_cell(about.get('description', ''))} |"
+            for field, about in fields.items()
+        ]
+        says = _cell(shape.get("description", ""))
+        table = "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
+        sections.append(f"## {name}\n\n{says}\n\n{table}\n")
+    return "\n".join(sections)
+
+
+def _kind(about: dict[str, Any]) -> str:
+    if "$ref" in about:
+        return str(about["$ref"]).rpartition("/")[2]
+    if "const" in about or "enum" in about:
+        return " or ".join(f"`{value}`" for value in about.get("enum", [about.get("const")]))
+    if several := about.get("anyOf") or about.get("oneOf"):
+        return " or ".join(dict.fromkeys(_kind(one) for one in several))
+    kind = about.get("type", "any value")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "\\<").strip()
+
+
+def page_of_the_repository(name: str) -> str:
+    """Return a page from beside `docs`, with its links as they are from `docs/reference`."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.sub(r"\]\(docs/", "](../", text).partition("\n")[2]
+
+
+SOURCES = {
+    "commands": commands,
+    "case file": case_file,
+    "changelog": lambda: page_of_the_repository("CHANGELOG.md"),
+    "contributing": lambda: page_of_the_repository("CONTRIBUTING.md"),
+}
+
+
+def fill(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put in what comes from the code, and lead links to pages outside `docs` to their copies."""
+    text = _MARKER.sub(lambda found: SOURCES[found[1]](), source[0])
+    here = "../" * page.count("/")
+    for name in ("CHANGELOG", "CONTRIBUTING"):
+        text = text.replace(f"]({here}../{name}.md", f"]({here}reference/{name.lower()}.md")
+    source[0] = text
+
+
+def quote(app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
+    """Show `code` of docstrings as code: to Sphinx single quotes are no markup of their own.
+
+    What stands before a colon in the docstring of an attribute would be taken for its type, so the
+    colon is hidden until that has been looked for.
+    """
+    text = _CODE.sub(r"``\1``\\ ", "\n".join(lines))
+    if what == "attribute":
+        text = text.replace(":", _HIDDEN_COLON)
+    lines[:] = text.splitlines()
+
+
+def unhide(
+    app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]
+) -> None:
+    """Show the colons again that `quote` has hidden."""
+    lines[:] = [line.replace(_HIDDEN_COLON, ":") for line in lines]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register what this file adds to Sphinx."""
+    app.connect("source-read", fill)
+    # Before and after the extension that reads Google's style, which has 500.
+    app.connect("autodoc-process-docstring", quote, priority=400)
+    app.connect("autodoc-process-docstring", unhide, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,148 @@
+"""`--autoweb-watch`: what a changed file touches is run again, until Ctrl-C.
+
+Each run is a pytest of its own, so nothing of an earlier one (imported modules, browsers, servers)
+can be mistaken for what is there now. The watching process itself runs nothing.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from watchfiles import Change, DefaultFilter, watch
+
+from pytest_autoweb.options import named_folder
+from pytest_autoweb.session.case_files import holds_cases
+
+TOUCHED = "_AUTOWEB_TOUCHED"
+"""As in the plugin, which must not import this module before somebody watches."""
+CASE_SUFFIXES = (".yaml", ".yml", ".json")
+SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
+PROMPTS = "prompts"
+
+_PARTIAL = ("--autoweb-shard", "--autoweb-preview")
+_LOOK_MS = 300
+_SHOWN_NAMES = 5
+
+
+class TouchedSelection:
+    """The plugin of a run that is told which case files were touched."""
+
+    def __init__(self, touched: str) -> None:
+        self._paths = {Path(path) for path in touched.split(os.pathsep)}
+
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave everything out but the cells of these files."""
+        left = [item for item in items if item.path not in self._paths]
+        items[:] = [item for item in items if item.path in self._paths]
+        if left:
+            config.hook.pytest_deselected(items=left)
+
+
+class _Sources(DefaultFilter):
+    """Files that people write, without what runs leave behind."""
+
+    def __init__(self, report: Path, ignored: Iterable[Path]) -> None:
+        super().__init__(ignore_paths=tuple(ignored))
+        # Runs that were moved aside have the same name with a time behind it.
+        self._outputs = (report.name, "autoweb-proof", "autoweb-rerun", "autoweb-controls")
+
+    def __call__(self, change: Change, path: str) -> bool:
+        if change is Change.deleted or not super().__call__(change, path):
+            return False
+        file = Path(path)
+        if any(part.startswith(self._outputs) for part in file.parts):
+            return False
+        return _is_case_file(file) or _concerns_everything(file)
+
+
+def _is_case_file(file: Path) -> bool:
+    return file.suffix in CASE_SUFFIXES and holds_cases(file)
+
+
+def _concerns_everything(file: Path) -> bool:
+    """Tell whether any case may rest on it: Python (checks, conftests), prompts, settings."""
+    return file.suffix == ".py" or file.name in SETTINGS_FILES or PROMPTS in file.parts[:-1]
+
+
+def watch_and_run(config: pytest.Config) -> int:
+    """Run everything, then what each change touches; return the exit code of the last run.
+
+    Raises:
+        pytest.UsageError: nobody could end the watching, or the run would not be a whole one.
+    """
+    _refuse(config)
+    root = config.rootpath
+    report, *written = (
+        named_folder(config, os.environ, name) for name in ("report", "storage", "cassettes")
+    )
+    only = _Sources(report, written)
+    changes = watch(
+        root, watch_filter=only, rust_timeout=_LOOK_MS, yield_on_timeout=True, recursive=True
+    )
+    status = 0
+    try:
+        # The first look begins the watching, so a change during the first run is not missed.
+        next(changes)
+        status = _run(config, "everything", ())
+        for files in _changed(changes):
+            touched = () if any(_concerns_everything(file) for file in files) else files
+            names = _names(files, root)
+            what = "their cells" if len(touched) > 1 else "its cells" if touched else "everything"
+            status = _run(config, f"{names} changed: {what} again", touched)
+    except KeyboardInterrupt:
+        print(f"\nwatch: ended; the report is {report / 'index.html'}")
+    return status
+
+
+def _refuse(config: pytest.Config) -> None:
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise pytest.UsageError(
+            "--autoweb-watch never ends by itself, so it is refused in CI (the environment sets CI)"
+        )
+    for flag in _PARTIAL:
+        if config.getoption(flag.removeprefix("--").replace("-", "_")):
+            raise pytest.UsageError(f"--autoweb-watch runs cells again: leave {flag} out")
+
+
+def _changed(changes: Iterator[set[tuple[Change, str]]]) -> Iterator[tuple[Path, ...]]:
+    """Yield the files of each change, and say before that something is waited for."""
+    waiting = False
+    for found in changes:
+        if found:
+            waiting = False
+            yield tuple(sorted({Path(path) for _, path in found}))
+        elif not waiting:
+            waiting = True
+            print("watch: waiting for a change of a case, check or prompt file; Ctrl-C ends")
+            sys.stdout.flush()
+
+
+def _names(files: tuple[Path, ...], root: Path) -> str:
+    names = [file.relative_to(root).as_posix() for file in files]
+    if len(names) > _SHOWN_NAMES:
+        return f"{', '.join(names[:_SHOWN_NAMES])} and {len(names) - _SHOWN_NAMES} more"
+    return ", ".join(names)
+
+
+def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
+    """Run pytest as it was called, with only what was touched; a Ctrl-C is the run's to handle."""
+    print(f"\nwatch: {why}", flush=True)
+    environment = {**os.environ}
+    environment.pop(TOUCHED, None)
+    if touched:
+        environment[TOUCHED] = os.pathsep.join(map(str, touched))
+    command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+    process = subprocess.Popen(
+        [*command, "--autoweb-watch=false"], cwd=config.invocation_params.dir, env=environment
+    )
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        # The terminal has interrupted the run as well; it writes its report first.
+        process.wait()
+        raise

@@ -21,6 +21,7 @@ from pytest_autoweb.commands import (
     merge_reports,
     models,
     prove,
+    record,
     rerun,
     schema,
     show_prompts,
@@ -35,6 +36,7 @@ from pytest_autoweb.errors import AutowebError
 COMMANDS = (
     init,
     schema,
+    record,
     prove,
     show_report,
     rerun,

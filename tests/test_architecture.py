@@ -36,7 +36,7 @@ ROWS = (
     {"collect", "correction_arms"},
     {"strategies"},
     {"registration", "run", "stages"},
-    {"export", "hookspecs", "session", "verify"},
+    {"export", "hookspecs", "record", "session", "verify"},
     {"commands", "plugin"},
     {"cli"},
 )
@@ -99,7 +99,7 @@ COMES_WITH = {
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 332
+MODULE_COUNT = 339
 """A house of more rooms than this has rooms that nobody looks for."""
 SMALL_LINES = 40
 SEAMS = {

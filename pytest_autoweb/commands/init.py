@@ -39,7 +39,7 @@ be opened.
 CONTROLS = "builtin/oracle,builtin/noop"
 _IGNORED = (
     *("autoweb-report/", "autoweb-report.*/", "autoweb-proof*/", "autoweb-rerun*/"),
-    *("autoweb-blobs/", ".autoweb/"),
+    *("autoweb-record*/", "autoweb-blobs/", ".autoweb/"),
 )
 _JOBS = {"github": ".github/workflows/autoweb.yml", "gitlab": ".gitlab-ci.yml"}
 _SKILL = "pytest-autoweb/SKILL.md"
@@ -74,13 +74,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         metavar="URL",
         help="the page to start on; a path below the site with --static or --command",
     )
-    server = parser.add_mutually_exclusive_group()
-    server.add_argument("--static", metavar="DIR", help="serve this folder for the case")
-    server.add_argument(
-        "--command",
-        metavar="COMMAND",
-        help="start this program for the case; {port} stands for a free port",
-    )
+    add_server_arguments(parser)
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")
     parser.add_argument(
         "--skill",
@@ -93,6 +87,17 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--folder", default="cases", metavar="DIR", help="folder of the case files; default: cases"
     )
     parser.set_defaults(run=run)
+
+
+def add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what serves the pages, if that is part of the case."""
+    server = parser.add_mutually_exclusive_group()
+    server.add_argument("--static", metavar="DIR", help="serve this folder for the case")
+    server.add_argument(
+        "--command",
+        metavar="COMMAND",
+        help="start this program for the case; {port} stands for a free port",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -134,9 +139,9 @@ def _write(path: Path, text: str, why: str = "") -> None:
 
 def _case_file(args: argparse.Namespace, file: Path) -> str:
     """Return the text of a case file for what the page offers."""
-    webserver = _webserver(args, file)
-    with _served(webserver, file) as site:
-        entry = site + _path_below(args.url) if site else _checked_url(args.url)
+    webserver = webserver_section(args, file)
+    with served(webserver, file) as site:
+        entry = site + path_below(args.url) if site else checked_url(args.url)
         case = propose(entry)
     path = entry.removeprefix(site)
     return _rendered(
@@ -147,8 +152,12 @@ def _case_file(args: argparse.Namespace, file: Path) -> str:
     )
 
 
-def _webserver(args: argparse.Namespace, file: Path) -> dict[str, str]:
-    """Return the case file's section about its web server; empty if it needs none."""
+def webserver_section(args: argparse.Namespace, file: Path) -> dict[str, str]:
+    """Return the case file's section about its web server; empty if it needs none.
+
+    Raises:
+        SettingsError: the folder does not exist, or the command has no place for a port.
+    """
     from pytest_autoweb.errors import SettingsError
 
     above = os.path.relpath(Path(), file.parent)
@@ -167,7 +176,12 @@ def _webserver(args: argparse.Namespace, file: Path) -> dict[str, str]:
     return section
 
 
-def _path_below(path: str | None) -> str:
+def path_below(path: str | None) -> str:
+    """Return a path below the web server of a case file, without its first slash.
+
+    Raises:
+        SettingsError: it is a whole URL.
+    """
     from pytest_autoweb.errors import SettingsError
 
     if path and "://" in path:
@@ -175,24 +189,30 @@ def _path_below(path: str | None) -> str:
     return (path or "").removeprefix("/")
 
 
-def _checked_url(url: str | None) -> str:
-    """Return the URL, asking for it at a terminal."""
+def checked_url(url: str | None) -> str:
+    """Return the URL, asking for it at a terminal.
+
+    Raises:
+        SettingsError: there is none, or it is not one.
+    """
     from pytest_autoweb.errors import SettingsError
 
     if not url and sys.stdin.isatty():
         url = input("The page to start on (http://…): ").strip()
     if not url:
-        raise SettingsError(
-            "name the page to start on, as in `autoweb init http://localhost:8000/`"
-        )
+        raise SettingsError("name the page to start on, such as http://localhost:8000/")
     if not url.startswith(("http://", "https://")):
         raise SettingsError(f"{url!r} is not an http or https URL; for a folder use --static DIR")
     return url
 
 
 @contextmanager
-def _served(webserver: dict[str, str], file: Path) -> Iterator[str]:
-    """Start the case file's web server and provide its URL; "" if there is none to start."""
+def served(webserver: dict[str, str], file: Path) -> Iterator[str]:
+    """Start the case file's web server and provide its URL; "" if there is none to start.
+
+    Raises:
+        WebServerError: it does not start.
+    """
     from pytest_autoweb.cases.case import Webserver
     from pytest_autoweb.webservers.launch import ServerPool, stop_all
 

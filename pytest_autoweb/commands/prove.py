@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise SettingsError(f"--ignore: {error}") from None
     order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), ignored)
-    proofs = prove_cases(order, _watched(args.output))
+    proofs = prove_cases(order, watched(args.output))
     if args.json:
         cases = [proof.model_dump(mode="json") for proof in proofs]
         print_json("proof", {"folder": args.output, "cases": cases})
@@ -130,7 +130,7 @@ def _advice(changes: "Sequence[ChangeResult]") -> str:
     return "Add a check of what the step changes, or drop the step." if unnoticed else ""
 
 
-def _watched(output: Path) -> "Start":
+def watched(output: Path) -> "Start":
     """Return what runs a session, keeps its output in a file, and tells of each cell that ends."""
     from pytest_autoweb.errors import AutowebError
 

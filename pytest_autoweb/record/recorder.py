@@ -8,6 +8,7 @@ module alone, and where it is missing the error names the public way.
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -31,6 +32,7 @@ _BUFFER_MS = 700
 """Playwright keeps a click for half a second, as it may become a double one."""
 _MOST_ORIGINS = 20
 _MOST_SECRETS = 50
+_KEY = re.compile(r"\.press\(\"(?:Enter|Space| )\"\)\s*$")
 _BINDING = "__autowebSecret"
 CODEGEN = "playwright codegen --target python -o recorded.py URL"
 """The public way to record, whose script `--from` reads."""
@@ -78,16 +80,23 @@ class _Listener:
     def __init__(self, recording: Recording, changed: Callable[[], None]) -> None:
         self._recording, self._changed = recording, changed
 
-    def action_added(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+    def action_added(self, _page: Any, data: dict[str, Any], code: str) -> None:
+        """Keep an action."""
+        by_key = data.get("name") == "click" and data.get("clickCount") == 0
+        if by_key and self._recording.code and _KEY.search(self._recording.code[-1]):
+            # A key that presses a button, or sends a form, is told again as a click that it causes.
+            self._recording.code.pop()
         self._recording.code.append(dedent(code))
         # What came before is complete now.
         self._changed()
 
     def action_updated(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+        """Replace the last action by what it has grown to."""
         if self._recording.code:
             self._recording.code[-1] = dedent(code)
 
     def signal_added(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+        """Replace the last action by its code with what it led to, such as a popup."""
         if code:
             self.action_updated(_page, _data, code)
 

@@ -48,6 +48,7 @@ Exit status: 0 the case is written; 1 it was refused, and what was recorded is k
 input, or a page or browser that cannot be opened.
 """
 _RUNS = Path("autoweb-record")
+_SETTLE_MS = 1500
 _NEUTRAL = {"failure_model": "", "store": "", "capture": "ARIA"}
 """Settings of the project that are for runs of models."""
 
@@ -376,7 +377,9 @@ def _played(case: "RecordedCase", target: Path) -> "tuple[Proposal, ...]":
 
     print("\nPlaying what was recorded again, beside doing nothing:", flush=True)
     settings = {"models": f"{ORACLE},{NOOP}", "repeat": "2", "controls": "false"}
-    cells = _run(case, target, _RUNS / "plays", settings)
+    # Checks wait for what they look for. Here there are none yet, so the oracle has to wait.
+    patient = replace(case, oracle=f"{case.oracle}page.wait_for_timeout({_SETTLE_MS})\n")
+    cells = _run(patient, target, _RUNS / "plays", settings)
     for cell in cells:
         if cell.model == ORACLE and (why := why_not_played(cell)):
             raise _Refused(f"played again, it does not come to its end: {why}")

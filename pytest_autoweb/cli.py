@@ -21,7 +21,7 @@ from pytest_autoweb.commands import (
     merge_reports,
     models,
     prove,
-    record,
+    record_case,
     rerun,
     schema,
     show_prompts,
@@ -36,7 +36,7 @@ from pytest_autoweb.errors import AutowebError
 COMMANDS = (
     init,
     schema,
-    record,
+    record_case,
     prove,
     show_report,
     rerun,

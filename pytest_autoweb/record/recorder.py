@@ -39,7 +39,7 @@ CODEGEN = "playwright codegen --target python -o recorded.py URL"
 
 
 @dataclass(slots=True)
-class Recording:
+class RecordedWork:
     """What a person did, while it goes on."""
 
     code: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Recording:
 class _Listener:
     """Playwright's sink for actions: each is added once, and may be told again as it grows."""
 
-    def __init__(self, recording: Recording, changed: Callable[[], None]) -> None:
+    def __init__(self, recording: RecordedWork, changed: Callable[[], None]) -> None:
         self._recording, self._changed = recording, changed
 
     def action_added(self, _page: Any, data: dict[str, Any], code: str) -> None:
@@ -113,7 +113,7 @@ class RecordOrder:
 
 def record(
     order: RecordOrder,
-    recording: Recording,
+    recording: RecordedWork,
     *,
     changed: Callable[[], None],
     ended: Callable[[], bool],

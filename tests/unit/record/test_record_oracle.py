@@ -13,11 +13,11 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli import main
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.record.keyboard import chosen_numbers
 from pytest_autoweb.record.oracle import in_template, make_oracle, read_acts, refuse_oracle
 from pytest_autoweb.record.proposals import Seen, propose
-from pytest_autoweb.record.questions import chosen_numbers
 from pytest_autoweb.record.recorded_case import RecordedCase
-from pytest_autoweb.record.recorder import Recording
+from pytest_autoweb.record.recorder import RecordedWork
 
 CODEGEN = r"""
 import re
@@ -125,7 +125,7 @@ def test_what_was_typed_is_typed_again_and_secrets_are_not_there(
 
 
 def test_the_last_text_of_each_secret_field_counts_and_every_one_that_was_sent() -> None:
-    recording = Recording()
+    recording = RecordedWork()
     for field, value, done in (
         ("a", "hun", False), ("a", "hunter1", True), ("a", "h", False), ("a", "hunter22", False),
         ("b", "123456", False),

@@ -24,9 +24,9 @@ from pytest_autoweb.commands.prove import watched
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
+    from pytest_autoweb.record.keyboard import Questions
     from pytest_autoweb.record.oracle import Oracle
     from pytest_autoweb.record.proposals import Proposal
-    from pytest_autoweb.record.questions import Questions
     from pytest_autoweb.record.recorded_case import RecordedCase
     from pytest_autoweb.results import CellResult
 
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: an argument cannot be used, or the page cannot be opened.
     """
     from pytest_autoweb.errors import AutowebError, SettingsError
-    from pytest_autoweb.record.questions import Questions
+    from pytest_autoweb.record.keyboard import Questions
 
     target = _target(args.output)
     questions = Questions(silent=args.yes)
@@ -189,9 +189,9 @@ def _tell_kept(draft: Path) -> None:
 def _recorded(args: argparse.Namespace, questions: "Questions", target: Path, draft: Path) -> _Work:
     """Let the person work, and keep it in the draft as it grows."""
     from pytest_autoweb.record.oracle import make_oracle, read_acts
-    from pytest_autoweb.record.recorder import Recording, RecordOrder, record
+    from pytest_autoweb.record.recorder import RecordedWork, RecordOrder, record
 
-    recording = Recording()
+    recording = RecordedWork()
     accept = args.dialogs == "accept"
 
     def oracle(code: Sequence[str]) -> "Oracle":
@@ -434,7 +434,7 @@ def _chosen(
         SettingsError: `--checks` is no choice.
     """
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.record.questions import chosen_numbers
+    from pytest_autoweb.record.keyboard import chosen_numbers
     from pytest_autoweb.redaction import Redactor
 
     likely = [number for number, one in enumerate(proposals, 1) if one.likely]

@@ -23,6 +23,7 @@ from pytest_autoweb.commands import (
     merge_reports,
     models,
     prove,
+    record_case,
     rerun,
     schema,
     show_prompts,
@@ -37,6 +38,7 @@ from pytest_autoweb.errors import AutowebError
 COMMANDS = (
     init,
     schema,
+    record_case,
     prove,
     explore_site,
     show_report,

@@ -36,7 +36,7 @@ ROWS = (
     {"collect", "correction_arms"},
     {"strategies"},
     {"registration", "run", "stages"},
-    {"export", "hookspecs", "session", "verify"},
+    {"export", "hookspecs", "record", "session", "verify"},
     {"commands", "plugin"},
     {"cli"},
 )
@@ -100,7 +100,7 @@ COMES_WITH = {
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 343
+MODULE_COUNT = 350
 """A house of more rooms than this has rooms that nobody looks for."""
 SMALL_LINES = 40
 SEAMS = {

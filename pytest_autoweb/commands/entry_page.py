@@ -51,7 +51,7 @@ def served_entry(
         AutowebError: the address cannot be used, or the server does not start.
     """
     with _server_of(webserver, file) as site:
-        yield site, site + _path_below(args.url) if site else _checked_url(args.url)
+        yield site, site + path_below(args.url) if site else checked_url(args.url)
 
 
 def webserver_section(args: argparse.Namespace, file: Path) -> dict[str, str]:
@@ -74,7 +74,12 @@ def webserver_section(args: argparse.Namespace, file: Path) -> dict[str, str]:
     return section
 
 
-def _path_below(path: str | None) -> str:
+def path_below(path: str | None) -> str:
+    """Return a path below the web server of a case file, without its first slash.
+
+    Raises:
+        SettingsError: it is a whole URL.
+    """
     from pytest_autoweb.errors import SettingsError
 
     if path and "://" in path:
@@ -82,8 +87,12 @@ def _path_below(path: str | None) -> str:
     return (path or "").removeprefix("/")
 
 
-def _checked_url(url: str | None) -> str:
-    """Return the URL, asking for it at a terminal."""
+def checked_url(url: str | None) -> str:
+    """Return the URL, asking for it at a terminal.
+
+    Raises:
+        SettingsError: there is none, or it is not one.
+    """
     from pytest_autoweb.errors import SettingsError
 
     if not url and sys.stdin.isatty():

@@ -48,6 +48,7 @@ _IGNORED = (
         "autoweb-proof*/",
         "autoweb-rerun*/",
         "autoweb-explore*/",
+        "autoweb-record*/",
     ),
     *("autoweb-blobs/", ".autoweb/"),
 )
@@ -88,6 +89,17 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--folder", default="cases", metavar="DIR", help="folder of the case files; default: cases"
     )
     parser.set_defaults(run=run)
+
+
+def add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what serves the pages, if that is part of the case."""
+    server = parser.add_mutually_exclusive_group()
+    server.add_argument("--static", metavar="DIR", help="serve this folder for the case")
+    server.add_argument(
+        "--command",
+        metavar="COMMAND",
+        help="start this program for the case; {port} stands for a free port",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -116,7 +116,7 @@ def verify_run(order: Order) -> Verification:
     cells = [(cell, *cases.of(cell)) for cell in run.cells]
     fresh_run_folder(order.output)
     changes: list[CellChange] = []
-    with _browser() as browser:
+    with browser_when_needed() as browser:
         for cell, loaded, note in cells:
             again, notes = _rejudge_cell(cell, loaded, order, browser)
             _copy_cell(order, cell)
@@ -312,7 +312,7 @@ def _check_change(
 
 
 @contextmanager
-def _browser() -> Iterator[Callable[[], Browser]]:
+def browser_when_needed() -> Iterator[Callable[[], Browser]]:
     """Provide a function that starts the browser on its first call, and stop it at the end."""
     # Late: a run whose checks need no page is judged without loading Playwright.
     with ExitStack() as stack:

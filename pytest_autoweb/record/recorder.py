@@ -1,0 +1,231 @@
+"""A browser in which a person works, and Playwright's recorder that listens.
+
+Playwright offers its recorder to programs only in a private place, `_start_recording` of a context.
+The public way, `playwright codegen`, is a process of its own: nobody could tell there which fields
+are for passwords, and it writes what was typed into a file. So the private place is used, by this
+module alone, and where it is missing the error names the public way.
+"""
+
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from textwrap import dedent
+from types import FrameType
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_playwright
+
+from pytest_autoweb.egress.chromium import browser_environ, launch_args
+from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.errors import BrowserError, SettingsError
+from pytest_autoweb.page.run_script import script
+
+_OPEN_MS = 30_000
+_LOOK_MS = 100
+_BUFFER_MS = 700
+"""Playwright keeps a click for half a second, as it may become a double one."""
+_MOST_ORIGINS = 20
+_MOST_SECRETS = 50
+_KEY = re.compile(r"\.press\(\"(?:Enter|Space| )\"\)\s*$")
+_BINDING = "__autowebSecret"
+CODEGEN = "playwright codegen --target python -o recorded.py URL"
+"""The public way to record, whose script `--from` reads."""
+
+
+@dataclass(slots=True)
+class RecordedWork:
+    """What a person did, while it goes on."""
+
+    code: list[str] = field(default_factory=list)
+    """Playwright's code for each action; the last one may still grow."""
+    origins: list[str] = field(default_factory=list)
+    """The origins that pages asked, in their order."""
+    _typed: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _done: dict[str, str] = field(default_factory=dict)
+
+    def secrets(self) -> dict[str, str]:
+        """Return what was typed into secret fields, with the kind of field: `password`, `code`."""
+        return {**self._done, **{value: kind for kind, value in self._typed.values()}}
+
+    def take_secret(self, told: str) -> None:
+        """Keep what a field for secrets holds; a page may tell nonsense, which is left alone."""
+        with suppress(ValueError, KeyError, TypeError):
+            said = json.loads(told[:10_000])
+            kind, value = str(said["kind"])[:20], str(said["value"])
+            if not kind.isidentifier() or len(self._typed) + len(self._done) >= _MOST_SECRETS:
+                return
+            if said["done"]:
+                # What is typed afterwards into the same field is another secret.
+                self._typed.pop(str(said["id"]), None)
+                self._done[value] = kind
+            else:
+                self._typed[str(said["id"])] = (kind, value)
+
+    def take_request(self, request: Request) -> None:
+        """Keep the origin of a request."""
+        origin = str(found) if (found := parse_origin(request.url)) else ""
+        if origin and origin not in self.origins and len(self.origins) < _MOST_ORIGINS:
+            self.origins.append(origin)
+
+
+class _Listener:
+    """Playwright's sink for actions: each is added once, and may be told again as it grows."""
+
+    def __init__(self, recording: RecordedWork, changed: Callable[[], None]) -> None:
+        self._recording, self._changed = recording, changed
+
+    def action_added(self, _page: Any, data: dict[str, Any], code: str) -> None:
+        """Keep an action."""
+        by_key = data.get("name") == "click" and data.get("clickCount") == 0
+        if by_key and self._recording.code and _KEY.search(self._recording.code[-1]):
+            # A key that presses a button, or sends a form, is told again as a click that it causes.
+            self._recording.code.pop()
+        self._recording.code.append(dedent(code))
+        # What came before is complete now.
+        self._changed()
+
+    def action_updated(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+        """Replace the last action by what it has grown to."""
+        if self._recording.code:
+            self._recording.code[-1] = dedent(code)
+
+    def signal_added(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+        """Replace the last action by its code with what it led to, such as a popup."""
+        if code:
+            self.action_updated(_page, _data, code)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrder:
+    """What is to be recorded, and how."""
+
+    url: str
+    debug_port: int | None = None
+    """Without a window, for a browser elsewhere that steers this one through the port."""
+    accept_dialogs: bool = False
+
+
+def record(
+    order: RecordOrder,
+    recording: RecordedWork,
+    *,
+    changed: Callable[[], None],
+    ended: Callable[[], bool],
+    opened: Callable[[], None],
+) -> None:
+    """Open the page and listen until `ended` says so, the page is closed, or Ctrl-C is pressed.
+
+    Args:
+        order: the page, and how to open it.
+        recording: grows meanwhile; it is complete however this ends.
+        changed: called when an action was added.
+        ended: asked again and again.
+        opened: called once the person may begin.
+
+    Raises:
+        SettingsError: there is no display, or this Playwright has no recorder for programs.
+        BrowserError: there is no browser, or the page cannot be opened.
+    """
+    if order.debug_port is None and not _has_display():
+        raise SettingsError(
+            "there is no display for a window. Give --debug-port 9222, and steer the browser from "
+            "chrome://inspect of your own machine after `ssh -L 9222:127.0.0.1:9222 HOST`; or run "
+            f"`{CODEGEN}` where there is a display, and here `autoweb record --from recorded.py`"
+        )
+    with _context(order) as context, _interrupts() as interrupted:
+        context.expose_binding(_BINDING, lambda _source, told: recording.take_secret(str(told)))
+        context.add_init_script(script("secret_fields"))
+        context.on("request", lambda request: recording.take_request(request))
+        context.on("dialog", lambda dialog: _answer(dialog, accept=order.accept_dialogs))
+        _start(context, _Listener(recording, changed))
+        page = context.pages[0] if context.pages else context.new_page()
+        try:
+            page.goto(order.url, timeout=_OPEN_MS)
+        except Error as error:
+            first = str(error).splitlines()[0]
+            raise BrowserError(f"{order.url} cannot be opened: {first}") from None
+        opened()
+        # The page, its browser or Playwright's driver may end at any time, by Ctrl-C as well.
+        with suppress(Error):
+            while not (page.is_closed() or ended() or interrupted()):
+                page.wait_for_timeout(_LOOK_MS)
+            page.wait_for_timeout(_BUFFER_MS)
+
+
+def _start(context: BrowserContext, listener: _Listener) -> None:
+    inner: Any = getattr(context, "_impl_obj", None)
+    wait: Any = getattr(context, "_sync", None)
+    start = getattr(inner, "_start_recording", None)
+    if start is None or wait is None:
+        raise SettingsError(
+            "this version of Playwright does not let programs listen to its recorder. Update it "
+            f"(`pip install -U playwright`), or run `{CODEGEN}` and then "
+            "`autoweb record --from recorded.py`"
+        )
+    wait(start({"language": "python"}, listener))
+
+
+def _answer(dialog: Dialog, *, accept: bool) -> None:
+    with suppress(Error):
+        if accept or dialog.type == "beforeunload":
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
+
+def _has_display() -> bool:
+    if not sys.platform.startswith("linux"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def _context(order: RecordOrder) -> Iterator[BrowserContext]:
+    """Provide a browser with a profile of its own, which is gone afterwards.
+
+    The pages are those of the profile, since a browser that steers this one sees no others.
+    """
+    headless = order.debug_port is not None
+    with (
+        tempfile.TemporaryDirectory(prefix="autoweb-", ignore_cleanup_errors=True) as profile,
+        sync_playwright() as playwright,
+    ):
+        chromium = playwright.chromium
+        base = {"env": browser_environ(os.environ), "headless": headless}
+        args = launch_args(base, playwright_executable=chromium.executable_path)
+        if headless:
+            args["args"] = [*args.get("args", ()), f"--remote-debugging-port={order.debug_port}"]
+        # Ctrl-C ends the recording, and only then the browser.
+        args |= {"handle_sigint": False, "viewport": {"width": 1280, "height": 720}}
+        try:
+            context = chromium.launch_persistent_context(profile, **args)
+        except Error as error:
+            raise BrowserError(f"no browser can be started: {error}") from None
+        try:
+            yield context
+        finally:
+            with suppress(Error):
+                context.close()
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Count Ctrl-C instead of raising; the second one raises, should the first be of no use."""
+    pressed: list[int] = []
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed.append(number)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -26,7 +26,6 @@ LOG_CHARS = 4_000
 """The most characters of a log that a model is shown, from its end."""
 _ANSWER_CHARS = 500
 _CALL_LOG_CHARS = 1_500
-_CORRECTED_CHARS = 600
 _EVIDENCE_LINES = 12
 _NOISE_LINES = 5
 
@@ -74,7 +73,8 @@ def execution_output(failed: Attempt) -> str:
     lines.append("=== stepResults ===")
     for result in failed.step_results:
         if result.status == "corrected":
-            error = step_error(result, failed.code)[:_CORRECTED_CHARS]
+            # Why the lines that are comments now were not carried out, without the call's log.
+            error = "\n".join(step_error(result, failed.code).splitlines()[:2])
             lines += [f"step={result.step_index} ended in an error, and you went on", error]
         elif not result.ok:
             lines += [f"step={result.step_index} ok=false", step_error(result, failed.code)]

@@ -86,7 +86,7 @@ def test_a_repair_is_told_the_errors_that_turns_went_on_after(
     assert "Other" in told[2]
     assert "The script ran to its end, after errors." in told[3]
     assert "step=1 ended in an error, and you went on" in told[3]
-    assert 'waiting for get_by_role("button", name="Sell")' in told[3]
+    assert "name='Sell').click(timeout=200)\nTimeoutError: " in told[3]
     assert result.outcome == "healed"
 
 

@@ -67,10 +67,14 @@ def test_a_script_is_told_its_own_log_and_answer_and_where_it_ended() -> None:
     assert "=== address at the end ===\nhttp://127.0.0.1:4000/rooms?free" in told
 
 
-def test_an_error_that_was_corrected_within_the_attempt_is_not_told_again() -> None:
+def test_an_error_after_which_turns_went_on_is_told_without_the_log_of_its_call() -> None:
     attempt = Attempt(code=SCRIPT, step_results=(failed_step(status="corrected"),))
 
-    assert "TimeoutError" not in execution_output(attempt)
+    told = execution_output(attempt)
+
+    assert "ended in an error, and you went on" in told
+    assert "TimeoutError" in told
+    assert "waiting for" not in told
 
 
 @pytest.mark.parametrize("kind", list(CHECKS))

@@ -192,7 +192,7 @@ def _recorded(args: argparse.Namespace, questions: "Questions", target: Path, dr
         secrets = {**recording.secrets(), **_named_secrets(args.secret)}
         return make_oracle(read_acts("\n".join(code)), secrets, accept_dialogs=accept)
 
-    with served_entry(args, _webserver(args, target), target) as (site, url):
+    with served_entry(args, _webserver(args, target), target) as (_, url):
         order = RecordOrder(url, args.debug_port, accept)
         questions.start()
         try:

@@ -98,6 +98,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.long
 def test_what_a_person_does_without_a_display_becomes_a_proven_case_without_secrets(
     project: Path, playwright: Playwright
 ) -> None:
@@ -155,6 +156,7 @@ def test_what_a_person_does_without_a_display_becomes_a_proven_case_without_secr
     assert [file for file in written if SECRET.encode() in file.read_bytes()] == []
 
 
+@pytest.mark.long
 def test_what_cannot_be_played_again_is_refused_and_kept(project: Path) -> None:
     script = project / "recorded.py"
     script.write_text(

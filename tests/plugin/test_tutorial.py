@@ -15,7 +15,7 @@ SETTINGS = {
     "AUTOWEB_CHECK_TIMEOUT": "1",
     "PYTEST_ADDOPTS": "-p no:anyio -p no:hypothesispytest -p no:schemathesis",
 }
-PAGES = ("controls", "prove", "compare", "verify", "export", "preview", "shards", "store", "json")
+PAGES = ("controls", "compare", "verify", "preview", "shards", "store")
 STAND_INS = {
     "--autoweb-models=openai/gpt-5-mini,local/smollm2-135m": "--autoweb-models=fake/reads",
     "openai/gpt-5-mini": "fake/reads",
@@ -50,9 +50,6 @@ def browser_type_launch_args(browser_type_launch_args, playwright, browser_name)
     )
 """
 NOT_RUN = {
-    "autoweb export": "the tutorial does it, at four sessions each",
-    "autoweb prove": "as long as all the rest; test_prove.py has it",
-    "autoweb show-report --json | jq": "a pipe into another program",
     "autoweb models check": "asks a service",
     "autoweb dashboard": "serves until it is stopped",
 }
@@ -79,6 +76,7 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_tutorial_leads_from_an_empty_folder_to_a_plain_test(tutorial: Path) -> None:
     (written,) = (tutorial / "e2e").glob("test_*.py")
 
@@ -102,6 +100,7 @@ def in_the_tutorial(command: str) -> str:
     return command + (ONE_CASE if command.startswith("pytest ") else "")
 
 
+@pytest.mark.long
 def test_what_the_how_to_pages_tell_to_run_runs(tutorial: Path, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     shutil.copytree(tutorial, ready, ignore=shutil.ignore_patterns("e2e"))

@@ -109,6 +109,7 @@ def ran(lines: list[str]) -> set[str]:
     }
 
 
+@pytest.mark.long
 def test_what_a_change_touches_is_run_again_until_ctrl_c(
     project: Path, watches: list[Watch]
 ) -> None:

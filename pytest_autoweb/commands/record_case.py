@@ -131,8 +131,10 @@ def run(args: argparse.Namespace) -> int:
     draft = args.script or _free(target.with_name(f"{target.stem}.recorded.py"))
     try:
         work = _read(args) if args.script else _recorded(args, questions, target, draft)
-        case = _case(args, questions, target, work)
+        case = _case(args, target, work)
+        # Before any question, since the keyboard's reader would take what is typed here.
         with _values(work.oracle.secrets, case.variables):
+            case = _with_task(args, questions, case)
             proven = _proven(_chosen(args, questions, _played(case, target), case), target)
         _accept(proven, target, work)
     except _Refused as why:
@@ -270,18 +272,14 @@ def _webserver(args: argparse.Namespace, target: Path) -> dict[str, str]:
     return {**section, "reset": "restart"} if "command" in section else section
 
 
-def _case(
-    args: argparse.Namespace, questions: "Questions", target: Path, work: _Work
-) -> "RecordedCase":
-    """Return the case without checks.
+def _case(args: argparse.Namespace, target: Path, work: _Work) -> "RecordedCase":
+    """Return the case without its task and its checks.
 
     Raises:
-        SettingsError: the step language does not allow the code, or a file or the task is missing.
+        SettingsError: the step language does not allow the code, or a file is missing.
     """
-    from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.record.oracle import in_template, refuse_oracle, secret_variables
     from pytest_autoweb.record.recorded_case import RecordedCase
-    from pytest_autoweb.redaction import Redactor
 
     oracle = work.oracle
     refuse_oracle(oracle.code)
@@ -296,20 +294,33 @@ def _case(
         entry = in_template(checked_url(args.url or oracle.entry_url))
     own = f"{parts.scheme}://{parts.netloc}"
     case_id = args.id or re.sub(r"[^A-Za-z0-9._-]+", "-", target.stem)
-    task = args.task or questions.ask("The task, as you would tell it to a person:")
-    if not task:
-        raise SettingsError("the case needs a task: name it with --task")
-    task = Redactor(oracle.secrets)(task)
     return RecordedCase(
         id=case_id,
         entry_url=entry,
-        task=task,
+        task="",
         oracle=in_template(oracle.code, site if webserver else ""),
         variables=secret_variables(oracle.secrets, case_id),
         webserver=webserver,
         origins=tuple(origin for origin in work.origins if origin != own),
         files=_files(oracle.files, args, target),
     )
+
+
+def _with_task(
+    args: argparse.Namespace, questions: "Questions", case: "RecordedCase"
+) -> "RecordedCase":
+    """Return the case with its task, which is asked for unless a flag names it.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.redaction import Redactor
+
+    task = args.task or questions.ask("The task, as you would tell it to a person:")
+    if not task:
+        raise SettingsError("the case needs a task: name it with --task")
+    return replace(case, task=Redactor(_secret_values(case))(task))
 
 
 def _files(names: Sequence[str], args: argparse.Namespace, target: Path) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for block in blocks((DOCS / "tutorial.md").read_text(encoding="utf-8")):
         follow(block, folder, SETTINGS)
         done.append(block.order)
-    assert done == ["Write", "Run", "Write", "Run", "Write", "Run", "Run", "Run"]
+    assert done == ["Write", "Run", "Write", "Run", "Write", "Run", "Run", "Run", "Write", "Run"]
     return folder
 
 
@@ -82,6 +82,7 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_plain_test(tutorial: Path)
 
     assert "autoweb import" not in written.read_text(encoding="utf-8")
     assert (tutorial / "autoweb-report" / "index.html").is_file()
+    assert (tutorial / "cases" / "sencha.yaml").is_file()
 
 
 def commands_of(page: str) -> Iterator[str]:

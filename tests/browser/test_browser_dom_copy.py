@@ -153,6 +153,7 @@ def account(browser: Browser) -> Iterator[Page]:
     other.close()
 
 
+@pytest.mark.long
 def test_a_copy_is_judged_as_its_page_was(browser: Browser, account: Page) -> None:
     live = verdicts(account)
     with open_copy(browser, copy_page(account, REDACT), account.url) as copy:

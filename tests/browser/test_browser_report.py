@@ -476,6 +476,7 @@ def test_cells_of_a_large_run_come_from_files_beside_the_page(large: Path, open_
     assert page.title().startswith("autoweb report")
 
 
+@pytest.mark.long
 def test_of_many_rows_those_near_the_view_are_drawn(large: Path, open_page: Open) -> None:
     page = open_page(large)
     cells = page.locator(".matrix button.cell")

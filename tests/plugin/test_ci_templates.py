@@ -280,7 +280,8 @@ def test_the_component_installs_runs_gates_comments_and_keeps_the_report(machine
     # A case that cannot pass: the exit code of pytest is that of the job.
     page = machine.project / "site" / "index.html"
     page.write_text("<p>Closed</p>", encoding="utf-8")
-    assert machine.run(lines, settings, "-eo pipefail").returncode == 1
+    quick = settings | {"AUTOWEB_STEP_TIMEOUT": "1"}
+    assert machine.run(lines, quick, "-eo pipefail").returncode == 1
 
 
 def test_the_workflow_that_releases_holds_no_key_and_signs() -> None:

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -150,10 +152,16 @@ def furnish(project: pytest.Pytester) -> None:
     project.makeconftest(CLIENT)
 
 
+def own_chromium() -> dict[str, Any]:
+    with sync_playwright() as playwright:
+        return launch_args({}, playwright_executable=playwright.chromium.executable_path)
+
+
 def bare(folder: Path) -> "subprocess.CompletedProcess[str]":
     """The result of the written tests where this package cannot be imported."""
-    with sync_playwright() as playwright:
-        args = launch_args({}, playwright_executable=playwright.chromium.executable_path)
+    # In a thread, because a test before this one may have left Playwright's loop running here.
+    with ThreadPoolExecutor(1) as thread:
+        args = thread.submit(own_chromium).result()
     (folder / "conftest.py").write_text(
         'import sys\nimport pytest\nsys.modules["pytest_autoweb"] = None\n'
         "@pytest.fixture(scope='session')\n"

@@ -29,6 +29,7 @@ def pin(project: pytest.Pytester, case_id: str) -> None:
     path.write_text(text.replace(f"id: {case_id}\n", f"id: {case_id}\n    must_pass: true\n"))
 
 
+@pytest.mark.long
 def test_with_a_gate_failed_cells_are_expected_and_the_rate_decides(
     project: pytest.Pytester, scripted: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +69,7 @@ def test_a_pinned_cell_fails_by_itself_although_a_gate_holds(
     }
 
 
+@pytest.mark.long
 def test_a_soft_group_warns_and_a_crash_of_the_gates_keeps_the_report(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -45,6 +45,7 @@ def cells_of(project: pytest.Pytester) -> list[dict[str, Any]]:
     return [cell for case in report["cases"] for cell in case["cells"]]
 
 
+@pytest.mark.long
 def test_a_cell_has_one_first_attempt_whatever_reruns_tests(
     project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:

@@ -15,7 +15,7 @@ SETTINGS = {
     "AUTOWEB_CHECK_TIMEOUT": "1",
     "PYTEST_ADDOPTS": "-p no:anyio -p no:hypothesispytest -p no:schemathesis",
 }
-PAGES = ("controls", "compare", "verify", "preview", "shards", "store")
+PAGES = ("compare", "preview", "shards", "store")
 STAND_INS = {
     "--autoweb-models=openai/gpt-5-mini,local/smollm2-135m": "--autoweb-models=fake/reads",
     "openai/gpt-5-mini": "fake/reads",
@@ -122,6 +122,6 @@ def test_what_the_how_to_pages_tell_to_run_runs(tutorial: Path, tmp_path: Path) 
                 done = run(in_the_tutorial(command), [], folder, SETTINGS)
                 ended[f"{page}: {command}"] = done
 
-    assert len(ended) >= 15
+    assert len(ended) >= 9
     # 1 says that a model lost a case, which is what the stand-in is for.
     assert {command: code for command, code in ended.items() if code not in (0, 1)} == {}

@@ -39,6 +39,7 @@ def copy_of_project(folder: Path) -> None:
             shutil.copy(ROOT / name, folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("heading", "text"),
     [pytest.param(heading, text, id=f"{page}: {heading}") for page, heading, text in sections()],

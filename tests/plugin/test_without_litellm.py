@@ -82,6 +82,7 @@ def test_litellm_itself_does_without_its_parts(
     assert done.stdout.str().strip() == scripted_plan("log in").strip()
 
 
+@pytest.mark.long
 def test_a_server_is_called_and_its_replies_are_recorded_and_replayed(
     project: pytest.Pytester, without: Callable[[tuple[str, ...]], None], server: OpenAIServer
 ) -> None:

@@ -36,6 +36,7 @@ def address(full: Store) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.long
 def test_answers_keep_to_the_schema_for_good_and_bad_requests(address: str) -> None:
     schema = schemathesis.openapi.from_url(f"{address}/api/openapi.json", headers=BEARER)
     every: list[Any] = list(schema.get_all_operations())

@@ -451,7 +451,7 @@ def _chosen(
         if said is None:
             said = questions.ask("\nNumbers such as 1,3, or all, or only Enter:")
         try:
-            numbers = chosen_numbers(said, likely or range(1, 2), len(proposals))
+            numbers = chosen_numbers(said, likely, len(proposals))
         except SettingsError as error:
             if args.checks is not None or not questions.asking:
                 raise

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -105,16 +105,17 @@ def propose(played: Sequence[Seen], idle: Sequence[Seen]) -> tuple[Proposal, ...
         *_of_requests(played, idle),
         *_of_downloads(played, idle),
         *_of_texts(played, idle),
+        *(Proposal(check, likely=False) for check in _of_fields(played, idle)),
     ]
-    # Where nothing else changed, the state of the form is all there is to tell of the work.
-    likely = not any(proposal.likely for proposal in found)
-    found += (Proposal(check, likely) for check in _of_fields(played, idle))
     shown: dict[str, Proposal] = {}
     for proposal in found:
         text = json.dumps(proposal.check, sort_keys=True, ensure_ascii=False)
         if not _MASKED.search(text):
             shown.setdefault(text, proposal)
-    return tuple(shown.values())
+    if any(proposal.likely for proposal in shown.values()):
+        return tuple(shown.values())
+    # A new line is better than none, and better than the state of a form that was filled in.
+    return tuple(replace(one, likely=not number) for number, one in enumerate(shown.values()))
 
 
 def _new(

@@ -2,6 +2,7 @@
 
 import ast
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,20 @@ def test_proposed_is_what_every_play_shows_and_no_play_of_doing_nothing() -> Non
         ({"text": "1 x tea"}, False),
         ({"element": {"role": "checkbox", "name": "Gift", "checked": True}}, False),
     ]  # fmt: skip
+
+
+def test_where_nothing_is_sure_a_new_line_goes_before_the_state_of_a_form() -> None:
+    typed = ({"role": "textbox", "name": "Name", "value": "ana"},)
+    played, idle = Seen(SITE, lines=("Welcome",), fields=typed), Seen(SITE)
+
+    proposals = propose([played, played], [idle, idle])
+
+    assert [(proposal.check, proposal.likely) for proposal in proposals] == [
+        ({"text": "Welcome"}, True),
+        ({"element": typed[0]}, False),
+    ]
+    (only,) = propose([replace(played, lines=())] * 2, [idle, idle])
+    assert (only.check, only.likely) == ({"element": typed[0]}, True)
 
 
 def test_choices_are_numbers_all_or_the_suggestion() -> None:

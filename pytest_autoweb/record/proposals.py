@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -115,7 +115,7 @@ def propose(played: Sequence[Seen], idle: Sequence[Seen]) -> tuple[Proposal, ...
     if any(proposal.likely for proposal in shown.values()):
         return tuple(shown.values())
     # A new line is better than none, and better than the state of a form that was filled in.
-    return tuple(replace(one, likely=not number) for number, one in enumerate(shown.values()))
+    return tuple(one._replace(likely=not number) for number, one in enumerate(shown.values()))
 
 
 def _new(

@@ -91,17 +91,6 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.set_defaults(run=run)
 
 
-def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what serves the pages, if that is part of the case."""
-    server = parser.add_mutually_exclusive_group()
-    server.add_argument("--static", metavar="DIR", help="serve this folder for the case")
-    server.add_argument(
-        "--command",
-        metavar="COMMAND",
-        help="start this program for the case; {port} stands for a free port",
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     """Write what is missing, then run the two controls on the case.
 

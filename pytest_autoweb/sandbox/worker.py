@@ -137,6 +137,8 @@ class Worker:
                     self._run(frame)
                 case "restore":
                     self.names.update(frame_codec.decode(frame["vars"], self._unspecial))
+                    # The block that follows may be one that is run again, which starts from these.
+                    self._at_start = _copied(self.names)
                 # Pages raise events between two steps, too, for listeners of an earlier one.
                 case "cb":
                     self._serve_callback(frame)

@@ -24,6 +24,8 @@ class Site:
                 site.hits.append(self.path)
                 if given := self.headers.get("authorization"):
                     site.authorizations.append(given)
+                # An answer before the end of a long body would break the connection.
+                self.rfile.read(int(self.headers.get("content-length", 0)))
                 time.sleep(site.delays.get(self.path, 0))
                 status, headers, body = site.find(self.path)
                 self.send_response(status)

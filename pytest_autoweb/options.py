@@ -1,6 +1,6 @@
 """Every flag, ini key and environment variable, declared once and read into `Settings`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from pytest_autoweb.errors import SettingsError, listed
 from pytest_autoweb.language import Language
 from pytest_autoweb.values.normal_forms import without_password
-from pytest_autoweb.variants import StrategyName, known_strategy, variants_of
+from pytest_autoweb.variants import StrategyName, contestants, known_strategy, variants_of
 
 # Late imports: every start reads the flags, and few need a registry or pydantic.
 
@@ -101,6 +101,11 @@ def codegen_ways(text: str) -> tuple[str, ...]:
     if len(ways) != 1 and set(ways) != {"turns", "once"}:
         raise ValueError(f"{text!r} is not allowed; allowed: auto, turns, once, or turns,once")
     return ways
+
+
+def agents(text: str) -> tuple[str, ...]:
+    """Read the agents that are named; several make each model run once with each."""
+    return tuple(known_strategy(name) for name in comma_list(text))
 
 
 def locator(text: str) -> str:
@@ -219,6 +224,10 @@ OPTIONS: tuple[Option, ...] = (
            "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "{strategies}.", known_strategy, "NAME"),
+    Option("agents", "", "Agents to compare: several make each model run once with each of them, "
+           "whatever a case says, as MODEL@AGENT. One alone is what --autoweb-strategy names. The "
+           "built-in agents are the strategies; others are programs of their own.", agents,
+           "A,B"),
     Option("codegen", "auto", "How the strategy codegen writes a script: by turns (see a page, "
            "write code for it, run it, look again), once (a plan, then the whole script), or auto: "
            "once for models that are small by their name, else turns. turns,once compares both "
@@ -347,6 +356,7 @@ class Settings:
     simplified_html: bool | None
     visual_supplement: bool
     strategy: StrategyName
+    agents: tuple[StrategyName, ...]
     codegen: tuple[str, ...]
     max_turns: int
     max_decisions: int
@@ -475,19 +485,21 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
             where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
             raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
         sources[option.name] = source
-    if len(values["codegen"]) > 1:
-        values["models"] = tuple(_in_each_way(values["models"], values["codegen"]))
+    _check_agents(values, sources)
+    values["models"] = contestants(values["models"], values["agents"], values["codegen"])
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(**values, rootdir=config.rootpath, sources=sources)
 
 
-def _in_each_way(models: tuple[str, ...], ways: tuple[str, ...]) -> Iterator[str]:
-    """Yield every model once for each way to write a script, but controls once."""
-    for model in models:
-        if model.startswith("builtin/"):
-            yield model
-        else:
-            yield from (f"{model}@{way}" for way in ways)
+def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:
+    """Take a single agent for the strategy, which must not be named twice."""
+    if values["agents"] and sources["strategy"] != "default":
+        raise SettingsError(
+            "--autoweb-agents and --autoweb-strategy both name who drives the browser; set one "
+            f"(strategy comes from: {sources['strategy']})"
+        )
+    if len(values["agents"]) == 1:
+        (values["strategy"],) = values["agents"]
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:

@@ -52,6 +52,7 @@ StageName = Literal[
     "locate",  # a question of the vision locator
     "reflect",
     "classify",  # a model names the type of a failure
+    "agent",  # whatever an outside agent asks
 ]
 
 FailureKind = Literal[

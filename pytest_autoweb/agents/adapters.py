@@ -17,7 +17,7 @@ from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.cases.case import AgentCommand
 from pytest_autoweb.errors import SettingsError
 
-HOME = "AUTOWEB_AGENTS"
+HOME = "AUTOWEB_AGENTS_DIR"
 """The variable that names another folder for agents than the one in the user's cache."""
 
 

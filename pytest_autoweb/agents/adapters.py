@@ -111,6 +111,12 @@ ADAPTERS = {
             env={"ANONYMIZED_TELEMETRY": "false", "BROWSER_USE_CLOUD_SYNC": "false"},
         ),
         Adapter(
+            name="browsergym",
+            summary="BrowserGym's view of the page and its actions, one a reply",
+            script="browsergym_agent.py",
+            python=("browsergym-core==0.14.3",),
+        ),
+        Adapter(
             name="playwright-mcp",
             summary="Playwright's MCP server, driven by a loop that calls its tools",
             script="playwright_mcp_agent.py",

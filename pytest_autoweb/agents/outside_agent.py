@@ -5,6 +5,7 @@ checks of the case decide.
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,7 @@ BLAMED = "agent"
 _LINE_CHARS = 2_000
 _ANSWER_CHARS = 200_000
 _TICK_MS = 50
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 Settings = Callable[[], AgentCommand]
 """Returns the settings of an agent, or raises a `SettingsError` that says what is missing."""
@@ -140,7 +142,7 @@ def _start(
             "storage_state": tools.page.context.storage_state(),
         },
         "model": {
-            "name": tools.spec.name,
+            "name": tools.spec.litellm_model,
             "base_url": endpoint.base_url,
             "api_key": endpoint.token,
             "vision": tools.spec.vision,
@@ -243,6 +245,9 @@ def _take_step(message: dict[str, Any], told: _Told, tools: Tools) -> None:
 
 
 def _log(text: str, told: _Told, tools: Tools) -> None:
+    text = _COLOURS.sub("", text).rstrip()
+    if not text:
+        return
     told.logged += 1
     if told.logged <= MAX_LOG_LINES:
         tools.log.write(f"agent: {text[:_LINE_CHARS]}")

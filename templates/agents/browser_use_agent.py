@@ -26,7 +26,7 @@ async def work(start: dict[str, Any]) -> None:
     from browser_use.llm import ChatOpenAI
 
     model, limits = start["model"], start["limits"]
-    session = BrowserSession(cdp_url=start["browser"]["cdp_url"], keep_alive=True)
+    session = BrowserSession(cdp_url=start["browser"]["cdp_url"], keep_alive=True, no_viewport=True)
     llm = ChatOpenAI(
         model=model["name"],
         base_url=model["base_url"],

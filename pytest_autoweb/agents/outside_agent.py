@@ -68,12 +68,20 @@ def run_outside_agent(given: Settings, attempt: Attempt, tools: Tools) -> Attemp
     """Let the agent work until it ends or its time is over, and keep what it said and asked.
 
     Args:
-        given: its settings; those of the case go before them.
+        given: returns its settings; `declared_in_case` stands for those of the case.
         attempt: the attempt so far.
         tools: what the stage may use.
     """
-    own = tools.case.agent
-    settings = own if isinstance(own, AgentCommand) else given()
+    own = tools.case.agent if given is declared_in_case else None
+    try:
+        settings = own if isinstance(own, AgentCommand) else given()
+        return _driven(settings, attempt, tools)
+    except SettingsError as error:
+        failure = Failure(kind="agent", message=tools.redact(str(error)))
+        return fail(attempt, failure, StepProblem.quoted("(agent)", failure.message))
+
+
+def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
     told, seconds = _Told(), settings.timeout or tools.budget.left
     like = Request(
         model=tools.spec.name,
@@ -109,9 +117,9 @@ def run_outside_agent(given: Settings, attempt: Attempt, tools: Tools) -> Attemp
         step_results=tuple(told.steps),
         answered=told.answered,
         answer=told.answer,
-        executed=told.done and not ending and not told.failed,
+        executed=ending is None,
     )
-    return _with_failure(attempt, tools, told, endpoint, ending or _why_failed(told))
+    return _with_failure(attempt, tools, endpoint, ending)
 
 
 def _start(
@@ -168,12 +176,19 @@ def _follow(
         if (code := agent.status) is not None:
             for line in agent.lines():
                 _take(line, told, tools)
-            if code and not told.failed:
-                return "step", f"the agent ended with exit status {code}"
-            return None
+            return _why_ended(code, told)
         if left() <= 0:
             return "timeout", "the agent was killed, because its time was over"
         _let_events_in(tools.page)
+
+
+def _why_ended(code: int, told: _Told) -> tuple[FailureKind, str] | None:
+    """Return why an agent that ended by itself has not done its task, or None if it says it has."""
+    if told.failed:
+        return "step", f"the agent gave up: {told.failed}"
+    if code:
+        return "step", f"the agent ended with exit status {code}"
+    return None if told.done else ("step", "the agent ended without saying that it is done")
 
 
 def _let_events_in(page: Page) -> None:
@@ -259,16 +274,9 @@ def _short(said: Any, tools: Tools) -> str:
     return tools.redact(" ".join(str(said or "").split()))[:_LINE_CHARS]
 
 
-def _why_failed(told: _Told) -> tuple[FailureKind, str] | None:
-    if told.failed:
-        return "step", f"the agent gave up: {told.failed}"
-    return None if told.done else ("step", "the agent ended without saying that it is done")
-
-
 def _with_failure(
     attempt: Attempt,
     tools: Tools,
-    told: _Told,
     endpoint: ModelEndpoint,
     ending: tuple[FailureKind, str] | None,
 ) -> Attempt:
@@ -281,9 +289,13 @@ def _with_failure(
     elif ending and endpoint.too_many:
         ending = "limit", f"{endpoint.most} calls of the model were not enough"
     elif ending and lost is not None:
+        # What the model's service did wrong says nothing about the agent.
         message = tools.redact(f"agent: {lost.cause}: {lost.detail}")
         failure = Failure(kind="model", cause=lost.cause, message=message)
         return fail(attempt, failure, StepProblem.quoted("(agent)", message))
+    elif ending and ending[0] == "step" and not (endpoint.exchanges or attempt.step_results):
+        # Neither has a program that did not get as far as a first question.
+        ending = "agent", f"{ending[1]}, before it had asked or done anything; see its log"
     if ending is None:
         return attempt
     kind, message = ending

@@ -1,7 +1,7 @@
 """`autoweb agents`: list the outside agents that can be installed, and install them."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.commands.json_output import add_json_argument, print_json
 from pytest_autoweb.errors import SettingsError, near_miss
@@ -16,8 +16,8 @@ _EPILOG = """\
   autoweb agents install browser-use
   pytest cases --autoweb-models=openai/gpt-5-mini --autoweb-agents=codegen,browser-use
 
-Each agent lives in a folder of its own, with its own packages: below ~/.cache/pytest-autoweb/agents,
-or where the environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a
+Each agent lives in a folder of its own, with its own packages, below the user's cache or where the
+environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a
 project declares itself need no installing here; docs/agents.md tells how.
 """
 
@@ -35,7 +35,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     listing = actions.add_parser("list", help="which agents there are, and which are installed")
     add_json_argument(listing)
     listing.set_defaults(run=run_list)
-    install = actions.add_parser("install", help="fetch what an agent needs, in place of an old one")
+    install = actions.add_parser(
+        "install", help="fetch what an agent needs, in place of an old one"
+    )
     install.add_argument("names", nargs="+", metavar="NAME", help="see `autoweb agents list`")
     install.set_defaults(run=run_install)
 
@@ -44,7 +46,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     """Print each agent with what it needs and where it is."""
     from pytest_autoweb.agents.adapters import ADAPTERS, agents_folder
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": adapter.name,
             "summary": adapter.summary,

@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_autoweb.llm import openai_api
+
 _WRAPPED = "assistant"
 
 
@@ -50,16 +52,16 @@ def is_picture(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "image_url"
 
 
-def completion_of_chat(
-    chat: ChatBody | None, completion: Callable[..., Any], litellm: ModuleType | None
-) -> Callable[..., Any]:
-    """Return what takes the place of `completion`: the reply's text also holds its tool calls.
+def completion_of(chat: ChatBody | None, litellm: ModuleType | None) -> Callable[..., Any]:
+    """Return what makes a call; for a chat, the reply's text also holds its calls of tools.
 
     Args:
-        chat: what an outside agent sends; without it, nothing takes its place.
-        completion: makes the call.
-        litellm: the module, if it is litellm's.
+        chat: what an outside agent sends; None for every other call.
+        litellm: the module, or None where calls are made without it.
     """
+    completion: Callable[..., Any] = (
+        openai_api.completion if litellm is None else litellm.completion
+    )
     if chat is None:
         return completion
     if litellm is not None:

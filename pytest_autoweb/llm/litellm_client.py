@@ -27,7 +27,7 @@ from pytest_autoweb.llm.call_limits import (
     retry_after,
     within,
 )
-from pytest_autoweb.llm.chat_request import completion_of_chat
+from pytest_autoweb.llm.chat_request import completion_of
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.computer_tool import completion_with
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
@@ -205,10 +205,9 @@ class LiteLLMClient:
         litellm = self._litellm(spec)
         if litellm is None and (problem := openai_api.other_provider(target.model)):
             raise ModelError("unavailable", spec.name, problem)
-        completion = openai_api.completion if litellm is None else litellm.completion
+        completion = completion_of(request.chat, litellm)
         if request.computer:
             completion = completion_with(request.computer, litellm)
-        completion = completion_of_chat(request.chat, completion, litellm)
         arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
         for name in self._refused[spec.name] | self._refused[_kind(request)]:
             arguments.pop(name, None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
+from pytest_autoweb.cases.case import COMMAND
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
@@ -470,7 +471,8 @@ def _lacks_secrets(cell: Cell) -> bool:
     outside = strategy_of(cell.strategy, cell.spec).outside
     if outside is None or not cell.case.has_secrets:
         return False
-    return not (cell.case.command or outside()).secrets
+    own = cell.case.command if cell.strategy == COMMAND else None
+    return not (own or outside()).secrets
 
 
 def was_interrupted(error: BaseException) -> bool:

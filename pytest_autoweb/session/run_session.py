@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.agents.agent_process import check_command
 from pytest_autoweb.agents.outside_agent import Settings as AgentSettings
+from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.cases.case import COMMAND, Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.naming_model import NamingModel

@@ -52,9 +52,7 @@ class McpServer:
         )
         self._calls = 0
         about = {"name": "pytest-autoweb", "version": "1"}
-        self.call(
-            "initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo=about
-        )
+        self.call("initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo=about)
         self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _write(self, message: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ cases:
 """
 # Tells what it sees and may do, and acts on nothing.
 NOSY = """
-import json, os, sys, urllib.error, urllib.request
+import json, os, sys, time, urllib.error, urllib.request
 
 def say(**message):
     print(json.dumps(message), flush=True)
@@ -54,6 +54,12 @@ try:
     urllib.request.urlopen(asking)
 except urllib.error.HTTPError as error:
     say(type="step", description=f"another token: {error.code}")
+listening, entry = start["browser"]["cdp_url"], start["entry_url"]
+tabs = (entry.replace("index", "tab"), entry.replace("127.0.0.1", "127.0.0.2"))
+for url in tabs:
+    seen(urllib.request.Request(listening + "/json/new?" + url, method="PUT"))
+while not set(tabs) <= {one["url"] for one in seen(listening + "/json/list")}:
+    time.sleep(0.05)
 say(type="answer", value={"looked": True})
 say(type="done")
 """
@@ -147,6 +153,11 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
     assert "agent: keys: ['OWN']" in attempt["run_log_head"]
     assert "agent: no JSON {" in attempt["run_log_head"]
     assert [check["passed"] for check in attempt["checks"]] == [False, False]
+    # Whatever tab it opens is recorded, and reaches no other origin than the case allows.
+    har = project.path / "autoweb-report" / nosy["folder"] / attempt["evidence"]["wire"]
+    entries = json.loads(har.read_text())["log"]["entries"]
+    assert any(each["request"]["url"].endswith("/tab.html") for each in entries)
+    assert "blocked: http://127.0.0.2:" in attempt["run_log_head"]
 
     # The recording serves it as well, without a service; secrets are not told.
     again = project.runpytest_subprocess(

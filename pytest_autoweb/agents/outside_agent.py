@@ -29,6 +29,8 @@ from pytest_autoweb.page.opening import browser_ended
 from pytest_autoweb.results import Attempt, Failure, FailureKind, PlanStep, StepResult
 
 PROTOCOL = 1
+LEAST_S = 120.0
+"""The time of an agent whose settings name none, if the case's is shorter: programs start slowly."""
 MAX_STEPS = 500
 MAX_LOG_LINES = 2_000
 """How many lines of an agent's own output the log keeps."""
@@ -82,7 +84,7 @@ def run_outside_agent(given: Settings, attempt: Attempt, tools: Tools) -> Attemp
 
 
 def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
-    told, seconds = _Told(), settings.timeout or tools.budget.left
+    told, seconds = _Told(), settings.timeout or max(tools.budget.left, LEAST_S)
     like = Request(
         model=tools.spec.name,
         messages=(),
@@ -108,7 +110,8 @@ def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
                 return seconds - (tools.clock.now() - began - tools.budget.waited() + waited)
 
             ending = _follow(agent, told, tools, left)
-    tools.budget.left -= tools.clock.now() - began - tools.budget.waited() + waited
+    spent = tools.clock.now() - began - tools.budget.waited() + waited
+    tools.budget.left = max(0.0, tools.budget.left - spent)
     for exchange in endpoint.exchanges:
         attempt = attempt.charged(exchange)
     attempt = change(

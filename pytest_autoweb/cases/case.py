@@ -157,7 +157,7 @@ class AgentCommand(Spec):
     interpreter that runs pytest."""
     timeout: Seconds | None = None
     """Wall-clock seconds for an attempt, apart from waiting for the model; the default is the
-    case's `timeout`. Then the program is killed."""
+    case's `timeout`, but at least 120. Then the program is killed."""
     max_calls: Positive = 100
     """The most calls of the model in an attempt."""
     secrets: bool = False

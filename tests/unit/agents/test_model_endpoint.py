@@ -65,10 +65,13 @@ def asked(
     try:
         with urllib.request.urlopen(request) as answer:
             status, content = answer.status, answer.read().decode()
+            again = answer.headers["x-should-retry"]
     except urllib.error.HTTPError as error:
         with error:
-            assert error.headers["x-should-retry"] == "false"
             status, content = error.code, error.read().decode()
+            again = error.headers["x-should-retry"]
+    # The gateway has tried again where that may help.
+    assert again == "false"
     return status, content if content.startswith("data:") else json.loads(content)
 
 

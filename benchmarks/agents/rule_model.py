@@ -93,7 +93,7 @@ def _for_mcp(request: Request, moves: list[Move]) -> str:
     listed = [
         (ref, role, name)
         for role, name, ref in re.findall(
-            r'- (\w+)(?: "([^"]*)")?[^\n]*?\[ref=(\w+)\]', "\n".join(seen[-1:])
+            r"- '?(\w+)(?: "([^"]*)")?[^\n]*?\[ref=(\w+)\]', "\n".join(seen[-1:])
         )
     ]
     if request.turn > len(moves):
@@ -146,9 +146,10 @@ def _for_browsergym(request: Request, moves: list[Move]) -> str:
 def _for_act(request: Request, moves: list[Move]) -> str:
     shown = request.messages[-1].content
     listed = re.findall(r'\[(\d+)\] (\w+)(?: "([^"\n]*)")?', shown)
-    if request.turn >= len(moves):
+    # Decisions are counted from 1.
+    if request.turn > len(moves):
         return json.dumps({"action": "done"})
-    move = moves[request.turn]
+    move = moves[request.turn - 1]
     if (mark := _find(move, listed)) is None:
         return json.dumps({"action": "done"})
     name = next(name for number, _, name in listed if number == mark)

@@ -30,7 +30,7 @@ from pytest_autoweb.results import Attempt, Failure, FailureKind, PlanStep, Step
 
 PROTOCOL = 1
 LEAST_S = 120.0
-"""The time of an agent whose settings name none, if the case's is shorter: programs start slowly."""
+"""The time of an agent that names none, if the case's is shorter: programs start slowly."""
 MAX_STEPS = 500
 MAX_LOG_LINES = 2_000
 """How many lines of an agent's own output the log keeps."""

@@ -93,7 +93,7 @@ def _for_mcp(request: Request, moves: list[Move]) -> str:
     listed = [
         (ref, role, name)
         for role, name, ref in re.findall(
-            r"- '?(\w+)(?: "([^"]*)")?[^\n]*?\[ref=(\w+)\]', "\n".join(seen[-1:])
+            r"""- '?(\w+)(?: "([^"]*)")?[^\n]*?\[ref=(\w+)\]""", "\n".join(seen[-1:])
         )
     ]
     if request.turn > len(moves):

@@ -17,10 +17,10 @@ from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, share_run
 # Late imports: pytest loads this module in every project, most of whose sessions run no model.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.options import Settings
     from pytest_autoweb.registration import Registry
     from pytest_autoweb.session.controller import RunController
     from pytest_autoweb.session.items import CaseFile
+    from pytest_autoweb.settings import Settings
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -146,7 +146,7 @@ def _load_variants(config: pytest.Config) -> None:
 
 def _settings(config: pytest.Config) -> "Settings":
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.options import read_settings
+    from pytest_autoweb.settings import read_settings
 
     if SETTINGS not in config.stash:
         _load_variants(config)

@@ -46,7 +46,6 @@ from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
-from pytest_autoweb.options import Settings
 from pytest_autoweb.page.opening import page_digest
 from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
 from pytest_autoweb.redaction import Redactor, redact_keys
@@ -70,6 +69,7 @@ from pytest_autoweb.sandbox.engine import (
     SentRequest,
     scripts_allowed,
 )
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import prompts_of, stages_for, strategy_of
 
 

@@ -21,7 +21,7 @@ from pytest_autoweb.egress.browser_sandbox import ASKED_FOR, found_sandbox, plan
 from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.extras import extra_of_store, require_extras
-from pytest_autoweb.options import SandboxLevel, Settings
+from pytest_autoweb.options import SandboxLevel
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
@@ -36,6 +36,7 @@ from pytest_autoweb.session.progress import Display, LastingStream
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.settings import Settings
 
 # Late imports: workers of xdist and sessions that end early need nothing of what comes at the end.
 

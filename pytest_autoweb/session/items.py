@@ -17,7 +17,6 @@ from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.extras import extra_of_store, require_extras
-from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
@@ -28,6 +27,7 @@ from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes
 from pytest_autoweb.session.pause import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
 

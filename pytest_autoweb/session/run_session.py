@@ -31,7 +31,6 @@ from pytest_autoweb.llm.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
-from pytest_autoweb.options import Settings
 from pytest_autoweb.results import ModelDescription
 from pytest_autoweb.run.mutants import read_mutants
 from pytest_autoweb.run.prepared_cell import CellResources
@@ -41,6 +40,7 @@ from pytest_autoweb.session.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.webservers.launch import ServerPool, stop_all
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any, cast, get_args
 import pytest
 
 from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy
-from pytest_autoweb.options import Settings
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure, FailureKind, Outcome
 from pytest_autoweb.results.steps import StepResult
 from pytest_autoweb.run.corrections import repairable, settle
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
+from pytest_autoweb.settings import Settings
 
 INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed"}
 NOT_REPAIRED = INFRASTRUCTURE | {"repair", "question"}

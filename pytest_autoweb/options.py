@@ -164,6 +164,8 @@ SandboxLevel = Literal["auto", "strict", "off"]
 Source = Literal["flag", "env", "ini", "default"]
 
 DEFAULT_STORE = "sqlite:///.autoweb/store.db"
+LATEST = "latest"
+"""The value of flags that name a run, when they are given without one."""
 
 
 class Option(NamedTuple):
@@ -282,7 +284,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("autosave", "false", "Save the run's results in the storage folder.", flag, "BOOL",
            bare="true"),
     Option("compare", "", "Compare with a saved run, given by its number or name, or as a file or "
-           "a run folder; without a value, with the latest run.", str, "RUN", bare="latest"),
+           "a run folder; without a value, with the latest run.", str, "RUN", bare=LATEST),
     Option("compare_fail", "", "Gates on the comparison (with the latest run, if no other is "
            "named): how much worse each metric may get, as in "
            "'pass_rate:5%,cost:20%,duration:50%'. Only a change that a test finds significant "
@@ -308,6 +310,10 @@ OPTIONS: tuple[Option, ...] = (
            Path, "DIR"),
     Option("report", "autoweb-report", "Folder of the run, with report, results and screenshots. "
            "An older run found there is moved aside, never erased.", Path, "DIR"),
+    Option("resume", "", "Go on with a run that ended early, in this folder; without a value, with "
+           "the one in the folder of --autoweb-report. Cells that have a verdict are kept if what "
+           "they rest on has not changed; those that are missing, broken or skipped are run.", str,
+           "RUN", bare=LATEST),
     Option("report_max_chars", "8000000", "The largest report.json, in characters; the longest "
            "fields are shortened with a marker.", count(10_000), "N"),
     Option("language", "en", "Language of error lines in the report and the terminal: en, or zh "
@@ -349,7 +355,7 @@ def add_options(parser: "pytest.Parser") -> None:
         parser.addini(option.dest, option.help, default=None)
 
 
-_NEED_MODELS = ("cases_file", "cases", "controls", "preview", "shard")
+_NEED_MODELS = ("cases_file", "cases", "controls", "preview", "resume", "shard")
 _GATES = ("min_pass_rate", "max_cost", "compare_fail")
 
 
@@ -370,13 +376,25 @@ def first_value(
 
 def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
     """Return the folder of the run, without reading the other settings."""
+    resumed = _text_of("resume", config, environ)
+    if resumed and resumed != LATEST:
+        return config.rootpath / resumed
     return named_folder(config, environ, "report")
+
+
+def is_resuming(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Tell whether the session goes on with a run that was begun before."""
+    return bool(_text_of("resume", config, environ))
 
 
 def named_folder(config: "pytest.Config", environ: Mapping[str, str], name: str) -> Path:
     """Return the folder that one setting names, without reading the others."""
+    return config.rootpath / _text_of(name, config, environ)
+
+
+def _text_of(name: str, config: "pytest.Config", environ: Mapping[str, str]) -> str:
     option = next(option for option in OPTIONS if option.name == name)
-    return config.rootpath / first_value(option, config, environ)[0]
+    return first_value(option, config, environ)[0]
 
 
 def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:

@@ -191,13 +191,21 @@ def _start(config: pytest.Config, settings: "Settings") -> "RunController | None
 
 def _shared(config: pytest.Config) -> SharedRun:
     """Return what the session's processes share, deciding it once."""
-    from pytest_autoweb.options import report_folder
+    from pytest_autoweb.options import is_resuming, report_folder
 
     if SHARED not in config.stash:
         # Reading all settings would load the variants, which an xdist session without models must
         # not pay for.
-        config.stash[SHARED] = share_run(report_folder(config, os.environ))
+        folder = report_folder(config, os.environ)
+        ts = _resumed_ts(folder) if is_resuming(config, os.environ) else ""
+        config.stash[SHARED] = share_run(folder, ts)
     return config.stash[SHARED]
+
+
+def _resumed_ts(folder: Path) -> str:
+    from pytest_autoweb.session.resuming import ts_of_run
+
+    return ts_of_run(folder)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -79,6 +79,7 @@ class Settings:
     live: tuple[str, ...]
     cassettes: Path
     report: Path
+    resume: str
     report_max_chars: int
     language: Language
     stdout: bool

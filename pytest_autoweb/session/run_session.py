@@ -23,7 +23,7 @@ from pytest_autoweb.judge.human_labels import read_labels
 from pytest_autoweb.judge.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.llm.builtin_models import builtin_client
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.cost import price_advice
+from pytest_autoweb.llm.cost import Ledger, price_advice
 from pytest_autoweb.llm.gateway import (
     GatewayAddress,
     SharedGateway,
@@ -157,11 +157,12 @@ class RunSession:
         self._specs |= specs
 
     def open_folder(self) -> Path:
-        """Make the run folder once per session, moving an older run aside."""
+        """Make the run folder once per session, moving an older run aside unless it is resumed."""
         opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
-                fresh_run_folder(self.run_folder)
+                if not self.settings.resume:
+                    fresh_run_folder(self.run_folder)
                 opened.touch()
         return self.run_folder
 
@@ -316,6 +317,7 @@ class RunSession:
             lasting=True,
             max_cost=settings.max_cost,
             allow_unpriced=settings.allow_unpriced,
+            ledger=Ledger(self.run_folder.absolute(), self.shared.ts, self.shared.spent_usd),
         )
 
 

@@ -92,6 +92,8 @@ class Ledger:
     folder: Path
     run: str = ""
     """The id of the run, whose file alone is read; without one any is."""
+    session: str = ""
+    """The name of the session, in which calls that were refused are counted."""
     spent: float = 0.0
     """US dollars that were spent before, if the file does not know of them."""
 
@@ -125,9 +127,11 @@ class CostBudget:
         self.cap, self._ledger = cap, ledger
         self._allow_unpriced, self._file = allow_unpriced, ledger.folder / LEDGER_FILE
         self._changed = threading.Condition()
-        saved = read_ledger(ledger.folder, ledger.run)
-        self._spent = ledger.spent if saved is None else max(ledger.spent, saved)
-        self._reserved, self._refused = 0.0, 0
+        saved = _read(ledger.folder, ledger.run)
+        self._spent = max(ledger.spent, _sum(saved))
+        self._reserved = 0.0
+        same = saved.get("session", "") == ledger.session
+        self._refused = int(saved.get("refused", 0)) if same else 0
 
     @property
     def sums(self) -> tuple[float, float, int]:
@@ -188,7 +192,13 @@ class CostBudget:
     def _save(self) -> None:
         if self.cap is None and not self._ledger.run:
             return
-        sums = {"run": self._ledger.run, "spent": self._spent, "reserved": self._reserved}
+        sums = {
+            "run": self._ledger.run,
+            "session": self._ledger.session,
+            "spent": self._spent,
+            "reserved": self._reserved,
+            "refused": self._refused,
+        }
         # Replaced in one step: a gateway killed while writing must leave a readable file.
         draft = self._file.with_suffix(".new")
         draft.parent.mkdir(parents=True, exist_ok=True)
@@ -211,10 +221,17 @@ def read_ledger(folder: Path, run: str = "") -> float | None:
         folder: the folder of the file.
         run: the id of the run, whose file alone is read; without one any is.
     """
+    saved = _read(folder, run)
+    return _sum(saved) if saved else None
+
+
+def _read(folder: Path, run: str) -> dict[str, Any]:
     try:
         saved: dict[str, Any] = json.loads((folder / LEDGER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
-    if run and saved.get("run") != run:
-        return None
+        return {}
+    return saved if not run or saved.get("run") == run else {}
+
+
+def _sum(saved: dict[str, Any]) -> float:
     return float(saved.get("spent", 0.0)) + float(saved.get("reserved", 0.0))

@@ -317,7 +317,12 @@ class RunSession:
             lasting=True,
             max_cost=settings.max_cost,
             allow_unpriced=settings.allow_unpriced,
-            ledger=Ledger(self.run_folder.absolute(), self.shared.ts, self.shared.spent_usd),
+            ledger=Ledger(
+                self.run_folder.absolute(),
+                run=self.shared.ts,
+                session=Path(self.shared.session_folder).name,
+                spent=self.shared.spent_usd,
+            ),
         )
 
 

@@ -52,6 +52,7 @@ HEAVY = {
     "pydantic",
     "redis",
     "referencing",
+    "urllib3",
     "xllamacpp",
     "yaml",
 }

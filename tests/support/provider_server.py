@@ -177,6 +177,9 @@ class ProviderServer:
         self._scripts[protocol] = given
 
     def answer(self, seen: Seen) -> tuple[int, Any]:
+        # litellm asks Ollama about a model whenever it has forgotten what it was told.
+        if seen.path.endswith("/api/show"):
+            return 200, {"model_info": {}}
         protocol = _protocol(seen.path)
         self.seen.append(seen)
         script = self._scripts[protocol]

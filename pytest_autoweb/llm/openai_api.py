@@ -248,15 +248,8 @@ def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
         content = answer.read(LARGEST_REPLY + 1)
         # Only a connection whose answer was read to its end can be used again.
         (answer.release_conn if len(content) <= LARGEST_REPLY else answer.close)()
-    except exceptions.TimeoutError as error:
-        raise TimeoutError("timed out") from error
-    except exceptions.ProtocolError as error:
-        cause = error.args[-1]
-        raise OSError(f"the server broke off: {type(cause).__name__}: {cause}") from None
     except exceptions.HTTPError as error:
-        # Its own words only wrap those of the connection.
-        cause = error.__cause__
-        raise (cause if isinstance(cause, OSError) else OSError(str(error))) from None
+        raise _plain_error(error) from None
     if answer.status >= _FIRST_REFUSAL:
         raise ServerRefused(_words(content, answer), answer.status, answer.headers)
     if len(content) > LARGEST_REPLY:
@@ -267,6 +260,21 @@ def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
         raise ServerRefused(message, status, answer.headers)
     tidy_choices(found)
     return found, answer.headers
+
+
+def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
+    """Return the error of the connection itself, which those of urllib3 only wrap."""
+    from urllib3 import exceptions
+
+    # A connection that was refused also counts as one that took too long.
+    if isinstance(cause := error.__cause__, OSError):
+        return cause
+    if isinstance(error, exceptions.TimeoutError):
+        return TimeoutError("timed out")
+    if isinstance(error, exceptions.ProtocolError):
+        cause = error.args[-1]
+        return OSError(f"the server broke off: {type(cause).__name__}: {cause}")
+    return OSError(str(error))
 
 
 def _words(content: bytes, answer: "urllib3.BaseHTTPResponse") -> str:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
+    agents,
     analyze,
     comment,
     compare,
@@ -49,6 +50,7 @@ COMMANDS = (
     analyze,
     merge_reports,
     models,
+    agents,
     show_prompts,
     compare,
     verify,

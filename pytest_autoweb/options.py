@@ -100,6 +100,11 @@ def codegen_ways(text: str) -> tuple[str, ...]:
     return ways
 
 
+def agents(text: str) -> tuple[str, ...]:
+    """Read the agents that are named; several make each model run once with each."""
+    return tuple(known_strategy(name) for name in comma_list(text))
+
+
 def locator(text: str) -> str:
     """Return the name of an algorithm that finds elements by sight."""
     # Late, because the module imports pydantic.
@@ -216,6 +221,10 @@ OPTIONS: tuple[Option, ...] = (
            "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "
            "{strategies}.", known_strategy, "NAME"),
+    Option("agents", "", "Agents to compare: several make each model run once with each of them, "
+           "whatever a case says, as MODEL@AGENT. One alone is what --autoweb-strategy names. The "
+           "built-in agents are the strategies; others are programs of their own.", agents,
+           "A,B"),
     Option("codegen", "auto", "How the strategy codegen writes a script: by turns (see a page, "
            "write code for it, run it, look again), once (a plan, then the whole script), or auto: "
            "once for models that are small by their name, else turns. turns,once compares both "

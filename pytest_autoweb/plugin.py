@@ -139,7 +139,7 @@ def _load_variants(config: pytest.Config) -> None:
 
     if REGISTRY not in config.stash:
         try:
-            config.stash[REGISTRY] = load_variants(config.hook)
+            config.stash[REGISTRY] = load_variants(config.hook, config.rootpath)
         except RegistrationError as error:
             raise pytest.UsageError(str(error)) from None
 

@@ -6,22 +6,25 @@ sessions one after another, as the tests of plugins do.
 """
 
 import io
+import tomllib
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from pydantic import ValidationError
 
+from pytest_autoweb.cases.case import AgentCommand
 from pytest_autoweb.checks.check_type import CHECKS, Check, refuse_bad_type
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.errors import RegistrationError
 from pytest_autoweb.gates.gate_context import GATES, Gate
 from pytest_autoweb.page.capture import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.report.panels import PANELS, Panel
-from pytest_autoweb.strategies import STRATEGIES, Strategy
+from pytest_autoweb.strategies import STRATEGIES, Strategy, outside_agent
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"
@@ -35,6 +38,7 @@ HELP_LISTS: Mapping[str, Variants[Any]] = {
 }
 """The variants that replace `{name}` in the help text of an option."""
 
+_PYPROJECT = "pyproject.toml"
 _OWN_FOLDER = str(Path(__file__).parent)
 
 V = TypeVar("V", bound=Variant)
@@ -59,6 +63,27 @@ class Registry:
     def add_strategy(self, strategy: Strategy) -> Strategy:
         """Add a strategy: a way to drive the browser, for `--autoweb-strategy` and case files."""
         return self._add(STRATEGIES, strategy)
+
+    def add_agent(
+        self, name: str, command: Sequence[str], *, summary: str = "", **settings: Any
+    ) -> Strategy:
+        """Add an outside agent, a program of its own, for `--autoweb-agents` and case files.
+
+        Args:
+            name: what it is called; letters, digits, `_`, and `-` between them.
+            command: the program with its arguments, started in the rootdir; `{python}` is the
+                interpreter that runs pytest.
+            summary: one sentence for help texts.
+            settings: `timeout`, `max_calls`, `secrets` and `env`, as in a case file.
+
+        Raises:
+            ValueError: its name is taken, or is no name, or a setting is wrong.
+        """
+        try:
+            found = AgentCommand.model_validate({**settings, "command": tuple(command)})
+        except ValidationError as error:
+            raise ValueError(f"agent {name!r}: {_first_problem(error)}") from None
+        return self.add_strategy(outside_agent(name, summary or found.command[0], lambda: found))
 
     def add_capture_mode(self, mode: CaptureMode) -> CaptureMode:
         """Add a capture mode: a way to show a page to a model, for `--autoweb-capture`."""
@@ -101,17 +126,21 @@ class Registry:
             variants.remove(name)
 
 
-def load_variants(hooks: Any) -> Registry:
-    """Let installed packages and the project's conftests add their variants.
+def load_variants(hooks: Any, rootdir: Path) -> Registry:
+    """Let the project's settings, installed packages and the project's conftests add variants.
 
     Args:
         hooks: pytest's `config.hook`.
+        rootdir: the folder whose `pyproject.toml` may declare agents.
 
     Raises:
         RegistrationError: one of them was refused, or the code that adds them failed.
     """
     registry = Registry()
     try:
+        with _naming_the_source(f"{rootdir / _PYPROJECT} [tool.autoweb.agents]"):
+            for name, table in _declared_agents(rootdir / _PYPROJECT).items():
+                registry.add_agent(name, **table)
         for point in entry_points(group=GROUP):
             with _naming_the_source(f"entry point {point.name} = {point.value}"):
                 point.load()(registry)
@@ -123,6 +152,29 @@ def load_variants(hooks: Any) -> Registry:
         registry.undo()
         raise
     return registry
+
+
+def _declared_agents(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the agents that a project declares, by name.
+
+    Raises:
+        ValueError: a table is none, or has no command.
+    """
+    if not path.is_file():
+        return {}
+    section: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    for key in ("tool", "autoweb", "agents"):
+        section = section.get(key, {}) if isinstance(section, dict) else {}
+    for name, table in section.items():
+        command = table.get("command") if isinstance(table, dict) else None
+        if not isinstance(command, list):
+            raise ValueError(f"{name}: needs command, a list such as ['node', 'agent.mjs']")
+    return dict(section)
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 @contextmanager
@@ -217,7 +269,7 @@ class _ConftestReader:
     def pytest_cmdline_main(self, config: pytest.Config) -> int:
         """Load the variants once all conftests are known; the result ends pytest here."""
         try:
-            self.registry = load_variants(config.hook)
+            self.registry = load_variants(config.hook, config.rootpath)
         except RegistrationError as error:
             self.problem = error
         return 0

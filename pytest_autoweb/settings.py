@@ -1,6 +1,6 @@
 """All settings of a run, read once from the flags, the environment and the ini file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pytest_autoweb.options import (
     first_value,
 )
 from pytest_autoweb.results.decision import LocatorAlgorithm
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variants import StrategyName, contestants
 
 if TYPE_CHECKING:
     import pytest
@@ -39,6 +39,7 @@ class Settings:
     simplified_html: bool | None
     visual_supplement: bool
     strategy: StrategyName
+    agents: tuple[StrategyName, ...]
     codegen: tuple[str, ...]
     max_turns: int
     max_decisions: int
@@ -144,19 +145,21 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
             where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
             raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
         sources[option.name] = source
-    if len(values["codegen"]) > 1:
-        values["models"] = tuple(_in_each_way(values["models"], values["codegen"]))
+    _check_agents(values, sources)
+    values["models"] = contestants(values["models"], values["agents"], values["codegen"])
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(**values, rootdir=config.rootpath, sources=sources)
 
 
-def _in_each_way(models: tuple[str, ...], ways: tuple[str, ...]) -> Iterator[str]:
-    """Yield every model once for each way to write a script, but controls once."""
-    for model in models:
-        if model.startswith("builtin/"):
-            yield model
-        else:
-            yield from (f"{model}@{way}" for way in ways)
+def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:
+    """Take a single agent for the strategy, which must not be named twice."""
+    if values["agents"] and sources["strategy"] != "default":
+        raise SettingsError(
+            "--autoweb-agents and --autoweb-strategy both name who drives the browser; set one "
+            f"(strategy comes from: {sources['strategy']})"
+        )
+    if len(values["agents"]) == 1:
+        (values["strategy"],) = values["agents"]
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:

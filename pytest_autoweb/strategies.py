@@ -5,11 +5,20 @@ A strategy is a list of stages; those live in `attempt`, `codegen`, `act` and `c
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from pytest_autoweb.act.loop import act_on_page
+from pytest_autoweb.agents.adapters import ADAPTERS
+from pytest_autoweb.agents.outside_agent import Settings as AgentSettings
+from pytest_autoweb.agents.outside_agent import (
+    declared_in_case,
+    judge_what_is_left,
+    run_outside_agent,
+)
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
+from pytest_autoweb.cases.case import COMMAND
 from pytest_autoweb.codegen.generate import lint_script, write_script
 from pytest_autoweb.codegen.plan import plan_as_task, plan_case
 from pytest_autoweb.codegen.refs_turns import take_turns, write_lines_by_turns
@@ -20,7 +29,7 @@ from pytest_autoweb.collect.collect_list import collect_list
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
-from pytest_autoweb.variants import StrategyName, Variants
+from pytest_autoweb.variants import AGENT_NAME, StrategyName, Variants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +54,15 @@ class Strategy:
     """The strategies that replace it for models of other dialects of the step language."""
     by_turns: "Strategy | None" = None
     """The strategy that replaces it for models that write turn by turn (`--autoweb-codegen`)."""
+    outside: AgentSettings | None = None
+    """Returns the settings of the outside agent that it is; None for what runs in this process."""
 
     def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
         """Return the stages of an attempt that begins anew, or that repairs a failed one."""
         return self.first if anew or not self.repair else self.repair
 
 
-STRATEGIES: Variants[Strategy] = Variants("strategy", "pytest_autoweb.strategies")
+STRATEGIES: Variants[Strategy] = Variants("strategy", "pytest_autoweb.strategies", AGENT_NAME)
 
 OPEN = NamedStage("open", open_entry)
 PLAN = NamedStage("plan", plan_case)
@@ -160,4 +171,30 @@ COLLECT = STRATEGIES.add(
         prompts=("collect", "collect_brief"),
         uses_capture=False,
     )
+)
+
+
+def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
+    """Return the strategy that leaves the page to an outside agent.
+
+    Args:
+        name: what flags and reports call it.
+        summary: one sentence for help texts.
+        settings: returns how it is run, or says what is missing.
+    """
+    drive = NamedStage("agent", partial(run_outside_agent, settings))
+    judge = NamedStage("judge", judge_what_is_left)
+    return Strategy(
+        name=name,
+        summary=summary,
+        first=(OPEN, PLAN_AS_TASK, drive, judge),
+        uses_capture=False,
+        outside=settings,
+    )
+
+
+for adapter in ADAPTERS.values():
+    STRATEGIES.add(outside_agent(adapter.name, adapter.summary, adapter.settings))
+STRATEGIES.add(
+    outside_agent(COMMAND, "the program that a case names as its `agent`", declared_in_case)
 )

@@ -9,6 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from pytest_autoweb.errors import near_miss
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
+"""Agents are called as their projects are, e.g. `browser-use`."""
 
 
 class Variant(Protocol):
@@ -38,10 +40,11 @@ class Variants(Mapping[str, V], Generic[V]):
     Args:
         kind: what one of them is called in messages, such as `capture mode`.
         home: dotted name of the module, or of the package of modules, that adds the built-in ones.
+        names: what a name must look like.
     """
 
-    def __init__(self, kind: str, home: str) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, home: str, names: re.Pattern[str] = _NAME) -> None:
+        self.kind, self._names = kind, names
         self._home: str | None = home
         self._known: dict[str, V] = {}
 
@@ -51,9 +54,10 @@ class Variants(Mapping[str, V], Generic[V]):
         Raises:
             ValueError: the name is not a plain word, or it is taken.
         """
-        if not _NAME.fullmatch(variant.name):
+        if not self._names.fullmatch(variant.name):
+            dash = "" if self._names is _NAME else ", with - between them"
             raise ValueError(
-                f"{variant.name!r} cannot name a {self.kind}; use letters, digits and _"
+                f"{variant.name!r} cannot name a {self.kind}; use letters, digits and _{dash}"
             )
         if variant.name in self._known:
             raise ValueError(f"there is already a {self.kind} named {variant.name!r}")
@@ -130,3 +134,30 @@ def known_strategy(name: str) -> StrategyName:
         ValueError: no strategy has it; the message names the nearest one that does exist.
     """
     return known_strategies().pick(name).name
+
+
+def contestants(
+    models: tuple[str, ...], agents: tuple[StrategyName, ...], ways: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return every model once for each agent and way to write a script, but controls once.
+
+    What is compared with what is known by its name: `MODEL@AGENT`, `MODEL@WAY`, or both.
+
+    Args:
+        models: as named.
+        agents: fewer than two are no axis.
+        ways: likewise; only `codegen` writes scripts.
+    """
+    each_way = tuple(f"@{way}" for way in ways) if len(ways) > 1 else ("",)
+    endings = each_way
+    if len(agents) > 1:
+        endings = tuple(
+            f"@{agent}{way}"
+            for agent in agents
+            for way in (each_way if agent == "codegen" else ("",))
+        )
+    return tuple(
+        name
+        for model in models
+        for name in ([model] if model.startswith("builtin/") else [model + e for e in endings])
+    )

@@ -33,7 +33,7 @@ ROWS = (
     {"choice", "correct", "judge", "locate", "testing"},
     {"attempt", "store"},
     {"act", "codegen", "dashboard"},
-    {"collect", "correction_arms"},
+    {"agents", "collect", "correction_arms"},
     {"strategies"},
     {"registration", "run", "stages"},
     {"export", "hookspecs", "record", "session", "verify"},
@@ -101,7 +101,7 @@ COMES_WITH = {
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 353
+MODULE_COUNT = 361
 """A house of more rooms than this has rooms that nobody looks for."""
 SMALL_LINES = 40
 SEAMS = {

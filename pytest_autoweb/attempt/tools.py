@@ -50,6 +50,7 @@ STOPPING: frozenset[FailureKind] = frozenset(
         "browser",
         "webserver",
         "internal",
+        "agent",
     }
 )
 """Failures after which the later stages of an attempt have nothing to work on."""

@@ -73,6 +73,8 @@ class CollectSpec(Spec):
     continues there."""
 
 
+COMMAND = "command"
+"""The name of the agent that a case file declares itself."""
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
 # No colon, because for pytest the name of a declared mark ends there: it would take `-m team:shop`
 # for a misspelling.
@@ -147,6 +149,24 @@ class Webserver(Spec):
         return self
 
 
+class AgentCommand(Spec):
+    """An outside agent: a program of its own that drives the cell's browser (docs/agents.md)."""
+
+    command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """The program with its arguments, started in the rootdir without a shell; `{python}` is the
+    interpreter that runs pytest."""
+    timeout: Seconds | None = None
+    """Wall-clock seconds for an attempt, apart from waiting for the model; the default is the
+    case's `timeout`, but at least 120. Then the program is killed."""
+    max_calls: Positive = 100
+    """The most calls of the model in an attempt."""
+    secrets: bool = False
+    """Whether it is told the values of the case's secrets; otherwise it skips cases that have
+    some."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables for it, besides the few that every program needs."""
+
+
 class Case(Spec):
     """One task with its entry URL and the checks that decide success."""
 
@@ -158,6 +178,8 @@ class Case(Spec):
     """The task in plain words, as the model gets it."""
     strategy: Annotated[StrategyName, AfterValidator(known_strategy)] | None = None
     """How the model drives the browser."""
+    agent: Annotated[StrategyName, AfterValidator(known_strategy)] | AgentCommand | None = None
+    """Who drives the browser: the name of an agent, as `strategy` is, or a program."""
     collect: CollectSpec | None = None
     """Strategy `collect`: what to look for, how far to go, how fast."""
     tags: tuple[Tag, ...] = ()
@@ -180,6 +202,19 @@ class Case(Spec):
     """A script in the step language that solves the case."""
     timeout: Seconds = 120.0
     """Wall-clock seconds for the steps of one attempt."""
+
+    @model_validator(mode="after")
+    def _one_agent(self) -> "Case":
+        if self.agent is not None and self.strategy is not None:
+            raise ValueError("takes one of agent, strategy: both name who drives the browser")
+        return self
+
+    @property
+    def driver(self) -> StrategyName | None:
+        """Return the name of the agent that the case demands, or None."""
+        if isinstance(self.agent, AgentCommand):
+            return COMMAND
+        return self.agent or self.strategy
 
 
 class ServerHandle(Spec):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_autoweb.cases.case import (
+    AgentCommand,
     Case,
     CollectSpec,
     Reset,
@@ -98,7 +99,7 @@ class LoadedCase:
     """The task, in which values of the web server are still written as expressions."""
     must_pass: bool
     strategy: StrategyName | None
-    """The case's own strategy; None means the one of `--autoweb-strategy`."""
+    """The case's own agent; None means the one of `--autoweb-strategy`."""
     webserver: Webserver | None
     """The web server with its placeholders; `resolve_reset` gives its HTTP reset ready to be
     sent."""
@@ -122,6 +123,11 @@ class LoadedCase:
     def has_secrets(self) -> bool:
         """Tell whether its pages are given secrets."""
         return bool(self._source.fields.get("secrets"))
+
+    @property
+    def command(self) -> AgentCommand | None:
+        """Return the program that the case itself names as its agent."""
+        return self._case.agent if isinstance(self._case.agent, AgentCommand) else None
 
     @property
     def collects(self) -> CollectSpec:
@@ -264,7 +270,7 @@ def _case(source: CaseSource) -> LoadedCase:
         entry_url_template=_shown(source, "entry_url", case.entry_url),
         user_task_template=_shown(source, "user_task", case.user_task),
         must_pass=case.must_pass,
-        strategy=case.strategy,
+        strategy=case.driver,
         webserver=webserver,
         checksum=rendered.checksum(webserver, reset),
         checks_checksum=checks_checksum,

@@ -85,7 +85,7 @@ WEBSERVER: FieldPath = ("webserver",)
 
 _NOT_DECISIVE = ("weight", "message")
 """The fields of a check that do not change whether it holds."""
-_STATIC_FIELDS = ("id", "tags", "strategy", "must_pass")
+_STATIC_FIELDS = ("id", "tags", "strategy", "agent", "must_pass")
 """Fields that must be known when cases are collected, before any web server runs."""
 
 _WITHOUT_SECRETS = ("entry_url", "allowed_origins", "files")

@@ -116,6 +116,7 @@ def recorded_request(
             # Only there if it is set, so that older recordings keep their keys.
             **({"reasoning_effort": effort} if (effort := made.reasoning_effort) else {}),
             **({"computer": request.computer.model_dump()} if request.computer else {}),
+            **({"chat": request.chat.beside_messages()} if request.chat else {}),
         },
     )
     return recorded, placeholders

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb import waiting
 from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm.chat_request import ChatBody
 from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
 
@@ -59,6 +60,8 @@ class Request(BaseModel):
     """Whether the reply was cut off at its limit before, so that it gets a higher one."""
     computer: ComputerTool | None = None
     """The provider's computer tool, if the reply is to be an action of it."""
+    chat: ChatBody | None = None
+    """What an outside agent sends, of which `messages` then holds only the texts and pictures."""
 
 
 class Reply(BaseModel):

@@ -71,6 +71,8 @@ def token_bound(spec: ModelSpec, request: Request) -> TokenBound:
     """
     texts = [message.content for message in request.messages]
     texts += [request.grammar or "", str(request.json_schema or ""), str(spec.extra_body or "")]
+    if request.chat:
+        texts.append(str(request.chat.beside_messages()))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     pictures = sum(len(message.images) for message in request.messages) if spec.vision else 0
     input_tokens = size + _MESSAGE_TOKENS * len(request.messages) + _PICTURE_TOKENS * pictures

@@ -27,6 +27,7 @@ from pytest_autoweb.llm.call_limits import (
     retry_after,
     within,
 )
+from pytest_autoweb.llm.chat_request import completion_of
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.computer_tool import completion_with
 from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
@@ -204,7 +205,7 @@ class LiteLLMClient:
         litellm = self._litellm(spec)
         if litellm is None and (problem := openai_api.other_provider(target.model)):
             raise ModelError("unavailable", spec.name, problem)
-        completion = openai_api.completion if litellm is None else litellm.completion
+        completion = completion_of(request.chat, litellm)
         if request.computer:
             completion = completion_with(request.computer, litellm)
         arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
@@ -458,8 +459,7 @@ def _aws_problem(provider: str) -> str | None:
     """
     if os.environ.get(_AWS_TOKEN):
         return None
-    # Late, as litellm is.
-    from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM
+    from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM  # late, as litellm is
 
     try:
         found = BaseAWSLLM().get_credentials()

@@ -19,6 +19,7 @@ from pytest_autoweb.llm import local_models
 from pytest_autoweb.llm.model_registry import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.specs import Documented
+from pytest_autoweb.variants import known_strategies
 
 Dialect = Literal["playwright", "refs"]
 """The two forms of the step language a model may be asked for (docs/models.md)."""
@@ -84,6 +85,8 @@ class ModelSpec(Documented):
     """Whether the part of a prompt that stays the same is marked for the service's cache."""
     refuses: tuple[str, ...] = ()
     """Parameters that are not sent because the model refuses them, e.g. `temperature`."""
+    agent: str = ""
+    """Who drives the browser with it, whatever a case says; empty leaves that to case and flags."""
     computer: ComputerKind | None = None
     """The provider's computer tool, through which the strategy `act` drives the model."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -270,7 +273,7 @@ def load_specs(
 
 
 def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
-    """Return the settings of a name, which may end in a way to write or an effort, or in both."""
+    """Return the settings of a name, which may end in a way to write, an effort, an agent."""
     table, plain, way = _without_ending(name, configured)
     found = _spec(name, table)
     if way and found.dialect == "refs":
@@ -278,6 +281,9 @@ def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
             f"model {name!r}: {plain} writes in the dialect refs, which has turns of its own; name "
             f"it without @{way}"
         )
+    if found.agent and found.agent not in known_strategies():
+        near = near_miss(found.agent, known_strategies())
+        raise SettingsError(f"model {name!r}: unknown agent {found.agent!r}{near}")
     return found
 
 
@@ -286,10 +292,10 @@ def _without_ending(
 ) -> tuple[dict[str, Any], str, str]:
     """Return the table of a name, the name without its endings, and the way to write of these."""
     plain, _, word = name.rpartition("@")
-    if name in configured or not plain or word not in (*WAYS, *EFFORTS):
+    if name in configured or not plain or word not in (*WAYS, *EFFORTS, *known_strategies()):
         return configured.get(name, {}), name, ""
     table, plain, way = _without_ending(plain, configured)
-    setting = "codegen" if word in WAYS else "reasoning_effort"
+    setting = "codegen" if word in WAYS else "reasoning_effort" if word in EFFORTS else "agent"
     table = {**table, "model": table.get("model") or plain, setting: word}
     return table, plain, word if word in WAYS else way
 

@@ -24,7 +24,9 @@ def request_arguments(
     """
     arguments: dict[str, Any] = {
         "model": target.model,
-        "messages": _messages(request, spec),
+        "messages": request.chat.shown_to(vision=spec.vision)
+        if request.chat
+        else _messages(request, spec),
         "max_tokens": spec.reply_limit(request.max_tokens, more_room=request.more_room),
         "timeout": spec.timeout,
         # Retries are made by `complete`, which reserves money for each of them.
@@ -48,6 +50,8 @@ def request_arguments(
     if through_litellm and spec.reasoning_effort and not (spec.reasoning or ollama):
         # litellm would refuse it for models of which it does not know that they reason.
         optional["allowed_openai_params"] = ["reasoning_effort"]
+    if request.chat:
+        optional |= request.chat.beside_messages()
     given = {name: value for name, value in optional.items() if value is not None}
     return arguments | {name: value for name, value in given.items() if name not in spec.refuses}
 

@@ -52,6 +52,7 @@ StageName = Literal[
     "locate",  # a question of the vision locator
     "reflect",
     "classify",  # a model names the type of a failure
+    "agent",  # whatever an outside agent asks
 ]
 
 FailureKind = Literal[
@@ -70,10 +71,11 @@ FailureKind = Literal[
     "webserver",  # the case's web server did not start or reset
     "killed",  # the test process died while it ran the cell
     "internal",  # a bug in pytest-autoweb
+    "agent",  # the program of an outside agent did not run
 ]
 
 BROKEN: frozenset[FailureKind] = frozenset(
-    {"model", "navigation", "browser", "webserver", "internal", "killed"}
+    {"model", "navigation", "browser", "webserver", "internal", "killed", "agent"}
 )
 """Failures of the infrastructure, which say nothing about how well the model drives the page."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb import waiting
+from pytest_autoweb.agents.outside_agent import BLAMED
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.page.opening import browser_ended
@@ -23,7 +24,8 @@ def with_loss(attempt: Attempt, tools: Tools) -> Attempt:
     If a script of the code was running at that moment, the code is to blame; whatever else it was
     doing is what browsers are made for.
     """
-    if attempt.checks_passed:
+    blamed = attempt.failure is not None and BLAMED in attempt.failure.evidence
+    if attempt.checks_passed or blamed:
         return attempt
     lost = _loss(tools)
     if not lost:

@@ -105,6 +105,8 @@ def item_bound(item: pytest.Item, now: pytest.Item) -> str:
         item: the cell.
         now: the item whose turn it is, whose fixtures are set up.
     """
+    if getattr(item, "outside", False):
+        return "an outside agent has a browser of its own"
     for name in _MARKS:
         if item.get_closest_marker(name) is not None:
             return f"a mark `{name}`"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
+from pytest_autoweb.agents.agent_browser import open_agent_page
 from pytest_autoweb.egress.browser_watch import (
     KEEP_MB,
     LOST_S,
@@ -57,6 +58,31 @@ def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Pag
         # pytest-playwright copies the arguments once, when a test asks for contexts.
         new_context = request.getfixturevalue("new_context")
     page: Page = new_context(**context_args).new_page()
+    WATCH.reason = ""
+    WATCH.trust(again=True)
+    return page
+
+
+def open_apart(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
+    """Return a page of a browser that only this cell has, for an outside agent to connect to.
+
+    Args:
+        request: the request of the running test.
+        context_args: arguments for its context; they win over those of `browser_context_args`.
+
+    Raises:
+        BrowserError: the browser is no Chromium or not on this machine, or `browser_context_args`
+            sets something that cells set.
+    """
+    if request.getfixturevalue("connect_options"):
+        raise BrowserError("an outside agent needs a browser on this machine, which it connects to")
+    given = request.getfixturevalue("browser_context_args")
+    _refuse_both(given, context_args)
+    taken = _set_by(context_args)
+    kept = {name: value for name, value in given.items() if name not in taken}
+    launch_args = request.getfixturevalue("browser_type_launch_args")
+    browser_type = request.getfixturevalue("browser_type")
+    page = open_agent_page(browser_type, launch_args, {**kept, **context_args})
     WATCH.reason = ""
     WATCH.trust(again=True)
     return page

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.agents.agent_process import NOT_HELD
 from pytest_autoweb.egress.browser_sandbox import ASKED_FOR, found_sandbox, planned_sandbox
 from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
@@ -148,6 +149,7 @@ class RunController:
             # The folder is made once there is something to run, so that a start that fails leaves
             # the report of the last run where it is.
             check_run_folder(session.run_folder)
+        session.check_agents()
         session.check_models()
         if self._settings.pause:
             refuse_with_others(self._config, session.concurrency(1))
@@ -176,6 +178,8 @@ class RunController:
             return []
         lines = [f"autoweb sandbox: {self._sandbox}"]
         lines.append(f"autoweb egress: {describe_egress(self._browsers)}")
+        if outside := self._config.stash[SESSION].outside_agents():
+            lines.append(f"autoweb agents: {', '.join(outside)}: {NOT_HELD}")
         workers = int(self._config.getoption("numprocesses", None) or 1)
         if (most := self._config.stash[SESSION].concurrency(workers)) > 1:
             lines.append(f"autoweb: up to {most} cells in flight in each process")

@@ -151,7 +151,7 @@ class Autoweb:
             nodeid=test if self._calls == 1 else f"{test}#{self._calls}",
             case_path=path,
             folder=cell_folder(f"{case_id}@{test}#{self._calls}", model, mode, 1),
-            strategy=strategy_name(cases[case_id], spec.name, session.settings),
+            strategy=strategy_name(cases[case_id], spec, session.settings),
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
+from pytest_autoweb.cases.case import COMMAND
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
@@ -17,12 +18,18 @@ from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
-from pytest_autoweb.session.browser_life import close_contexts, leave_living, open_living
+from pytest_autoweb.session.browser_life import (
+    close_contexts,
+    leave_living,
+    open_apart,
+    open_living,
+)
 from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
 from pytest_autoweb.session.pause import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
@@ -54,6 +61,9 @@ RECORDINGS = ("tracing", "video", "screenshot")
 """The flags of pytest-playwright by which it keeps what it sees of a test."""
 RECORDED_IN: pytest.StashKey[Path] = pytest.StashKey()
 """The folder into which pytest-playwright writes what it keeps of an item."""
+NO_SECRETS = (
+    "the case has secrets, which an outside agent is told only with `secrets: true` in its settings"
+)
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
 """The text in the report of an unreadable case file, by which the run is given exit code 4."""
@@ -92,6 +102,8 @@ class CellItem(pytest.Function):
     """One cell. Its fixtures, markers, flags and reports are those of a test function."""
 
     cell: Cell
+    outside: bool = False
+    """Whether an outside agent drives its browser."""
 
     def repr_failure(  # type: ignore[override]  # as in pytest.Function itself
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -135,7 +147,8 @@ def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axe
     # Rotated, so that no model always gets a freshly started server, or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
-        strategy = strategy_of(strategy_name(case, model, settings), session.spec(model))
+        spec = session.spec(model)
+        strategy = strategy_of(strategy_name(case, spec, settings), spec)
         # In each mode, the prompts of a strategy that uses none would be the same.
         modes = settings.capture_modes if strategy.uses_capture else settings.capture_modes[:1]
         for mode in modes:
@@ -174,9 +187,10 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         nodeid=item.nodeid,
         case_path=case_path,
         folder=cell_folder(_folder_name(parent.config, case.id, case_path), *axes),
-        strategy=strategy_name(case, spec.name, settings),
+        strategy=strategy_name(case, spec, settings),
         mutant=(session.mutants or {}).get(_key(case, settings), {}).get(spec.name),
     )
+    item.outside = is_outside(item.cell)
     item.add_marker(pytest.mark.autoweb)
     for tag in case.tags:
         _mark(item, tag)
@@ -193,9 +207,11 @@ def _mark(item: CellItem, tag: str) -> None:
         item.add_marker(name)
 
 
-def strategy_name(case: LoadedCase, model: str, settings: Settings) -> StrategyName:
-    """Return how the cell drives the browser; controls are scripts, whatever the case asks for."""
-    return CODEGEN.name if is_control(model) else case.strategy or settings.strategy
+def strategy_name(case: LoadedCase, spec: ModelSpec, settings: Settings) -> StrategyName:
+    """Return who drives the browser; controls are scripts, whatever the case asks for."""
+    if is_control(spec.name):
+        return CODEGEN.name
+    return spec.agent or case.strategy or settings.strategy
 
 
 def _folder_name(config: pytest.Config, case_id: str, case_path: str) -> str:
@@ -279,9 +295,10 @@ def run_with_fixtures(
     The fixture is asked for while the cell runs, so that a browser that cannot be started is a
     `broken` cell like any other infrastructure failure.
     """
+    outside = is_outside(cell)
 
     def open_page(context_args: dict[str, Any]) -> "Page":
-        page = open_living(request, context_args)
+        page = (open_apart if outside else open_living)(request, context_args)
         opened.append(page.context)
         session.see_browser(page.context.browser, remote=remote)
         return page
@@ -436,6 +453,8 @@ INTERRUPTED = "interrupted while it ran"
 def _run_or_break(cell: Cell, resources: Any) -> CellResult:
     if cell.spec.name == ORACLE and not cell.case.has_oracle:
         return skipped_cell(cell, resources, NO_ORACLE)
+    if _lacks_secrets(cell):
+        return skipped_cell(cell, resources, NO_SECRETS)
     try:
         return run_cell(cell, resources)
     except KeyboardInterrupt:
@@ -459,6 +478,20 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
             message=f"{type(error).__name__}: {first}",
         )
         return broken_cell(cell, resources, failure)
+
+
+def is_outside(cell: Cell) -> bool:
+    """Tell whether an outside agent drives the cell's browser."""
+    return strategy_of(cell.strategy, cell.spec).outside is not None
+
+
+def _lacks_secrets(cell: Cell) -> bool:
+    """Tell whether an outside agent would be asked to use secrets that it may not know."""
+    outside = strategy_of(cell.strategy, cell.spec).outside
+    if outside is None or not cell.case.has_secrets:
+        return False
+    own = cell.case.command if cell.strategy == COMMAND else None
+    return not (own or outside()).secrets
 
 
 def was_interrupted(error: BaseException) -> bool:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from pytest_autoweb.agents.agent_process import check_command
+from pytest_autoweb.agents.outside_agent import Settings as AgentSettings
 from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle
+from pytest_autoweb.cases.case import COMMAND, Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.naming_model import NamingModel
 from pytest_autoweb.egress.browser_sandbox import ON, own_sandbox
@@ -41,6 +43,7 @@ from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings import Settings
+from pytest_autoweb.strategies import STRATEGIES
 from pytest_autoweb.webservers.launch import ServerPool, stop_all
 
 if TYPE_CHECKING:
@@ -255,6 +258,23 @@ class RunSession:
                 self._judges.named(name)
             except SettingsError as error:
                 raise CaseError(str(error), path=case.path, line=case.line) from None
+
+    def outside_agents(self) -> dict[str, AgentSettings]:
+        """Return the outside agents that the flags and the models' names and settings name."""
+        settings = self.settings
+        named = (settings.strategy, *(self.spec(name).agent for name in settings.models))
+        found = {name: STRATEGIES.pick(name).outside for name in dict.fromkeys(named) if name}
+        return {name: outside for name, outside in found.items() if outside is not None}
+
+    def check_agents(self) -> None:
+        """Look for the programs of the outside agents that this run names.
+
+        Raises:
+            SettingsError: one of them is not installed, or its program is not found.
+        """
+        for name, settings in self.outside_agents().items():
+            if name != COMMAND:
+                check_command(name, settings().command, self.settings.rootdir)
 
     def check_models(self) -> None:
         """Ask the gateway whether each model that this run may call live can be, and may be.

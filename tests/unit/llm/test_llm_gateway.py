@@ -1,5 +1,6 @@
 """The gateway over real HTTP, in front of a scripted server, with litellm and without it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 from openai_server import OpenAIServer
-from scripted_models import SCRIPTS, SECRET, SETTINGS
+from scripted_models import SCRIPTS, SECRET, SETTINGS, TOOL
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
+from pytest_autoweb.llm.chat_request import ChatBody, as_message
 from pytest_autoweb.llm.client import Message, Request, ask_once
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -316,6 +318,21 @@ def test_pictures_go_to_models_that_see_and_to_no_other(session: Session) -> Non
         {"type": "text", "text": "look"},
         {"type": "image_url", "image_url": {"url": uri}},
     ]
+
+
+def test_the_chat_of_an_outside_agent_goes_out_and_comes_back_with_its_calls_of_tools(
+    session: Session,
+) -> None:
+    offered = {"type": "function", "function": {"name": "browse", "parameters": {}}}
+    said = {"role": "assistant", "content": "hm", "tool_calls": [TOOL]}
+    chat = ChatBody(messages=({"role": "user", "content": "hi"}, said), tools=(offered,))
+
+    reply = session.client.complete(ask("only-tools", stage="agent", chat=chat))
+
+    assert json.loads(reply.text) == {"assistant": {"content": None, "tool_calls": [TOOL]}}
+    assert as_message(reply.text)["tool_calls"] == [TOOL]
+    body = session.server.requests_of("only-tools")[-1].body
+    assert (body["messages"], body["tools"]) == ([*chat.messages], [offered])
 
 
 def test_a_local_server_never_gets_the_providers_key(session: Session) -> None:

@@ -1,0 +1,296 @@
+"""The address at which an outside agent asks the cell's model, in the form of OpenAI's chat API.
+
+Every call goes through the cell's own client, and so through the gateway: cassettes, the money cap,
+rate limits, usage and the record of the cell hold for it as for the built-in agents.
+"""
+
+import hmac
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.chat_request import ChatBody, as_message, as_text, is_picture
+from pytest_autoweb.llm.client import Client, Message, Reply, Request, ask_once
+from pytest_autoweb.llm.gateway_messages import LARGEST_BODY
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.results import Exchange
+
+_BODY_TIMEOUT_S = 60.0
+_TAKEN = frozenset(ChatBody.model_fields)
+_STATUS = {"auth": 401, "budget": 402, "rate_limit": 429, "timeout": 504, "unavailable": 503}
+_ROLES: Mapping[str, Any] = {"system": "system", "developer": "system", "assistant": "assistant"}
+
+
+class _Refused(Exception):
+    """Raised when a call is not passed on."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        self.status, self.code, self.message = status, code, message
+        super().__init__(message)
+
+
+class ModelEndpoint:
+    """A server on this machine for one attempt, with a token that no other attempt has.
+
+    Args:
+        client: answers.
+        spec: the model, whatever name the agent gives.
+        like: a request with the place of the calls in the run.
+        redact: takes the case's secrets out of what is sent and kept.
+        most: how many calls are passed on.
+        now: a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        spec: ModelSpec,
+        like: Request,
+        redact: Callable[[str], str],
+        *,
+        most: int,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._spec, self._like, self._redact = client, spec, like, redact
+        self._most, self._now = most, now
+        self._lock = threading.Lock()
+        self._refused, self._ended = 0, False
+        self.token = secrets.token_urlsafe(24)
+        self.exchanges: list[Exchange] = []
+        """The calls so far."""
+        self.failed: ModelError | None = None
+        """The error in which the newest call ended."""
+        self._http = _Server(self)
+
+    @property
+    def base_url(self) -> str:
+        """Return what a client of OpenAI's API is given."""
+        return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
+    def most(self) -> int:
+        """Return how many calls are passed on."""
+        return self._most
+
+    @property
+    def too_many(self) -> bool:
+        """Tell whether calls were refused because there had been so many."""
+        return self._refused > 0
+
+    def __enter__(self) -> Self:
+        threading.Thread(
+            target=self._http.serve_forever, args=(0.05,), name="autoweb-endpoint", daemon=True
+        ).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        if kind is None:
+            # A call that is under way is paid for, so it has to be counted.
+            with self._lock:
+                self._ended = True
+
+    def answer(self, body: bytes) -> tuple[Reply, bool, bool]:
+        """Answer a request's body; tell also whether a stream is wanted, and usage in it.
+
+        Raises:
+            ModelError: the call failed.
+            _Refused: it was not made.
+        """
+        try:
+            asked = json.loads(body)
+            if not isinstance(asked, dict) or not asked.get("messages"):
+                raise ValueError("messages are missing")
+            chat = ChatBody.model_validate({k: v for k, v in asked.items() if k in _TAKEN and v})
+        except (ValueError, ValidationError) as error:
+            raise _Refused(400, "invalid_request", f"not a chat request: {error}") from None
+        if asked.get("n") not in (None, 1):
+            raise _Refused(400, "invalid_request", "n must be 1")
+        options = asked.get("stream_options") or {}
+        most = asked.get("max_completion_tokens") or asked.get("max_tokens")
+        stop = asked.get("stop") or ()
+        reply = self._asked(
+            ChatBody.model_validate(_redacted(chat.model_dump(), self._redact)),
+            max_tokens=most if isinstance(most, int) and most > 0 else None,
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+        )
+        return reply, bool(asked.get("stream")), bool(options.get("include_usage"))
+
+    def _asked(self, chat: ChatBody, **settings: Any) -> Reply:
+        # One after the other, so that a recording finds each call at its place again.
+        with self._lock:
+            if self._ended:
+                raise _Refused(503, "ended", "this attempt is over")
+            if len(self.exchanges) >= self._most:
+                self._refused += 1
+                raise _Refused(429, "limit", "this attempt has used up its calls of the model")
+            update = {
+                "chat": chat,
+                "messages": tuple(map(_message, chat.messages)),
+                "turn": len(self.exchanges),
+                **settings,
+            }
+            request = self._like.model_copy(update=update)
+            answered = ask_once(
+                self._client, request, self._redact, now=self._now, usable=lambda text: text
+            )
+            self.exchanges.append(answered.exchange)
+            self.failed = answered.outcome if isinstance(answered.outcome, ModelError) else None
+        if isinstance(answered.outcome, ModelError):
+            raise answered.outcome
+        return answered.outcome
+
+    @property
+    def model(self) -> str:
+        """Return the model's name."""
+        return self._spec.name
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        # A picture holds no text, and is long.
+        return value if value.startswith("data:image/") else redact(value)
+    if isinstance(value, Mapping):
+        return {name: _redacted(inner, redact) for name, inner in value.items()}
+    return (
+        [_redacted(inner, redact) for inner in value] if isinstance(value, list | tuple) else value
+    )
+
+
+def _message(sent: Mapping[str, Any]) -> Message:
+    """Return a message for the record: all of its text, and its pictures."""
+    content = sent.get("content")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    texts = [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
+    if calls := sent.get("tool_calls"):
+        texts.append(as_text({"tool_calls": calls}))
+    role = str(sent.get("role"))
+    if role == "tool":
+        texts.insert(0, f"[result of {sent.get('tool_call_id') or 'a tool'}]")
+    pictures = (part["image_url"] for part in parts if is_picture(part))
+    return Message(
+        role=_ROLES.get(role, "user"),
+        content="\n".join(filter(None, texts)),
+        images=tuple(str(one.get("url") if isinstance(one, dict) else one) for one in pictures),
+    )
+
+
+def _completion(reply: Reply, model: str) -> dict[str, Any]:
+    message, usage = as_message(reply.text), reply.usage
+    ending = "tool_calls" if message.get("tool_calls") else reply.finish_reason or "stop"
+    return {
+        "id": f"chatcmpl-{secrets.token_hex(8)}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": ending, "logprobs": None}],
+        "usage": {
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "total_tokens": usage.input_tokens + usage.output_tokens,
+        },
+    }
+
+
+def _chunks(completion: dict[str, Any], with_usage: bool) -> bytes:
+    """Return a whole reply as the events of a stream."""
+    (choice,) = completion["choices"]
+    delta = dict(choice["message"])
+    if calls := delta.get("tool_calls"):
+        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls)]
+    head = {**completion, "object": "chat.completion.chunk"}
+    usage = head.pop("usage")
+    first = {"index": 0, "delta": delta, "finish_reason": None}
+    last = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    events: list[dict[str, Any]] = [{**head, "choices": [each]} for each in (first, last)]
+    if with_usage:
+        events.append({**head, "choices": [], "usage": usage})
+    lines = [*(json.dumps(event) for event in events), "[DONE]"]
+    return "".join(f"data: {line}\n\n" for line in lines).encode()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, endpoint: ModelEndpoint) -> None:
+        self.endpoint = endpoint
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "autoweb"
+    sys_version = ""
+    timeout = _BODY_TIMEOUT_S
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._serve(self._models)
+
+    def do_POST(self) -> None:
+        self._serve(self._chat)
+
+    def _serve(self, answer: Callable[[], tuple[bytes, str]]) -> None:
+        try:
+            self._authorize()
+            data, kind = answer()
+        except _Refused as error:
+            self._fail(error.status, error.code, error.message)
+        except ModelError as error:
+            self._fail(_STATUS.get(error.cause, 400), error.cause, error.detail)
+        else:
+            self._send(200, data, kind)
+
+    def _authorize(self) -> None:
+        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        # Compared in constant time, so that the answer's delay reveals nothing about the token.
+        if not hmac.compare_digest(given, f"Bearer {self.server.endpoint.token}".encode()):
+            raise _Refused(401, "auth", "wrong token: it belongs to one attempt of one cell")
+
+    def _models(self) -> tuple[bytes, str]:
+        if self.path.rstrip("/") != "/v1/models":
+            raise _Refused(404, "not_found", "there is only /v1/chat/completions and /v1/models")
+        listed = [{"id": self.server.endpoint.model, "object": "model", "owned_by": "autoweb"}]
+        return json.dumps({"object": "list", "data": listed}).encode(), "application/json"
+
+    def _chat(self) -> tuple[bytes, str]:
+        if self.path.partition("?")[0] != "/v1/chat/completions":
+            raise _Refused(404, "not_found", "there is only /v1/chat/completions and /v1/models")
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdecimal():
+            raise _Refused(411, "invalid_request", "length required")
+        if int(length) > LARGEST_BODY:
+            raise _Refused(413, "invalid_request", "request too large")
+        endpoint = self.server.endpoint
+        reply, streams, with_usage = endpoint.answer(self.rfile.read(int(length)))
+        completion = _completion(reply, endpoint.model)
+        if streams:
+            return _chunks(completion, with_usage), "text/event-stream"
+        return json.dumps(completion).encode(), "application/json"
+
+    def _fail(self, status: int, code: str, message: str) -> None:
+        error = {"message": message, "type": code, "code": code, "param": None}
+        self._send(status, json.dumps({"error": error}).encode(), "application/json")
+
+    def _send(self, status: int, data: bytes, kind: str) -> None:
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            # The gateway has already tried again where that may help.
+            self.send_header("x-should-retry", "false")
+            self.end_headers()
+            self.wfile.write(data)
+        except OSError:
+            return  # the agent is gone; the call has been recorded and counted
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: the cell records the exchanges."""

@@ -1,0 +1,83 @@
+"""`autoweb agents`: list the outside agents that can be installed, and install them."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from pytest_autoweb.commands.json_output import add_json_argument, print_json
+from pytest_autoweb.errors import SettingsError, near_miss
+
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_EPILOG = """\
+  autoweb agents list
+  autoweb agents install browser-use
+  pytest cases --autoweb-models=openai/gpt-5-mini --autoweb-agents=codegen,browser-use
+
+Each agent lives in a folder of its own, with its own packages, below the user's cache or where the
+environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a
+project declares itself need no installing here; docs/agents.md tells how.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb agents`."""
+    agents = subparsers.add_parser(
+        "agents",
+        help="list or install agents of other people, for --autoweb-agents",
+        description="Agents of other people that drive the cells of a run.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="which agents there are, and which are installed")
+    add_json_argument(listing)
+    listing.set_defaults(run=run_list)
+    install = actions.add_parser(
+        "install", help="fetch what an agent needs, in place of an old one"
+    )
+    install.add_argument("names", nargs="+", metavar="NAME", help="see `autoweb agents list`")
+    install.set_defaults(run=run_install)
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print each agent with what it needs and where it is."""
+    from pytest_autoweb.agents.adapters import ADAPTERS, agents_folder
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": adapter.name,
+            "summary": adapter.summary,
+            "packages": [*adapter.python, *adapter.node],
+            "installed": adapter.is_installed,
+            "folder": str(adapter.folder),
+        }
+        for adapter in ADAPTERS.values()
+    ]
+    if arguments.json:
+        print_json("agents", {"agents": rows})
+        return 0
+    for row in rows:
+        state = "installed" if row["installed"] else "not installed"
+        print(f"{row['name']}: {row['summary']} ({', '.join(row['packages'])}): {state}")
+    print(f"folder: {agents_folder()}")
+    return 0
+
+
+def run_install(arguments: argparse.Namespace) -> int:
+    """Install agents, one after the other.
+
+    Raises:
+        SettingsError: a name is unknown, or a step failed.
+    """
+    from pytest_autoweb.agents.adapters import ADAPTERS
+
+    for name in arguments.names:
+        if name not in ADAPTERS:
+            raise SettingsError(f"unknown agent {name!r}{near_miss(name, ADAPTERS)}")
+    for name in arguments.names:
+        ADAPTERS[name].install(lambda line: print(f"  {line}", flush=True))
+        print(f"{name}: installed in {ADAPTERS[name].folder}")
+    return 0

@@ -27,6 +27,29 @@ The pages are those of the package miniwob (pip install 'pytest-autoweb[demo]'),
 the folder `html` of a checkout. Seeds are those of the pages (Math.seedrandom).
 """
 
+_JSONL = """\
+Writes case files for a list of tasks on live sites: JSON lines, or one JSON list. The parts of a
+task are found under the names that WebVoyager, Online-Mind2Web and REAL use; --map names others,
+with dots into objects. Nothing tells by itself whether such a task was done, so a model judges,
+whose opinion decides only with human labels: see `autoweb judge-labels`.
+
+  autoweb import jsonl WebVoyager_data.jsonl --map tags=web_name
+  autoweb import jsonl tasks.json --map task=goal,url=website.url,answer=expected -o cases/real
+"""
+
+_WEBARENA = """\
+Writes case files for the 812 tasks of WebArena-Verified: a file for each site and pair of sites,
+their addresses as variables. The package's own evaluators judge the answer and the requests, so it
+must be installed where the cases run (pip install webarena-verified). The sites are started, and
+put back between runs, by its own commands.
+
+  autoweb import webarena-verified
+  autoweb import webarena-verified --hard --site gitlab=http://10.0.0.5:8023
+
+Tasks that cannot be done have the tag `infeasible`. Nine tasks whose evaluators look at cookies
+end as `ungraded`, because cookies are never recorded.
+"""
+
 
 def add_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb import` and its sources."""
@@ -40,6 +63,8 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
     _add_miniwob(sources)
+    _add_jsonl(sources)
+    _add_webarena(sources)
 
 
 def _add_miniwob(sources: "Subparsers") -> None:
@@ -67,9 +92,48 @@ def _add_miniwob(sources: "Subparsers") -> None:
     parser.set_defaults(run=_import_miniwob)
 
 
+def _add_jsonl(sources: "Subparsers") -> None:
+    parser = sources.add_parser(
+        "jsonl",
+        help="a list of tasks on live sites, judged by a model",
+        description=_JSONL,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", type=Path, metavar="FILE")
+    _add_output(parser, "cases/NAME, as the file is called")
+    parser.add_argument(
+        "--map", action="append", default=[], metavar="PART=NAME,…",
+        help="where id, task, url, answer and tags of a task stand; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge-model", default="", metavar="MODEL",
+        help="the model that judges; default: that of --autoweb-judge-model",
+    )  # fmt: skip
+    parser.set_defaults(run=_import_jsonl)
+
+
+def _add_webarena(sources: "Subparsers") -> None:
+    parser = sources.add_parser(
+        "webarena-verified",
+        help="WebArena-Verified: 812 tasks on six sites of one's own",
+        description=_WEBARENA,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_output(parser, "cases/webarena-verified")
+    parser.add_argument(
+        "--site", action="append", default=[], metavar="NAME=URL",
+        help="where a site is; default: the ports of the benchmark's own images; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--hard", action="store_true", help="only the 258 tasks of its hard subset")
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="the data set; default: the installed package's"
+    )
+    parser.set_defaults(run=_import_webarena)
+
+
 def _add_output(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path(default), metavar="DIR",
+        "-o", "--output", type=Path, metavar="DIR",
         help=f"the folder of the files; default: {default}",
     )  # fmt: skip
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
@@ -103,19 +167,70 @@ def _import_miniwob(args: argparse.Namespace) -> int:
             browser, folder, tasks, args.seeds, lambda text: print(one_line(text), file=sys.stderr)
         )
     files = miniwob.case_files(folder, goals, args.seeds, args.reward, packaged=args.pages is None)
-    count = write_case_files(args.output, files, overwrite=args.overwrite)
+    output = args.output or Path("cases/miniwob")
+    count = write_case_files(output, files, overwrite=args.overwrite)
     without = sorted(set(tasks) - set(miniwob.solutions()))
-    _tell(args.output, list(files), count)
+    run = f"pytest {output} --autoweb-models=openai/gpt-5-mini"
+    _tell(output, list(files), count, f"autoweb verify --controls {output}", run)
     if without:
         print(f"without an oracle: {', '.join(without)}")
     return 0
 
 
-def _tell(folder: Path, names: list[str], count: int) -> None:
+def _import_jsonl(args: argparse.Namespace) -> int:
+    """Read the list and write the files.
+
+    Raises:
+        AutowebError: the list cannot be used, or a file cannot be written.
+    """
+    from pytest_autoweb.importing.case_files import usable_id, write_case_files
+    from pytest_autoweb.importing.task_lists import FieldMap, case_files, read_tasks
+
+    tasks = read_tasks(args.file, FieldMap.read(args.map))
+    stem = usable_id(args.file.stem)
+    files = case_files(tasks, stem, args.judge_model)
+    output = args.output or Path("cases") / stem
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    judge = "" if args.judge_model else " --autoweb-judge-model=openai/gpt-5"
+    run = f"pytest {output} --autoweb-models=openai/gpt-5-mini{judge}"
+    _tell(output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml")
+    return 0
+
+
+def _import_webarena(args: argparse.Namespace) -> int:
+    """Read the data set and write the files.
+
+    Raises:
+        AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
+    """
+    from pytest_autoweb.importing import webarena_verified
+    from pytest_autoweb.importing.case_files import write_case_files
+
+    sites = dict(webarena_verified.SITES) | dict(_site(pair) for pair in args.site)
+    tasks = webarena_verified.read_data(args.data, hard=args.hard)
+    files = webarena_verified.case_files(tasks, sites)
+    output = args.output or Path("cases/webarena-verified")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    _tell(output, list(files), count, f"pytest {output} --autoweb-models=openai/gpt-5-mini")
+    return 0
+
+
+def _site(pair: str) -> tuple[str, str]:
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.importing.webarena_verified import SITES
+
+    name, _, address = pair.partition("=")
+    if name not in SITES or not address.startswith(("http://", "https://")):
+        raise SettingsError(f"--site {pair!r}: write NAME=URL with one of {', '.join(SITES)}")
+    return name, address.rstrip("/")
+
+
+def _tell(folder: Path, names: list[str], count: int, *further: str) -> None:
     for name in names:
         print(f"wrote   {folder / name}")
-    print(f"{count} cases. Next:\n\n  autoweb verify --controls {folder}")
-    print(f"  pytest {folder} --autoweb-models=openai/gpt-5-mini")
+    print(f"{count} cases. Next:\n")
+    for command in further:
+        print(f"  {command}")
 
 
 @contextmanager

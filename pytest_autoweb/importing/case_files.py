@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,6 +42,13 @@ def usable_id(name: str) -> str:
         return plain
     digest = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:6]
     return f"{plain}-{digest}" if plain else digest
+
+
+def named_parts(stem: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return files by name: `stem.yaml` if there is one, else `stem-1.yaml` and so on."""
+    if len(texts) == 1:
+        return {f"{stem}.yaml": texts[0]}
+    return {f"{stem}-{number}.yaml": text for number, text in enumerate(texts, start=1)}
 
 
 def write_case_files(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) -> int:

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Error, Page, Route
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import BrowserError, SettingsError, nearest
-from pytest_autoweb.importing.case_files import FILE_CHARS, scalar, tidy
+from pytest_autoweb.importing.case_files import FILE_CHARS, named_parts, scalar, tidy
 from pytest_autoweb.record.oracle import in_template
 
 Reward = Literal["positive", "full"]
@@ -258,15 +258,8 @@ def case_files(
         static=PACKAGE_FOLDER if packaged else scalar(str(folder)),
         reward=reward,
     )
-    parts = _parts(goals, len(seeds))
-    names = ["miniwob.yaml"] if len(parts) == 1 else [f"miniwob-{n}.yaml" for n in _numbers(parts)]
-    return {
-        name: case_file(part, seeds, wording) for name, part in zip(names, parts, strict=True)
-    }
-
-
-def _numbers(parts: Sequence[Goals]) -> Iterator[int]:
-    return iter(range(1, len(parts) + 1))
+    texts = [case_file(part, seeds, wording) for part in _parts(goals, len(seeds))]
+    return named_parts("miniwob", texts)
 
 
 def _parts(goals: Goals, seeds: int) -> list[Goals]:

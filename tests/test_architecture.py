@@ -37,6 +37,7 @@ ROWS = (
     {"strategies"},
     {"registration", "run", "stages"},
     {"export", "hookspecs", "record", "session", "verify"},
+    {"importing"},
     {"commands", "plugin"},
     {"cli"},
 )

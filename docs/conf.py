@@ -39,6 +39,9 @@ html_theme = "furo"
 html_title = f"pytest-autoweb {release}"
 html_show_sphinx = False
 html_copy_source = False
+html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme_options = {"navigation_with_keys": True}
 
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")

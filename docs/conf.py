@@ -5,6 +5,7 @@ of `docs/reference` takes from the code stands in it as a line `<!-- from the co
 """
 
 import argparse
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ _MARKER = re.compile(r"^<!-- from the code: ([a-z ]+) -->$", re.MULTILINE)
 
 def commands() -> str:
     """Return a section for each `autoweb` command, with its help."""
+    # The width of a page of the theme.
+    os.environ["COLUMNS"] = "88"
     parser = build_parser()
     (subcommands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     sections = []

@@ -51,7 +51,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "explore",
         help="have a model propose cases for a site, and keep those that are proven",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_entry_arguments(parser)
     add_model_arguments(parser)

@@ -43,7 +43,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "export",
         help="write plain pytest-playwright tests from cells that passed",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", metavar="CELL|RUN", help="a cell, or the folder of a run")
     parser.add_argument(
@@ -62,7 +61,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="keep a refused file as refused_NAME.py, which pytest does not collect",
     )
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
     parser.set_defaults(run=run, with_variants=True)
 
 

@@ -47,7 +47,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "prove",
         help="show that the checks of cases notice what is not done",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
     add_ignore_argument(parser)

@@ -59,7 +59,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "record",
         help="turn what you do in a browser into a proven case",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_entry_arguments(parser)
     parser.add_argument(

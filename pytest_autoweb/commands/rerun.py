@@ -41,7 +41,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "rerun",
         help="run one cell of a saved run again, in view or with another model",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_cell_arguments(parser)
     parser.add_argument("--model", metavar="NAME", help="run another model instead")
@@ -59,7 +58,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="when it fails, leave the browser as it is until Enter is pressed",
     )
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
     parser.set_defaults(run=run)
 
 

@@ -118,8 +118,9 @@ def find_cell(cells: "tuple[CellResult, ...]", said: str, folder: Path) -> "Cell
     # The run may be somebody else's.
     names = ", ".join(one_line(cell.test_name) for cell in (fits or cells)[:8])
     more = "" if len(fits or cells) <= 8 else ", …"
-    what = f"{len(fits)} cells fit" if fits else "no cell of the run fits"
-    raise SettingsError(f"{what} {said!r}: {names}{more}")
+    if fits:
+        raise SettingsError(f"{len(fits)} cells fit {said!r}; name one of {names}{more}")
+    raise SettingsError(f"no cell of the run fits {said!r}; there are {names}{more}")
 
 
 def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) -> list[str]:

@@ -78,6 +78,8 @@ def test_what_a_person_does_without_a_display_becomes_a_proven_case_without_secr
         said += process.stdout.read()
 
     assert process.returncode == 0, said
+    assert ": the oracle, time 2: played" in said
+    assert ": the oracle, time 3: passed" in said
     (case,) = yaml.safe_load((project / "cases/order.yaml").read_text())["cases"]
     assert case["user_task"].startswith("Sign in as ana with <secret:password>, save")
     assert case["secrets"] == {"password": {"env": "ORDER_PASSWORD"}}

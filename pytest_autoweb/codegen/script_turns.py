@@ -48,6 +48,7 @@ from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 CHARS_PER_TOKEN = 3
 """Characters per token of a page; a cautious estimate."""
+_ADDRESS = re.compile(r"^ *- /url: .*\n?", re.MULTILINE)
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -223,10 +224,11 @@ def _page_at_end(failed: Attempt, tools: Tools) -> str:
     scene = failed.scene
     if scene is None or not scene.snapshot:
         return ""
-    # The rest of the room is for the pages of this attempt.
+    # Addresses are half of such a listing, and the rest of the room is for this attempt's pages.
     room = page_budget(tools, 4) * CHARS_PER_TOKEN
-    text = scene.snapshot[:room]
-    note = "" if len(text) == len(scene.snapshot) else "\n...(cut here)"
+    whole = _ADDRESS.sub("", scene.snapshot)
+    text = whole[:room]
+    note = "" if text == whole else "\n...(cut here)"
     return fence(f"URL: {scene.url}\n{text}{note}", "page at the end")
 
 

@@ -1,4 +1,5 @@
 import os
+import sys
 
 import pytest
 from hypothesis import given
@@ -84,6 +85,11 @@ SERVICES: dict[str, tuple[str, dict[str, str], str]] = {
     "no role": ("bedrock/any.model-v1:0", {"FOUND": ""}, AWS_ALONE),
     "a role of the machine": ("bedrock/any.model-v1:0", {"FOUND": "yes"}, ""),
     "a token": ("bedrock/any.model-v1:0", {"AWS_BEARER_TOKEN_BEDROCK": "t", "FOUND": ""}, ""),
+    "no google-auth": (
+        "vertex_ai/gemini-any",
+        {"VERTEXAI_PROJECT": "p"},
+        "needs google-auth: pip install 'google-auth[requests]'",
+    ),
     "no boto3": ("bedrock/any.model-v1:0", {}, "provider bedrock needs boto3: pip install boto3"),
 }
 
@@ -105,6 +111,7 @@ def test_a_check_names_what_a_service_needs_and_only_that(
         return environ["FOUND"] or None
 
     monkeypatch.setattr(BaseAWSLLM, "get_credentials", found)
+    monkeypatch.setitem(sys.modules, "google.auth", None)
 
     target = Endpoint(model, api_base=environ.get("api_base"))
     told = LiteLLMClient().provider_problem(ModelSpec(name=model), target)

@@ -212,7 +212,7 @@ class ProviderServer:
         self._scripts[protocol] = given
 
     def answer(self, seen: Seen) -> tuple[int, Any]:
-        protocol = _protocol(seen.path)
+        protocol = protocol_of(seen.path)
         self.seen.append(seen)
         script = self._scripts[protocol]
         return script.pop(0) if script else (200, SHAPES[protocol]())
@@ -228,7 +228,8 @@ class ProviderServer:
 TOKEN_PATH = "/google/token"
 
 
-def _protocol(path: str) -> str:
+def protocol_of(path: str) -> str:
+    """Which of the protocols a path belongs to."""
     if path.endswith("/api/chat"):
         return "ollama"
     if path.endswith("/converse"):

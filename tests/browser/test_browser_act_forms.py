@@ -56,19 +56,6 @@ def test_a_form_is_filled_in_by_one_reply_and_the_last_action_ends_it(
     assert 'select "Blue" in "Colour"' in second
 
 
-def test_the_last_field_of_a_form_may_be_the_last_action(
-    browser: Browser, tmp_path: Path, site: Site
-) -> None:
-    case = {
-        "entry_url": site.put("/", FORM),
-        "expect": [{"js": "() => c.value === 'Blue' && b.value === 'Rome'"}],
-    }
-    last = form(("Town", "Rome"), ("Colour", "Blue"), last="yes")
-    result, client = act(browser, tmp_path, case, [last])
-
-    assert (result.outcome, len(client.requests)) == ("passed", 1)
-
-
 def test_where_data_is_asked_for_no_action_is_the_last(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -143,7 +130,7 @@ GOING = MOVING.replace("id=b>", "id=b>").replace("box.innerHTML = ", "b.remove()
 def test_a_field_is_found_again_under_another_number_or_asked_about(
     browser: Browser, tmp_path: Path, site: Site, html: str, calls: int
 ) -> None:
-    both = form(("Name", "Ana"), ("Town", "Rome"), last=True)
+    both = form(("Name", "Ana"), ("Town", "Rome"), last="yes")
     case = {"entry_url": site.put("/", html), "expect": [{"js": "() => a.value === 'Ana'"}]}
     result, client = act(browser, tmp_path, case, [both, do("done")])
 

@@ -1,5 +1,6 @@
 """The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -110,16 +111,22 @@ def describe(result: CellResult) -> list[str]:
 
 
 def _where(attempt: Attempt) -> Iterator[str]:
-    """Yield the line at which the attempt failed, and what Playwright tried there last."""
-    failure = attempt.failure
-    if failure is None or not failure.line:
-        return
-    if code := "".join(attempt.code.splitlines()[failure.line - 1 : failure.line]).strip():
-        yield one_line(f"line {failure.line}: {code}", 200)
-    detail = str(failure.evidence.get("detail", ""))
-    tried = [line.strip(" -") for line in detail.splitlines() if line.strip().startswith("- ")]
-    if tried:
-        yield one_line(f"call log: {tried[-1]}", 200)
+    """Yield the line of each step that failed, and what kept Playwright's call from its end."""
+    steps = [step.failure for step in attempt.step_results if step.status == "failed"]
+    for failure in (steps or [attempt.failure])[:5]:
+        if failure is None or not failure.line:
+            continue
+        if code := "".join(attempt.code.splitlines()[failure.line - 1 : failure.line]).strip():
+            yield one_line(f"line {failure.line}: {code}", 200)
+        detail = str(failure.evidence.get("detail", ""))
+        tried = [line.strip(" -") for line in detail.splitlines() if line.strip().startswith("- ")]
+        # The log goes round, and may end with the pause before the next time.
+        telling = [line for line in tried if not _PAUSES.match(line)]
+        if telling or tried:
+            yield one_line(f"call log: {(telling or tried)[-1]}", 200)
+
+
+_PAUSES = re.compile(r"(?:\d+ × )?(?:waiting \d+ ?ms|retrying|attempting|scrolling)")
 
 
 def _shown(text: str) -> str:

@@ -237,7 +237,13 @@ CALL_LOG = """Locator.click: Timeout 900ms exceeded.
 Call log:
   - waiting for get_by_text("Buy")
     - element is not visible
+  - retrying click action
+    - waiting 500ms
 """
+
+
+LATE = Failure(kind="step", message="late", line=2, evidence={"detail": CALL_LOG})
+LATER = Failure(kind="step", message="later", line=3)
 
 
 def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
@@ -245,14 +251,16 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         attempt(
             formatted_errors=tuple(f"error {n}" for n in range(7)),
             code="# Step 1\npage.get_by_text('Buy').click()\n",
-            failure=Failure(kind="step", message="late", line=2, evidence={"detail": CALL_LOG}),
+            failure=LATE,
         ),
         attempt(
             attempt_index=2,
             step_results=(
                 StepResult(step_index=1, ok=True, status="ok"),
-                StepResult(step_index=2, ok=False, status="failed"),
+                StepResult(step_index=2, ok=False, status="failed", failure=LATE),
+                StepResult(step_index=3, ok=False, status="failed", failure=LATER),
             ),
+            code="# Step 1\npage.get_by_text('Buy').click()\npage.get_by_text('Pay').click()\n",
             checks=(
                 check(True, index=0),
                 check(False, index=1, expected="'paid'", actual="'open'"),
@@ -269,7 +277,10 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         *[f"    error {n}" for n in range(5)],
         "      line 2: page.get_by_text('Buy').click()",
         "      call log: element is not visible",
-        "  attempt 2: steps 1:ok 2:failed",
+        "  attempt 2: steps 1:ok 2:failed 3:failed",
+        "      line 2: page.get_by_text('Buy').click()",
+        "      call log: element is not visible",
+        "      line 3: page.get_by_text('Pay').click()",
         "    check 1 text: expected 'paid', saw 'open'",
         "    check 2 http: expected 200, saw nothing",
         f"  details: {tmp_path}",

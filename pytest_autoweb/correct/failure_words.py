@@ -9,7 +9,7 @@ lists were written.
 import re
 from collections.abc import Sequence
 
-from pytest_autoweb.correct import european_words, failure_weights
+from pytest_autoweb.correct import european_words, failure_families, failure_weights
 from pytest_autoweb.results.correction import FailureType
 
 _SERVICES: tuple[tuple[FailureType, str], ...] = (
@@ -524,6 +524,10 @@ def find(message: str) -> tuple[FailureType, str] | None:
     own = "chinese" if _HAN.search(message) else european_words.language_of(message)
     if own == "chinese":
         message = of_mainland(message)
+    if re.fullmatch(failure_families.SAYS_NOTHING, message, re.IGNORECASE):
+        return None
+    if told := _first(message, failure_families.TABLES[own]):
+        return told
     tables = (_TABLES[name] for name in dict.fromkeys((own, *_TABLES)))
     listed = next((hit for table in tables if (hit := _first(message, table))), None)
     return failure_weights.weigh(message, own == "chinese", listed)

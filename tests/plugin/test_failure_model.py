@@ -33,7 +33,10 @@ ANSWERS = """{
     )},
 }
 
-WORDS = {"known": "nothing was found", "leaning": "blub: the upload quota service had trouble writing its ledger"}
+WORDS = {
+    "known": "nothing was found",
+    "leaning": "blub: the upload quota service had trouble writing its ledger",
+}
 NAMED = '{"type": "BUSINESS_ERROR"}'
 
 def fail(request):

@@ -27,7 +27,7 @@ _CLEAR = 0.8
 """How probable the type of a list must be by the weights too, for its phrase to be clear."""
 
 
-class Told(NamedTuple):
+class WordsFound(NamedTuple):
     """What a message says, by its words."""
 
     type: FailureType
@@ -57,7 +57,7 @@ def parts_of(message: str, chinese: bool) -> set[str]:
     return parts
 
 
-def weigh(message: str, chinese: bool, listed: Told | None) -> Told | None:
+def weigh(message: str, chinese: bool, listed: WordsFound | None) -> WordsFound | None:
     """Return the type of a message and what decided, given what the lists found.
 
     Args:
@@ -87,7 +87,7 @@ def weigh(message: str, chinese: bool, listed: Told | None) -> Told | None:
     elif types[best] == "UNKNOWN" or shares[best] < _ALONE:
         return None
     decided = max(known, key=lambda part: weights[part][best])
-    return Told(types[best], decided.strip("<>^ "), clear=False)
+    return WordsFound(types[best], decided.strip("<>^ "), clear=False)
 
 
 def _shares(bias: Sequence[float], weights: Sequence[Sequence[int]]) -> list[float]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from pytest_autoweb.correct import european_words, failure_families, failure_weights
-from pytest_autoweb.correct.failure_weights import Told
+from pytest_autoweb.correct.failure_weights import WordsFound
 from pytest_autoweb.results.correction import FailureType
 
 _SERVICES: tuple[tuple[FailureType, str], ...] = (
@@ -508,12 +508,12 @@ _TABLES: dict[str, Sequence[tuple[FailureType, str]]] = {
 }
 
 
-def find_of_service(message: str) -> Told | None:
+def find_of_service(message: str) -> WordsFound | None:
     """Return the same as `find`, but for a message of a model service."""
     return _first(message, _SERVICES)
 
 
-def find(message: str) -> Told | None:
+def find(message: str) -> WordsFound | None:
     """Return the first type whose words occur, and these words; None if there is none.
 
     What a message says in any application is clear. Other words are if they are most of the
@@ -545,10 +545,10 @@ def of_mainland(message: str) -> str:
     return message
 
 
-def _first(message: str, table: Sequence[tuple[FailureType, str]]) -> Told | None:
+def _first(message: str, table: Sequence[tuple[FailureType, str]]) -> WordsFound | None:
     # The patterns are compiled, and kept by `re`, only when a message is looked at: all of them
     # together take a tenth of a second, and most sessions need none.
     for failure_type, words in table:
         if hit := re.search(words, message, re.IGNORECASE):
-            return Told(failure_type, hit[0])
+            return WordsFound(failure_type, hit[0])
     return None

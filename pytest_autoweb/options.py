@@ -273,7 +273,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("judge_labels", "", "File with human verdicts on saved cells. Only with this file can "
            "a `judge` check decide; the judge's agreement with people is printed.", path, "PATH"),
     Option("failure_model", "", "A model that is asked for the type of a failure where no rule "
-           "recognises one, after the cell has ended; its answer is marked and changes no "
+           "speaks clearly, after the cell has ended; its answer is marked and changes no "
            "outcome.", str, "NAME"),
     Option("controls", "false", "Also run the controls of every case, three times each from a "
            "fresh start: the oracle must pass and doing nothing must fail. A case with a broken "

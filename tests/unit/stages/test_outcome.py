@@ -264,7 +264,7 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
             checks=(
                 check(True, index=0),
                 check(False, index=1, expected="'paid'", actual="'open'"),
-                check(None, index=2, type="http", expected="200", actual="nothing"),
+                check(None, index=2, type="http", expected="200", actual="", message="no answer"),
             ),
         ),
     )
@@ -282,6 +282,6 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         "      call log: element is not visible",
         "      line 3: page.get_by_text('Pay').click()",
         "    check 1 text: expected 'paid', saw 'open'",
-        "    check 2 http: expected 200, saw nothing",
+        "    check 2 http: expected 200: no answer",
         f"  details: {tmp_path}",
     ]

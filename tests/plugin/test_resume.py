@@ -64,6 +64,7 @@ def ended(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.glob("cells/*/*/*/cell.json")}
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_what_changed_or_was_asked_for_runs_again(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
